@@ -1,0 +1,64 @@
+"""Campaign folders: what a campaign was asked to do, and where the latest one is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from results.manifest import Record
+from results.store import DamagedTrial, write_record
+
+RECORD = "campaign.json"
+
+
+class Cell(Record):
+    """A cell as planned: its folder name, the level of each factor, and the resolved settings."""
+
+    name: str
+    levels: dict[str, str]
+    settings: dict[str, Any]
+
+
+class Planned(Record):
+    """One trial in the order in which the campaign runs them."""
+
+    cell: str
+    trial: int
+    seed: int
+
+
+class Campaign(Record):
+    """campaign.json.  digest: of the scenario, every default and every link profile it names.
+
+    baseline: the level of factor `network` that the others are compared with, None when nothing is compared.
+    """
+
+    scenario: str
+    digest: str
+    created: str
+    seed: int
+    factors: dict[str, tuple[str, ...]]
+    baseline: str | None
+    cells: tuple[Cell, ...]
+    order: tuple[Planned, ...]
+
+
+def read_campaign(folder: Path) -> Campaign:
+    """Read a campaign folder's record; DamagedTrial when it cannot be read."""
+    path = folder / RECORD
+    try:
+        return Campaign.model_validate_json(path.read_text())
+    except (OSError, ValidationError, ValueError) as error:
+        raise DamagedTrial(f"{path}: {error}") from error
+
+
+def write_campaign(folder: Path, campaign: Campaign) -> None:
+    """Write the record and point `latest` beside the folder at it."""
+    folder.mkdir(parents=True)
+    write_record(folder / RECORD, campaign)
+    link = folder.parent / "latest"
+    fresh = folder.parent / f".latest-{folder.name}"
+    fresh.symlink_to(folder.name)
+    fresh.replace(link)

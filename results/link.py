@@ -1,0 +1,84 @@
+"""What was asked of the link and what it delivered (link.json)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from results.manifest import Record
+
+Direction = Literal["uplink", "downlink"]
+
+
+class LinkCheck(Record):
+    """One quantity, asked against delivered.
+
+    quantity: rate (bit/s at layer 2), delay (seconds, one way), loss (share), losses (positions that differ
+    from the list), duplicates (packets).  low..high: what is tolerated.  source: `probe` before the cell's
+    trials, `trial` from counters.
+    """
+
+    quantity: Literal["rate", "delay", "loss", "losses", "duplicates"]
+    direction: Direction
+    source: Literal["probe", "trial"]
+    asked: float
+    delivered: float
+    low: float
+    high: float
+    detail: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the delivered value lies within the tolerance."""
+        return self.low <= self.delivered <= self.high
+
+
+class LossList(Record):
+    """Which packets of a direction were dropped: every index i with i mod `modulus` in the list."""
+
+    direction: Direction
+    model: str
+    seed: int
+    modulus: int
+    listed: int
+    sha256: str
+
+
+class QueueCounters(Record):
+    """Counters of one shaped queue between two readings."""
+
+    name: str
+    bytes: int
+    packets: int
+    dropped: int
+
+
+class LossCounters(Record):
+    direction: Direction
+    seen: int
+    dropped: int
+
+
+class Counters(Record):
+    """during `window`: the measurement window; `trial`: from the moment the link was applied to the drain's end."""
+
+    during: Literal["window", "trial"]
+    seconds: float
+    queues: tuple[QueueCounters, ...]
+    losses: tuple[LossCounters, ...]
+
+
+class LinkProof(Record):
+    """profile: its name.  rate: capacity of the medium in bit/s, None = unlimited."""
+
+    profile: str
+    medium: Literal["shared", "duplex"]
+    rate_uplink: float | None
+    rate_downlink: float | None
+    checks: tuple[LinkCheck, ...]
+    loss_lists: tuple[LossList, ...]
+    counters: tuple[Counters, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check holds; a proof without checks proves nothing."""
+        return bool(self.checks) and all(check.holds for check in self.checks)

@@ -1,0 +1,137 @@
+"""What a trial was: scenario, cell, machine, kernel, software, window, files (manifest.json)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from results.schema import VERSION
+
+
+class Record(BaseModel):
+    """Plain and frozen; an unknown key in a file is an error, not a surprise."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Cell(Record):
+    """name: folder name.  levels: factor (last part of its path in the scenario) to a short printable level."""
+
+    name: str
+    levels: dict[str, str]
+
+
+class Producer(Record):
+    id: int
+    node: str
+    topic: int
+
+
+class Consumer(Record):
+    """selector: half-open range [low, high) of the message property, None = every message."""
+
+    id: int
+    node: str
+    topic: int
+    durable: bool = False
+    selector: tuple[int, int] | None = None
+
+
+class Workload(Record):
+    """loop: `closed` sends when the last send is answered; `open` sends on a schedule of rate messages/s."""
+
+    topics: tuple[str, ...]
+    producers: tuple[Producer, ...]
+    consumers: tuple[Consumer, ...]
+    body_bytes: int
+    loop: Literal["closed", "open"]
+    rate_per_producer: float | None = None
+    ack: str
+    persistent: bool
+
+
+class Node(Record):
+    """role: `station` hangs on the medium, `server` on the access point's wired side."""
+
+    name: str
+    role: Literal["station", "server"]
+    address: str
+
+
+class Window(Record):
+    """CLOCK_MONOTONIC nanoseconds: warm-up from go to start, the window from start to end, then the drain."""
+
+    go_ns: int
+    start_ns: int
+    end_ns: int
+    drained_ns: int
+    started_at: str = Field(description="wall clock of start_ns, ISO 8601, UTC")
+
+    @property
+    def seconds(self) -> float:
+        """Length of the measurement window in seconds."""
+        return (self.end_ns - self.start_ns) / 1e9
+
+
+class Machine(Record):
+    cpu_model: str
+    cores: int
+    memory_bytes: int
+    load_1m_before: float
+
+
+class Kernel(Record):
+    """chosen: the machine's own kernel (`host`) or the embedded one (`lab`)."""
+
+    release: str
+    chosen: Literal["host", "lab"]
+
+
+class Git(Record):
+    revision: str
+    dirty: bool
+
+
+class Capture(Record):
+    """One pcap of one port of the access point.  Its times are wall clock; clock_offset_ns = wall - monotonic.
+
+    side: `station` ports see an uplink packet before the air and a downlink packet after it, the `wired`
+    port the other way round.  node: the node at the other end of the port's cable.
+    """
+
+    file: str
+    port: str
+    side: Literal["station", "wired"]
+    node: str
+    snap_bytes: int
+    packets: int
+    dropped: int
+    bytes: int
+    sha256: str
+
+
+class Manifest(Record):
+    schema_version: int = VERSION
+    scenario: str
+    scenario_digest: str
+    campaign: str
+    cell: Cell
+    trial: int
+    seed: int
+    stack: str
+    guarantee_class: str = Field(description="stacks are compared only inside one class of equal guarantees")
+    workload: Workload
+    nodes: tuple[Node, ...]
+    profile: dict[str, Any]
+    window: Window
+    clock_offset_ns: int = Field(description="CLOCK_REALTIME minus CLOCK_MONOTONIC at the start of the window")
+    git: Git
+    kernel: Kernel
+    machine: Machine
+    versions: dict[str, str]
+    sysctls: dict[str, dict[str, str]]
+    kernel_state: dict[str, str] = Field(description="command to its output: qdiscs, filters, nftables")
+    captures: tuple[Capture, ...]
+    rows: dict[str, int] = Field(description="table name to number of rows")
+    notes: tuple[str, ...] = ()

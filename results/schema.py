@@ -1,0 +1,61 @@
+"""Tables of a trial folder (Parquet).  Times are CLOCK_MONOTONIC nanoseconds of the machine that ran the trial."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import pyarrow as pa
+
+VERSION = 1
+
+
+class Outcome(IntEnum):
+    """What the publisher knows of one message.
+
+    ACKED: the stack has answered (or the stack has no answers and took it).  FAILED: the stack refused it.
+    IN_DOUBT: no answer came before the trial ended.
+    """
+
+    ACKED = 0
+    FAILED = 1
+    IN_DOUBT = 2
+
+
+PUBLISHED = pa.schema(
+    [
+        pa.field("producer", pa.int32(), nullable=False),
+        pa.field("seq", pa.int64(), nullable=False),
+        pa.field("topic", pa.int32(), nullable=False),  # index into the manifest's topics
+        pa.field("body_bytes", pa.int32(), nullable=False),
+        pa.field("property", pa.int32()),  # what selectors choose by; null when none was set
+        pa.field("t_sched_ns", pa.int64(), nullable=False),  # equals t_send_ns in a closed loop
+        pa.field("t_send_ns", pa.int64(), nullable=False),
+        pa.field("t_ack_ns", pa.int64()),
+        pa.field("outcome", pa.int8(), nullable=False),
+    ]
+)
+
+DELIVERED = pa.schema(
+    [
+        pa.field("consumer", pa.int32(), nullable=False),
+        pa.field("producer", pa.int32(), nullable=False),
+        pa.field("seq", pa.int64(), nullable=False),
+        pa.field("t_recv_ns", pa.int64(), nullable=False),
+        pa.field("arrival", pa.int64(), nullable=False),  # order of arrival in the consumer's process
+        pa.field("redelivered", pa.bool_(), nullable=False),
+    ]
+)
+
+# One row per sample.  subject: "machine", "heartbeat", "generator:<node>", "server:<service>", "queue:<name>".
+# metric: cpu_seconds (cumulative), rss_bytes, load_1m, lateness_s (worst since the last sample),
+# backlog_bytes, sent_bytes, sent_packets, dropped_packets (cumulative).
+RESOURCES = pa.schema(
+    [
+        pa.field("t_ns", pa.int64(), nullable=False),
+        pa.field("subject", pa.string(), nullable=False),
+        pa.field("metric", pa.string(), nullable=False),
+        pa.field("value", pa.float64(), nullable=False),
+    ]
+)
+
+TABLES = {"published": PUBLISHED, "delivered": DELIVERED, "resources": RESOURCES}

@@ -1,0 +1,166 @@
+"""Trial folders: written whole or not at all, and read back.
+
+    <root>/<scenario>/<campaign>/scenario.yaml, campaign.json, <cell>/trial-NNN/...
+
+A trial is written into a hidden folder beside its final place and renamed when every byte is on disk, so a
+folder with a trial's name is a finished trial.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from results.link import LinkProof
+from results.manifest import Manifest, Record
+from results.schema import TABLES, VERSION
+from results.verdict import Verdict
+
+MANIFEST, LINK, VERDICT = "manifest.json", "link.json", "verdict.json"
+PARTIAL = ".partial-"
+_TRIAL = re.compile(r"trial-(\d{3,})")
+R = TypeVar("R", bound=Record)
+
+
+class DamagedTrial(Exception):
+    """A trial folder holds something that cannot be read; the message names the file and what is wrong."""
+
+
+def trial_name(trial: int) -> str:
+    """Folder name of trial number `trial` (from 1)."""
+    return f"trial-{trial:03d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A finished trial folder."""
+
+    path: Path
+
+    @property
+    def number(self) -> int:
+        """The trial's number within its cell, from 1."""
+        return int(self.path.name.removeprefix("trial-"))
+
+    def manifest(self) -> Manifest:
+        """The manifest; DamagedTrial when unreadable or of another schema version."""
+        return _read_record(self.path / MANIFEST, Manifest)
+
+    def link(self) -> LinkProof:
+        """The link proof; DamagedTrial when unreadable."""
+        return _read_record(self.path / LINK, LinkProof)
+
+    def verdict(self) -> Verdict:
+        """The verdict; DamagedTrial when unreadable."""
+        return _read_record(self.path / VERDICT, Verdict)
+
+    def table(self, name: str) -> pa.Table:
+        """One of the tables of results.schema; DamagedTrial when unreadable, of another shape or short of rows."""
+        return read_table(self.path / f"{name}.parquet", TABLES[name])
+
+
+def trials(campaign: Path) -> list[Trial]:
+    """Every finished trial of a campaign folder, by cell name, then number."""
+    found = [
+        Trial(folder)
+        for cell in sorted(campaign.iterdir())
+        if cell.is_dir() and not cell.name.startswith(".")
+        for folder in sorted(cell.iterdir())
+        if _TRIAL.fullmatch(folder.name)
+    ]
+    return sorted(found, key=lambda trial: (trial.path.parent.name, trial.number))
+
+
+class TrialWriter:
+    """A trial being written at `path`; `commit` gives it its name, `discard` removes it."""
+
+    def __init__(self, campaign: Path, cell: str, trial: int) -> None:
+        self.final = campaign / cell / trial_name(trial)
+        self.path = self.final.with_name(PARTIAL + self.final.name)
+
+    def open(self) -> Path:
+        """Make the folder (without what an earlier, interrupted attempt left) and return it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.path.mkdir(parents=True)
+        return self.path
+
+    def commit(self) -> Trial:
+        """Check that the folder is complete, put it on disk and rename it to its final name."""
+        candidate = Trial(self.path)
+        candidate.manifest(), candidate.link(), candidate.verdict()
+        for name in TABLES:
+            candidate.table(name)
+        for entry in _walk(self.path):
+            _sync(entry)
+        self.path.rename(self.final)
+        _sync(self.final.parent)
+        return Trial(self.final)
+
+    def discard(self) -> None:
+        """Remove the unfinished folder."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def remove_partials(campaign: Path) -> list[Path]:
+    """Remove what interrupted trials left.  The caller holds the campaign's lock, so nobody is writing them."""
+    stale = sorted(campaign.glob(f"*/{PARTIAL}*"))
+    for folder in stale:
+        shutil.rmtree(folder)
+    return stale
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a ledger table, compressed; the schema is the caller's to have right."""
+    pq.write_table(table, path, compression="zstd")
+
+
+def read_table(path: Path, schema: pa.Schema) -> pa.Table:
+    """Read a table and check its shape; DamagedTrial names what is wrong."""
+    try:
+        # A plain file handle: the dataset layer would read partition values out of cell folder names.
+        with path.open("rb") as file:
+            table = pq.ParquetFile(file).read()
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedTrial(f"{path}: {error}") from error
+    if table.schema.remove_metadata() != schema:
+        raise DamagedTrial(f"{path}: columns are {table.schema.names}, expected {schema.names} with their types")
+    return table
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write a record as indented JSON."""
+    path.write_text(record.model_dump_json(indent=1) + "\n")
+
+
+def _read_record(path: Path, kind: type[R]) -> R:
+    try:
+        text = path.read_text()
+        if kind is Manifest and (version := json.loads(text).get("schema_version")) != VERSION:
+            raise DamagedTrial(f"{path}: schema version {version}, this program reads version {VERSION}")
+        return kind.model_validate_json(text)
+    except (OSError, ValidationError, ValueError, AttributeError) as error:
+        raise DamagedTrial(f"{path}: {error}") from error
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for root, _, files in os.walk(folder):
+        yield from (Path(root) / name for name in files)
+        yield Path(root)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,118 @@
+"""What a messaging stack's adapter offers.
+
+Drivers never stamp times and never count: the load generator does, the same way for every stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Pattern(StrEnum):
+    PUBSUB = "pubsub"
+    QUEUE = "queue"
+    REQUEST_REPLY = "request_reply"
+    BROADCAST = "broadcast"
+    STREAM = "stream"
+
+
+class Guarantee(StrEnum):
+    """What a stack can promise; a scenario that asks for one that is missing fails before anything starts."""
+
+    DURABLE = "durable"  # a subscription outlives its connection
+    PERSISTENT = "persistent"  # a message is on disk before the send is answered
+    ACK_AUTO = "ack_auto"  # each message is acknowledged after its handler has returned (JMS AUTO)
+    ACK_DUPS_OK = "ack_dups_ok"  # acknowledged cumulatively and lazily (JMS DUPS_OK)
+    SELECTOR = "selector"  # the provider filters by a message property
+    ORDERED = "ordered"  # messages of one producer arrive in order
+
+
+class Delivery(StrEnum):
+    PERSISTENT = "persistent"
+    NONPERSISTENT = "nonpersistent"
+
+
+class Ack(StrEnum):
+    AUTO = "auto"
+    DUPS_OK = "dups_ok"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selector:
+    """Messages whose integer property `n` lies in [low, high)."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """name: what the provider knows a durable subscription by, unique per client; None = not durable."""
+
+    name: str | None = None
+    selector: Selector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where the stack's server listens, as its clients see it."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A server process of a stack: the Ansible role that deploys it, and the role's variables."""
+
+    name: str
+    role: str
+    port: int
+    variables: dict[str, Any] = field(default_factory=dict)
+
+
+class StackError(Exception):
+    """The provider refused something or went away; the message is the provider's."""
+
+
+Handler = Callable[[bytes, bool], None]
+"""Called with a message's body and whether the provider marked it as redelivered."""
+
+
+class Publisher(Protocol):
+    def send(self, body: bytes | bytearray, prop: int | None = None) -> Awaitable[None]:
+        """Hand one message over; the awaitable ends when the provider has answered, or with StackError.
+
+        The message is on its way when send returns; several may be awaited at a time.  `body` may be reused
+        by the caller after send has returned.  `prop` is the property `n` that selectors choose by.
+        """
+
+
+class Connection(Protocol):
+    async def publisher(self, topic: str, *, delivery: Delivery) -> Publisher:
+        """A publisher on one topic."""
+
+    async def subscribe(self, topic: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
+        """Returns when the subscription is in force."""
+
+    @property
+    def lost(self) -> str | None:
+        """Why the connection ended without close(), None while it is well."""
+
+    async def close(self) -> None:
+        """Acknowledge what is due and leave; durable subscriptions stay at the provider."""
+
+
+class Stack(Protocol):
+    name: str
+    patterns: frozenset[Pattern]
+    guarantees: frozenset[Guarantee]
+
+    def services(self) -> tuple[Service, ...]:
+        """The servers to deploy on the wired side."""
+
+    async def connect(self, at: Endpoint, client_id: str) -> Connection:
+        """Open one client connection; StackError when refused."""
