@@ -45,9 +45,7 @@ def first_deliveries(delivered: pa.Table) -> np.ndarray:
     consumer, producer, seq, arrival = columns
     order = np.lexsort((arrival, seq, producer, consumer))
     first = np.ones(len(order), dtype=bool)
-    same = (
-        (np.diff(consumer[order]) == 0) & (np.diff(producer[order]) == 0) & (np.diff(seq[order]) == 0)
-    )
+    same = (np.diff(consumer[order]) == 0) & (np.diff(producer[order]) == 0) & (np.diff(seq[order]) == 0)
     first[1:] = ~same
     mask = np.empty(len(order), dtype=bool)
     mask[order] = first

@@ -69,6 +69,4 @@ class Verdict(Record):
 
     def reasons(self) -> tuple[str, ...]:
         """One line for each check that did not pass."""
-        return tuple(
-            f"{check.check}: {check.detail}" for check in self.checks if check.health is not Health.PASSED
-        )
+        return tuple(f"{check.check}: {check.detail}" for check in self.checks if check.health is not Health.PASSED)

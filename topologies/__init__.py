@@ -1,0 +1,1 @@
+"""Emulated networks: each module builds one shape and returns its nodes and its access point."""

@@ -1,0 +1,44 @@
+# Every target does the set-up that it needs.  The work itself is in `lab`; see `lab --help`.
+SCENARIO ?= experiments/wireless-vs-wireline.yaml
+LAB = .venv/bin/lab
+.DEFAULT_GOAL := help
+.PHONY: help setup experiment fan-out report resume list doctor test lint bench clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## Install what experiments need (system packages, virtual environment)
+	@lab/bootstrap.sh run
+
+experiment: setup ## Run a scenario (SCENARIO=FILE; default: wireless against wireline) and write its report
+	@$(LAB) run $(SCENARIO)
+
+resume: setup ## Go on with the latest unfinished campaign
+	@$(LAB) resume
+
+report: setup ## Build the report of the latest campaign again
+	@$(LAB) report
+
+list: setup ## List campaigns and where their reports are
+	@$(LAB) list
+
+doctor: setup ## Say what this machine can do, and what is missing
+	@$(LAB) doctor
+
+test-setup:
+	@lab/bootstrap.sh test
+
+lint: test-setup ## Check style (ruff) and types (mypy)
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+
+test: lint ## Run all tests, for real: kernel, broker, Spark, browser (root)
+	@.venv/bin/python -m pytest
+
+bench: setup ## Run the benchmarks one after another
+	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; .venv/bin/python $$file || exit; done
+
+clean: ## Remove the virtual environment and build products (results stay)
+	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,96 @@
+"""Comparing the levels of the factor `network`: paired on equal seeds, all other factors equal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.findings import CellFinding, Findings
+from analysis.metrics import COMPARED
+from analysis.statistics import Estimate, Ratio, paired_ratio
+
+FACTOR = "network"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One metric of one pair of cells that differ only in the network."""
+
+    baseline: CellFinding
+    other: CellFinding
+    metric: str
+    before: Estimate | None
+    after: Estimate | None
+    ratio: Ratio
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """Cells that are equal in all factors but the network; others: in the order of the plan."""
+
+    shared: dict[str, str]
+    baseline: CellFinding
+    others: tuple[CellFinding, ...]
+
+    @property
+    def title(self) -> str:
+        """The levels that its cells share, in one line."""
+        return describe(self.shared)
+
+
+def describe(levels: dict[str, str]) -> str:
+    """Levels in one line; a level that is only a number is said with its factor."""
+    return " · ".join(f"{name} {level}" if _bare(level) else level for name, level in levels.items())
+
+
+def _bare(level: str) -> bool:
+    return level.replace(".", "", 1).lstrip("-").isdigit() or level in ("true", "false", "none")
+
+
+def matches(findings: Findings) -> tuple[Match, ...]:
+    """All matches of the campaign; none when it names no baseline."""
+    baseline = findings.campaign.baseline
+    if baseline is None:
+        return ()
+    groups: dict[tuple[tuple[str, str], ...], list[CellFinding]] = {}
+    for cell in findings.cells:
+        if FACTOR in cell.levels:
+            groups.setdefault(tuple(shared_levels(cell).items()), []).append(cell)
+    found = []
+    for shared, cells in groups.items():
+        first = next((cell for cell in cells if cell.levels[FACTOR] == baseline), None)
+        others = tuple(cell for cell in cells if cell is not first)
+        if first is not None and others:
+            found.append(Match(shared=dict(shared), baseline=first, others=others))
+    return tuple(found)
+
+
+def shared_levels(cell: CellFinding) -> dict[str, str]:
+    """A cell's levels without the network."""
+    return {name: level for name, level in cell.levels.items() if name != FACTOR}
+
+
+def compare(baseline: CellFinding, other: CellFinding, metric: str) -> Comparison:
+    """One metric of two cells: both estimates, and the ratio over trials of equal seed."""
+    return Comparison(
+        baseline=baseline,
+        other=other,
+        metric=metric,
+        before=baseline.estimate(metric),
+        after=other.estimate(metric),
+        ratio=paired_ratio(_pairs(baseline, other, metric)),
+    )
+
+
+def comparisons(match: Match, other: CellFinding) -> tuple[Comparison, ...]:
+    """Every compared metric that at least one of the two cells has."""
+    found = (compare(match.baseline, other, metric) for metric in COMPARED)
+    return tuple(one for one in found if one.before is not None or one.after is not None)
+
+
+def _pairs(baseline: CellFinding, other: CellFinding, metric: str) -> list[tuple[float, float]]:
+    first = {trial.seed: trial.metrics[metric] for trial in baseline.valid if metric in trial.metrics}
+    return [
+        (first[trial.seed], trial.metrics[metric])
+        for trial in other.valid
+        if metric in trial.metrics and trial.seed in first
+    ]

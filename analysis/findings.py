@@ -1,0 +1,161 @@
+"""What a campaign's trials gave, read back from the job's rows: the one model that tables and plots draw on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+import pyarrow as pa
+
+from analysis.statistics import Estimate, estimate
+from results.campaign import Campaign
+from results.store import Trial, trial_name
+
+Points = tuple[tuple[float, float], ...]
+
+
+class Standing(StrEnum):
+    """What a planned trial came to.  Only VALID ones are averaged."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    INCONCLUSIVE = "inconclusive"
+    DAMAGED = "damaged"
+    MISSING = "missing"
+
+
+@dataclass(slots=True)
+class TrialFinding:
+    """One trial.  metrics: by name, in SI units.  reasons: why it is not valid.
+
+    seconds: series name to (seconds from the window's start, value).  ecdf: (latency in seconds, share).
+    flows: flow name to its figures; directions: flow name to uplink or downlink.  packets: (capture, kind) to
+    number of records.
+    """
+
+    cell: str
+    number: int
+    seed: int
+    standing: Standing = Standing.MISSING
+    path: Path | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+    seconds: dict[str, Points] = field(default_factory=dict)
+    ecdf: Points = ()
+    flows: dict[str, dict[str, float]] = field(default_factory=dict)
+    directions: dict[str, str] = field(default_factory=dict)
+    packets: dict[tuple[str, str], float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFinding:
+    """A cell and its trials, planned ones that are missing included."""
+
+    name: str
+    levels: dict[str, str]
+    trials: tuple[TrialFinding, ...]
+
+    @property
+    def valid(self) -> tuple[TrialFinding, ...]:
+        """The trials that count."""
+        return tuple(trial for trial in self.trials if trial.standing is Standing.VALID)
+
+    def count(self, standing: Standing) -> int:
+        """Number of trials of that standing."""
+        return sum(trial.standing is standing for trial in self.trials)
+
+    def estimate(self, metric: str) -> Estimate | None:
+        """Mean and interval of a metric over the valid trials that have it."""
+        return estimate([trial.metrics[metric] for trial in self.valid if metric in trial.metrics])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """A campaign's cells in the order of its plan."""
+
+    campaign: Campaign
+    folder: Path
+    cells: tuple[CellFinding, ...]
+
+    @property
+    def trials(self) -> tuple[TrialFinding, ...]:
+        """All trials, cell after cell."""
+        return tuple(trial for cell in self.cells for trial in cell.trials)
+
+
+def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa.Table) -> Findings:
+    """Sort the job's rows (number i is finished[i]) into cells; what was planned and not run is `missing`."""
+    found = {
+        (planned.cell, planned.trial): TrialFinding(planned.cell, planned.trial, planned.seed)
+        for planned in campaign.order
+    }
+    numbered = []
+    for trial in finished:
+        cell = trial.path.parent.name
+        finding = found.setdefault((cell, trial.number), TrialFinding(cell, trial.number, 0))
+        finding.path = trial.path
+        finding.standing = Standing.DAMAGED
+        numbered.append(finding)
+    _fill(numbered, rows)
+    levels = {cell.name: cell.levels for cell in campaign.cells}
+    names = [*levels, *sorted({finding.cell for finding in found.values()} - set(levels))]
+    ordered = sorted(found.values(), key=lambda finding: finding.number)
+    return Findings(
+        campaign=campaign,
+        folder=folder,
+        cells=tuple(
+            CellFinding(
+                name=name,
+                levels=levels.get(name, {}),
+                trials=tuple(finding for finding in ordered if finding.cell == name),
+            )
+            for name in names
+        ),
+    )
+
+
+def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
+    damaged: set[int] = set()
+    points: dict[tuple[int, str], list[tuple[float, float]]] = {}
+    for number, table, key, metric, t, value, text in zip(*(c.to_pylist() for c in rows.columns), strict=True):
+        finding = numbered[number]
+        if table == "damage":
+            damaged.add(number)
+            finding.reasons.append(f"damaged {metric}: {_short(text, finding)}")
+        elif table == "note":
+            finding.reasons.append(text)
+        elif table == "trial" and metric == "state":
+            finding.standing = Standing(text)
+        elif table == "trial" and metric == "seed":
+            finding.seed = int(text)
+        elif table == "trial":
+            finding.metrics[metric] = value
+        elif table == "packets":
+            finding.packets[key, metric] = value
+        elif table == "flow" and metric == "direction":
+            finding.directions[key] = text
+        elif table == "flow":
+            finding.flows.setdefault(key, {})[metric] = value
+        elif table == "second":
+            points.setdefault((number, metric), []).append((t, value))
+        elif table == "ecdf":
+            points.setdefault((number, ""), []).append((value, t))
+    for (number, name), series in points.items():
+        if name:
+            numbered[number].seconds[name] = tuple(series)
+        else:
+            numbered[number].ecdf = tuple(series)
+    for number in damaged:
+        numbered[number].standing = Standing.DAMAGED
+
+
+def _short(text: str, finding: TrialFinding) -> str:
+    """The reason without the folder that every reader of the report knows."""
+    return text.replace(f"{finding.path}/", "") if finding.path else text
+
+
+def folder_of(cell: str, number: int) -> str:
+    """A trial's folder inside its campaign."""
+    return f"{cell}/{trial_name(number)}"

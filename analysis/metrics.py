@@ -1,0 +1,103 @@
+"""The closed list of metrics: what each is called, its unit, which way is better, and what exactly it counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["1/s", "bit/s", "s", "share", "B", "count"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """Values are in `unit` (SI, shares from 0 to 1).  better: None when neither way is."""
+
+    name: str
+    label: str
+    unit: Unit
+    better: Literal["higher", "lower"] | None
+    about: str
+
+
+_ALL = (
+    Metric(
+        name="delivered_per_s", label="Subscriber throughput", unit="1/s", better="higher",
+        about="messages that reached a subscriber for the first time inside the window, all subscribers together",
+    ),
+    Metric(
+        name="published_per_s", label="Publisher throughput", unit="1/s", better="higher",
+        about="sends that the stack answered inside the window, all publishers together",
+    ),
+    Metric(
+        name="goodput_bit_s", label="Goodput", unit="bit/s", better="higher",
+        about="message bodies delivered inside the window",
+    ),
+    Metric(
+        name="latency_mean_s", label="Latency, mean", unit="s", better="lower",
+        about="from the scheduled send to the arrival, messages that arrived inside the window",
+    ),
+    Metric(name="latency_p50_s", label="Latency, median", unit="s", better="lower", about="as the mean"),
+    Metric(name="latency_p95_s", label="Latency, 95th percentile", unit="s", better="lower", about="as the mean"),
+    Metric(name="latency_p99_s", label="Latency, 99th percentile", unit="s", better="lower", about="as the mean"),
+    Metric(
+        name="publish_latency_mean_s", label="Publish latency, mean", unit="s", better="lower",
+        about="from the scheduled send to the stack's answer, answers inside the window",
+    ),
+    Metric(
+        name="loss_share", label="Messages lost", unit="share", better="lower",
+        about="of the messages that subscribers should have had, whole trial: answered, overtaken, never arrived",
+    ),
+    Metric(
+        name="in_doubt_share", label="Messages in doubt", unit="share", better="lower",
+        about="of the messages that subscribers should have had, whole trial: missing, nothing later arrived either",
+    ),
+    Metric(
+        name="duplicate_share", label="Duplicates", unit="share", better="lower",
+        about="deliveries beyond the first, per message delivered, whole trial",
+    ),
+    Metric(
+        name="reordered_share", label="Reordered", unit="share", better="lower",
+        about="messages that arrived after a later one of their publisher, whole trial",
+    ),
+    Metric(name="refused", label="Sends refused", unit="count", better="lower", about="whole trial"),
+    Metric(
+        name="longest_silence_s", label="Longest silence", unit="s", better="lower",
+        about="longest time inside the window in which no subscriber received anything",
+    ),
+    Metric(
+        name="air_utilisation", label="Link utilisation", unit="share", better=None,
+        about="bytes at layer 2 through the busiest queue of the link, of its rate, inside the window",
+    ),
+    Metric(
+        name="air_bytes_per_delivery", label="Link bytes per delivery", unit="B", better="lower",
+        about="bytes at layer 2 through all queues of the link, per delivered message, inside the window",
+    ),
+    Metric(
+        name="retr_share_uplink", label="Retransmitted or overtaken, uplink", unit="share", better="lower",
+        about="of the packets with payload, captured before the link, inside the window",
+    ),
+    Metric(
+        name="retr_share_downlink", label="Retransmitted or overtaken, downlink", unit="share", better="lower",
+        about="of the packets with payload, captured before the link, inside the window",
+    ),
+    Metric(
+        name="rtt_mean_uplink_s", label="TCP round trip, uplink, mean", unit="s", better="lower",
+        about="station to server and back, seen at the link's near end, unambiguous samples only (Karn)",
+    ),
+    Metric(
+        name="rtt_mean_downlink_s", label="TCP round trip, downlink, mean", unit="s", better="lower",
+        about="server to station and back, seen at the link's near end, unambiguous samples only (Karn)",
+    ),
+    Metric(
+        name="deliveries", label="Deliveries counted", unit="count", better=None,
+        about="first deliveries inside the window: the sample behind throughput and latency",
+    ),
+)  # fmt: skip
+
+METRICS = {metric.name: metric for metric in _ALL}
+COMPARED = (
+    "delivered_per_s", "published_per_s", "goodput_bit_s", "latency_p50_s", "latency_p95_s", "latency_p99_s",
+    "publish_latency_mean_s", "loss_share", "longest_silence_s", "air_utilisation", "air_bytes_per_delivery",
+    "retr_share_uplink", "retr_share_downlink", "rtt_mean_uplink_s", "rtt_mean_downlink_s",
+)  # fmt: skip
+KEY = ("delivered_per_s", "published_per_s", "latency_p50_s", "loss_share", "air_utilisation")

@@ -1,0 +1,46 @@
+"""The one narrow shape in which reduced trials travel from the tasks to the driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+# trial: number of the path that was handed out.  table: trial, flow, second, ecdf, packets, note or damage.
+# key: which flow or capture.  t: seconds from the window's start (second) or share (ecdf).
+SCHEMA = pa.schema(
+    [
+        pa.field("trial", pa.int32(), nullable=False),
+        pa.field("table", pa.string(), nullable=False),
+        pa.field("key", pa.string()),
+        pa.field("metric", pa.string()),
+        pa.field("t", pa.float64()),
+        pa.field("value", pa.float64()),
+        pa.field("text", pa.string()),
+    ]
+)
+DDL = "trial int, table string, key string, metric string, t double, value double, text string"
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows of one trial, gathered column by column."""
+
+    trial: int
+    columns: dict[str, list[object]] = field(default_factory=lambda: {name: [] for name in SCHEMA.names[1:]})
+
+    def add(
+        self, table: str, metric: str | None = None, *, key: str | None = None, t: float | None = None,
+        value: float | None = None, text: str | None = None,
+    ) -> None:  # fmt: skip
+        """Append one row."""
+        row = {"table": table, "key": key, "metric": metric, "t": t, "value": value, "text": text}
+        for name, cell in row.items():
+            self.columns[name].append(cell)
+
+    def batch(self) -> pa.RecordBatch:
+        """All rows in the shape of SCHEMA."""
+        count = len(self.columns["table"])
+        arrays = [pa.array([self.trial] * count, pa.int32())]
+        arrays += [pa.array(self.columns[name], SCHEMA.field(name).type) for name in SCHEMA.names[1:]]
+        return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

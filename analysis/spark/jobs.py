@@ -1,0 +1,34 @@
+"""The job: one trial is one task, and only small rows come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from analysis.rows import DDL, SCHEMA
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def reduce_trials(spark: SparkSession, paths: Sequence[Path]) -> pa.Table:
+    """Reduce the trial folders `paths` (number i in the result is paths[i]); one action, no shuffle.
+
+    Returns a table of analysis.rows.SCHEMA.
+    """
+    folders = [str(path.resolve()) for path in paths]
+    if not folders:
+        return SCHEMA.empty_table()
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from analysis.trial import reduce_trial  # noqa: PLC0415
+
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield reduce_trial(Path(folders[number]), number)
+
+    numbers = spark.range(0, len(folders), 1, numPartitions=len(folders))
+    return numbers.mapInArrow(work, DDL).toArrow()

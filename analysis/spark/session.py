@@ -1,0 +1,153 @@
+"""Starting and ending Spark.  Settings and their effect were measured; see docs/architecture.md."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parents[2]
+ARCHIVE = ROOT / "build" / "spark.jsa"
+_STOP_LIMIT_S = 30.0
+_LOG_LINES, _SHOWN_LINES = 40, 25
+# Few, short tasks: the quick compiler and the simplest collector cost half the CPU of the defaults.
+_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
+
+
+class SparkFailed(Exception):
+    """Spark could not start or its job failed; the message holds the end of its log."""
+
+
+def settings(*, master: str, jvm: tuple[str, ...] = ()) -> dict[str, str]:
+    """Spark's configuration for `master`; jvm: further options of its Java process."""
+    local = master.startswith("local")
+    common = {
+        "spark.master": master,
+        "spark.app.name": "airwire-report",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.python.daemon.module": "analysis.spark.daemon",
+        "spark.driver.extraJavaOptions": " ".join((*_JVM, *jvm)),
+    }
+    loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return common | (loopback if local else {})
+
+
+def archive_options(archive: Path = ARCHIVE) -> tuple[str, ...]:
+    """Options that make the JVM start from the class archive, when there is one (see analysis.spark.warm)."""
+    return (f"-XX:SharedArchiveFile={archive}",) if archive.is_file() else ()
+
+
+@contextmanager
+def session(*, master: str | None = None, jvm: tuple[str, ...] | None = None) -> Iterator[SparkSession]:
+    """A Spark session, ended on every way out together with its Java process.
+
+    master: as Spark writes it; None = this machine, or the server that SPARK_REMOTE names.  `sc://...` is a
+    Spark Connect server.  Raises SparkFailed with the end of Spark's log when it does not start.
+    """
+    remote = master if master is not None and master.startswith("sc://") else None
+    if remote or (master is None and os.environ.get("SPARK_REMOTE")):
+        with _connected(remote or os.environ["SPARK_REMOTE"]) as spark:
+            yield spark
+        return
+    with tempfile.TemporaryDirectory(prefix="airwire-spark-") as folder:
+        log = Path(folder) / "spark.log"
+        chosen = settings(
+            master=master or f"local[{os.cpu_count() or 1}]", jvm=archive_options() if jvm is None else jvm
+        )
+        with _own_jvm(chosen, log, folder) as spark:
+            yield spark
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[SparkSession]:
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    spark = SparkSession.builder.remote(address).getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _own_jvm(chosen: dict[str, str], log: Path, folder: str) -> Iterator[SparkSession]:
+    # Spark is imported here, so that whoever needs only the settings or the reader does not pay for it.
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    conf = SparkConf(loadDefaults=False).setAll(list((chosen | {"spark.local.dir": folder}).items()))
+    with log.open("wb") as out:
+        gateway: Any = None
+        try:
+            with _environment():
+                gateway = launch_gateway(conf, popen_kwargs={"stdout": out, "stderr": out})
+                context = SparkContext(gateway=gateway, conf=conf)
+            yield SparkSession(context)
+        except (PySparkException, Py4JError, ConnectionError) as error:
+            raise SparkFailed(_explain(str(error), log)) from error
+        finally:
+            _end(gateway)
+
+
+def _end(gateway: Any) -> None:
+    from pyspark import SparkContext  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    if gateway is None:
+        return
+    active = SparkSession.getActiveSession()
+    with suppress(Exception):  # the JVM may be gone already, which is what is wanted
+        (active or SparkContext.getOrCreate()).stop()
+    SparkContext._gateway = SparkContext._jvm = None  # a later session starts a Java process of its own
+    with suppress(Exception):
+        gateway.shutdown()
+    gateway.proc.stdin.close()  # the Java process ends when its standard input does
+    try:
+        gateway.proc.wait(_STOP_LIMIT_S)
+    except TimeoutError:
+        gateway.proc.kill()
+        gateway.proc.wait()
+
+
+@contextmanager
+def _environment() -> Iterator[None]:
+    """What the Java process and its Python workers inherit."""
+    path = os.environ.get("PYTHONPATH")
+    wanted = {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{path}" if path else str(ROOT),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LAUNCHER_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _explain(error: str, log: Path) -> str:
+    """The lines of an error and of the log's end that say something: not the stacks of Java calls."""
+    lines = [*error.splitlines(), *log.read_text(errors="replace").splitlines()[-_LOG_LINES:]]
+    telling = [line.rstrip() for line in lines if line.strip() and not line.lstrip().startswith(("at ", "... "))]
+    return "Spark failed: " + "\n  ".join(dict.fromkeys(telling[:_SHOWN_LINES]))

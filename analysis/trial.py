@@ -1,0 +1,70 @@
+"""Reducing one trial folder to a few hundred rows: what one Spark task does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from analysis.captures import capture_rows
+from analysis.ledger import account_metrics, latency_ecdf, read_ledger, window_metrics
+from analysis.medium import medium_metrics
+from analysis.rows import Rows
+from analysis.series import ledger_series, queue_series
+from results.manifest import Manifest
+from results.store import DamagedTrial, Trial
+
+# What reading a folder that somebody damaged may raise; anything else is a mistake of ours and must be seen.
+DAMAGE = (DamagedTrial, OSError, ValueError, ArithmeticError, LookupError, pa.ArrowException)
+
+
+def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
+    """Everything the report needs of the trial at `path`, in the shape of analysis.rows.SCHEMA.
+
+    What cannot be read becomes rows of table `damage`, with the reason; the rest of the trial is still given.
+    """
+    rows = Rows(number)
+    trial = Trial(path)
+    try:
+        manifest = trial.manifest()
+    except DamagedTrial as error:
+        rows.add("damage", "manifest", text=str(error))
+        return rows.batch()
+    for part, work in (("verdict", _verdict), ("ledger", _ledger), ("captures", capture_rows)):
+        try:
+            work(trial, manifest, rows)
+        except DAMAGE as error:
+            rows.add("damage", part, text=str(error) or type(error).__name__)
+    return rows.batch()
+
+
+def _verdict(trial: Trial, manifest: Manifest, rows: Rows) -> None:
+    verdict = trial.verdict()
+    rows.add("trial", "state", text=verdict.state.value)
+    rows.add("trial", "seed", value=float(manifest.seed), text=str(manifest.seed))
+    for reason in verdict.reasons():
+        rows.add("note", "reason", text=reason)
+
+
+def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
+    tables = {name: trial.table(name) for name in ("published", "delivered", "resources")}
+    for name, table in tables.items():
+        if table.num_rows != manifest.rows.get(name, table.num_rows):
+            raise DamagedTrial(
+                f"{trial.path / name}.parquet: {table.num_rows} rows, the manifest says {manifest.rows[name]}"
+            )
+    published, delivered, window = tables["published"], tables["delivered"], manifest.window
+    if window.end_ns <= window.start_ns:
+        raise DamagedTrial(f"{trial.path}: the window ends at {window.end_ns} ns, not after {window.start_ns}")
+    ledger, proof = read_ledger(published, delivered), trial.link()
+    metrics = window_metrics(ledger, window) | account_metrics(published, delivered, manifest.workload.consumers)
+    metrics |= medium_metrics(proof, deliveries=metrics["deliveries"] or 0.0)
+    for name, value in metrics.items():
+        if value is not None:
+            rows.add("trial", name, value=value)
+    for name, points in (ledger_series(ledger, window) | queue_series(tables["resources"], proof, window)).items():
+        for t, value in points:
+            rows.add("second", name, t=t, value=value)
+    for share, latency in zip(*(np.asarray(a).tolist() for a in latency_ecdf(ledger, window)), strict=True):
+        rows.add("ecdf", "latency_s", t=share, value=latency)

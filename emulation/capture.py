@@ -1,0 +1,84 @@
+"""Recording the access point's ports: tcpdump, nanosecond pcap, drops counted."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from emulation.namespace import KernelError, prefix
+
+_LISTENING = "listening on"
+_COUNT = re.compile(r"(\d+) packets? (captured|dropped by kernel)")
+_START_LIMIT_S = 10.0
+_STOP_LIMIT_S = 20.0
+_KERNEL_BUFFER_KIB = 32768
+
+
+@dataclass(slots=True)
+class PortCapture:
+    """One running tcpdump; packets and dropped are known once it has stopped, None when it would not say."""
+
+    port: str
+    path: Path
+    process: subprocess.Popen[str]
+    messages: IO[str]
+    packets: int | None = field(default=None)
+    dropped: int | None = field(default=None)
+
+
+@contextmanager
+def captured(pid: int, ports: Sequence[str], folder: Path, *, snap_bytes: int) -> Iterator[list[PortCapture]]:
+    """Record `ports` of the namespace of process `pid` into <folder>/<port>.pcap while the context lasts.
+
+    snap_bytes: how much of each packet is kept.  Counts are filled in when the context ends.
+    """
+    with ExitStack() as stack:
+        running = []
+        for port in ports:
+            running.append(_start(pid, port, folder, snap_bytes))
+            stack.callback(_stop, running[-1])
+        deadline = time.monotonic() + _START_LIMIT_S
+        for capture in running:
+            _wait_until_listening(capture, deadline)
+        yield running
+
+
+def _start(pid: int, port: str, folder: Path, snap_bytes: int) -> PortCapture:
+    path = folder / f"{port}.pcap"
+    messages = (folder / f"{port}.tcpdump.log").open("w+")
+    command = [
+        "tcpdump", "-i", port, "-n", "-U", "-s", str(snap_bytes), "-B", str(_KERNEL_BUFFER_KIB),
+        "--time-stamp-precision=nano", "--immediate-mode", "-Z", "root", "-w", "-",
+    ]  # fmt: skip
+    # Through standard output: tcpdump as an ordinary user cannot give a file it opens itself its owner.
+    with path.open("wb") as out:
+        process = subprocess.Popen([*prefix(pid), *command], stdout=out, stderr=messages, text=True)
+    return PortCapture(port=port, path=path, process=process, messages=messages)
+
+
+def _wait_until_listening(capture: PortCapture, deadline: float) -> None:
+    while _LISTENING not in (said := capture.path.with_suffix(".tcpdump.log").read_text()):
+        if capture.process.poll() is not None or time.monotonic() > deadline:
+            raise KernelError(f"capturing on {capture.port}: {said.strip() or 'tcpdump did not start'}")
+        time.sleep(0.005)
+
+
+def _stop(capture: PortCapture) -> None:
+    capture.process.send_signal(signal.SIGINT)
+    try:
+        capture.process.wait(_STOP_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        capture.process.kill()
+        capture.process.wait()
+    capture.messages.seek(0)
+    counts = {match[2]: int(match[1]) for match in _COUNT.finditer(capture.messages.read())}
+    capture.messages.close()
+    capture.packets = counts.get("captured")
+    capture.dropped = counts.get("dropped by kernel")

@@ -1,0 +1,111 @@
+"""Probe packets through a link: numbered datagrams, timed by the kernel, sent and read from one process.
+
+Sockets are opened inside the two namespaces and used from here, so there is no second process to start and one
+clock.  The receiver's kernel stamps arrivals, so nothing is lost by reading late.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from emulation.namespace import in_namespace
+
+FRAME_OVERHEAD = 14 + 20 + 8  # Ethernet, IPv4, UDP
+_HEADER = struct.Struct("!QQ")  # number, time sent (wall clock, ns)
+MIN_FRAME = FRAME_OVERHEAD + _HEADER.size
+FULL_FRAME = 1514
+_PORT = 7007
+_TIMESTAMP = struct.Struct("qq")
+_BUFFER_BYTES = 64 << 20
+# asm-generic/socket.h; the socket module does not name them.
+_SO_SNDBUFFORCE, _SO_RCVBUFFORCE, _SO_TIMESTAMPNS = 32, 33, 35
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrivals:
+    """What came of the packets of one direction, in order of arrival.
+
+    number: as sent, from 0.  sent_ns, received_ns: wall clock.  frame_bytes: at layer 2.  sent: how many went out.
+    """
+
+    sent: int
+    number: np.ndarray
+    sent_ns: np.ndarray
+    received_ns: np.ndarray
+    frame_bytes: np.ndarray
+
+
+class ProbePath:
+    """One direction between two nodes.  Every packet sent through it has the next number."""
+
+    def __init__(self, sender: socket.socket, receiver: socket.socket) -> None:
+        self._sender, self._receiver = sender, receiver
+        self.sent = 0
+
+    def send(self, frames: Sequence[int], *, spacing_s: float = 0.0) -> Arrivals:
+        """Send frames of the given sizes (bytes at layer 2), wait until no more arrive, return those that did."""
+        started = time.monotonic()
+        for position, size in enumerate(frames):
+            if spacing_s:
+                _sleep_until(started + position * spacing_s)
+            self._sender.send(_HEADER.pack(self.sent, time.time_ns()).ljust(size - FRAME_OVERHEAD, b"\0"))
+            self.sent += 1
+        return self._read(len(frames))
+
+    def wait(self, seconds: float) -> None:
+        """How long silence must last before a packet counts as lost."""
+        self._receiver.settimeout(seconds)
+
+    def _read(self, expected: int) -> Arrivals:
+        rows: list[tuple[int, int, int, int]] = []
+        while len(rows) < 2 * expected:  # duplicates included
+            try:
+                data, extra, _, _ = self._receiver.recvmsg(2048, 64)
+            except TimeoutError:
+                break
+            (_, _, stamp) = extra[0]
+            seconds, nanoseconds = _TIMESTAMP.unpack(stamp)
+            number, sent_ns = _HEADER.unpack_from(data)
+            rows.append((number, sent_ns, seconds * 10**9 + nanoseconds, len(data) + FRAME_OVERHEAD))
+            if number == self.sent - 1:
+                break
+        table = np.array(rows, dtype=np.int64).reshape(-1, 4)
+        return Arrivals(
+            sent=expected,
+            number=table[:, 0],
+            sent_ns=table[:, 1],
+            received_ns=table[:, 2],
+            frame_bytes=table[:, 3],
+        )
+
+
+@contextmanager
+def probe_path(*, from_pid: int, to_pid: int, to_address: str) -> Iterator[ProbePath]:
+    """Open one direction between the namespaces of two processes."""
+    receiver = in_namespace(to_pid, _socket)
+    sender = in_namespace(from_pid, _socket)
+    with sender, receiver:
+        receiver.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
+        receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        receiver.bind((to_address, _PORT))
+        # A burst must wait in the emulated queue, not in the sender's socket.
+        sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _BUFFER_BYTES)
+        sender.connect((to_address, _PORT))
+        yield ProbePath(sender, receiver)
+
+
+def _socket() -> socket.socket:
+    return socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+
+def _sleep_until(when: float) -> None:
+    pause = when - time.monotonic()
+    if pause > 0:
+        time.sleep(pause)

@@ -1,0 +1,188 @@
+"""Deploying services on nodes: one Ansible run, quiet when it works, a named error when it does not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import ansible_runner
+
+from stacks.driver import Service
+
+Action = Literal["install", "configure", "start", "reset", "stop"]
+
+PLAYBOOKS = Path(__file__).resolve().parents[1] / "playbooks"
+CACHE = Path.home() / ".cache" / "airwire"
+_FORKS = 8
+_LAST_LINES = 20
+
+
+class DeployError(Exception):
+    """A deployment failed: which task, on which host, and what it said."""
+
+    def __init__(self, *, task: str, host: str, message: str) -> None:
+        super().__init__(f"deploying on {host}: task '{task}' failed: {message}")
+        self.task, self.host, self.message = task, host, message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleCall:
+    """A role of playbooks/roles, and its variables (their names begin with the role's)."""
+
+    role: str
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A node and what runs on it.
+
+    address: where the other nodes reach it; services listen there.  pid: a process in the node's network
+    namespace on this machine, None = another machine, reached over SSH at `address`.  connection: further
+    Ansible host variables, such as ansible_user.
+    """
+
+    name: str
+    address: str
+    roles: tuple[RoleCall, ...]
+    pid: int | None = None
+    connection: Mapping[str, Any] = field(default_factory=dict)
+
+
+def role_call(service: Service) -> RoleCall:
+    """What deploys a stack's service."""
+    names = {f"{service.role}_name": service.name, f"{service.role}_port": service.port}
+    return RoleCall(role=service.role, variables={**names, **service.variables})
+
+
+def service_folder(*, scratch: Path, target: str, name: str) -> Path:
+    """Where a service keeps its files on its node: configuration, data, `log` and `pid`."""
+    return scratch / target / name
+
+
+def service_pid(*, scratch: Path, target: str, name: str) -> int:
+    """The process number of a service started on this machine; DeployError when it was not started."""
+    path = service_folder(scratch=scratch, target=target, name=name) / "pid"
+    try:
+        return int(path.read_text().split()[0])
+    except (OSError, IndexError, ValueError) as error:
+        raise DeployError(task="read the pid file", host=target, message=f"{name} is not running: {error}") from error
+
+
+def apply(
+    actions: Sequence[Action],
+    targets: Sequence[Target],
+    *,
+    scratch: Path,
+    timeout_s: float,
+    cache: Path = CACHE,
+) -> None:
+    """Do each action, in order, for every role of every target, each action on all before the next.
+
+    scratch: the trial's folder, which takes every file but the cache.  cache: survives trials (Java's class
+    archive).  timeout_s: limit of the whole call.  DeployError when a task fails, a host cannot be reached or
+    the limit passes.
+    """
+    private = scratch / "ansible"
+    private.mkdir(parents=True, exist_ok=True)
+    failures: list[DeployError] = []
+    progress = {"task": "start Ansible"}
+
+    def on_event(event: dict[str, Any]) -> bool:
+        data = event.get("event_data", {})
+        progress["task"] = data.get("task", progress["task"])
+        if failure := _failure(event.get("event", ""), data):
+            failures.append(failure)
+        return False  # the event needs no file
+
+    run = ansible_runner.run(
+        private_data_dir=str(private),
+        playbook=str(PLAYBOOKS / "services.yml"),
+        inventory=inventory(targets, scratch=scratch),
+        extravars={
+            "airwire_actions": list(actions),
+            "airwire_scratch": str(scratch),
+            "airwire_cache": str(cache),
+            "airwire_source": str(PLAYBOOKS.parent),
+        },
+        envvars=_environment(private),
+        settings={"pexpect_timeout": 1, "job_timeout": max(1, round(timeout_s))},
+        event_handler=on_event,
+        cancel_callback=_never,  # else ansible-runner takes SIGINT and SIGTERM away from the caller
+        forks=_FORKS,
+        quiet=True,
+    )
+    if failures:
+        raise failures[0]
+    hosts = ", ".join(target.name for target in targets)
+    if run.status == "timeout":
+        raise DeployError(task=progress["task"], host=hosts, message=f"not finished after {timeout_s:g} s; ended")
+    if run.status != "successful":
+        raise DeployError(task=progress["task"], host=hosts, message=_last_words(run))
+
+
+def inventory(targets: Sequence[Target], *, scratch: Path) -> dict[str, Any]:
+    """Ansible's inventory; ValueError when a target has a role twice, because role variables are per host."""
+    return {"all": {"hosts": {target.name: _host(target, scratch) for target in targets}}}
+
+
+def _host(target: Target, scratch: Path) -> dict[str, Any]:
+    roles = [call.role for call in target.roles]
+    if len(set(roles)) != len(roles):
+        raise ValueError(f"target {target.name}: roles {roles}: a role can be given to a target once")
+    variables: dict[str, Any] = {"airwire_roles": roles, "airwire_address": target.address}
+    if target.pid is None:
+        variables |= {"ansible_connection": "ssh", "ansible_host": target.address}
+    else:
+        variables |= {
+            "ansible_connection": "netns",
+            "ansible_netns_pid": target.pid,
+            "ansible_python_interpreter": sys.executable,
+            "ansible_remote_tmp": str(scratch / "ansible" / "tmp"),
+        }
+    for call in target.roles:
+        variables |= call.variables
+    return variables | dict(target.connection)
+
+
+def _environment(private: Path) -> dict[str, str]:
+    return {
+        # ansible-runner looks ansible-playbook up on PATH; the one beside our interpreter is meant.
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
+        "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
+        "ANSIBLE_HOME": str(private / "home"),
+        "ANSIBLE_LOCAL_TEMP": str(private / "tmp"),
+        "ANSIBLE_SSH_CONTROL_PATH_DIR": str(private / "ssh"),
+        "ANSIBLE_NOCOLOR": "1",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+def _failure(event: str, data: Mapping[str, Any]) -> DeployError | None:
+    if event not in ("runner_on_failed", "runner_on_unreachable") or data.get("ignore_errors"):
+        return None
+    result = data.get("res", {})
+    items = [item for item in result.get("results", ()) if item.get("failed")]
+    return DeployError(task=data.get("task", "?"), host=data.get("host", "?"), message=_message(items or [result]))
+
+
+def _message(results: Sequence[Mapping[str, Any]]) -> str:
+    said = [str(result.get(key, "")).strip() for result in results for key in ("msg", "stderr", "module_stderr")]
+    return "\n".join(_tail(text) for text in dict.fromkeys(said) if text) or "it gave no reason"
+
+
+def _last_words(run: Any) -> str:
+    with run.stdout as output:
+        return _tail(output.read()) or f"ansible-playbook ended with status {run.rc} and said nothing"
+
+
+def _tail(text: str) -> str:
+    return "\n".join(text.strip().splitlines()[-_LAST_LINES:])
+
+
+def _never() -> bool:
+    return False

@@ -1,0 +1,231 @@
+"""Health checks: whether a trial may be believed.  Every threshold is here; a scenario may tighten or waive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from experiments.settings import CheckSettings
+from results.ledger import reconcile
+from results.link import LinkCheck
+from results.manifest import Consumer, Window
+from results.verdict import Check, Health, HealthCheck, Verdict
+
+
+class LooserLimit(ValueError):
+    """A scenario sets a limit above the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The largest value that passes, in `unit`."""
+
+    value: float
+    unit: str
+
+
+# 60 % of processor and memory is the bound that the 2005 pub/sub study set for all of its machines.
+LIMITS: dict[Check, Limit] = {
+    Check.LINK_RATE: Limit(0, "checks outside tolerance"),
+    Check.LINK_LOSS: Limit(0, "checks outside tolerance"),
+    Check.LINK_DELAY: Limit(0, "checks outside tolerance"),
+    Check.OFFLOADS_OFF: Limit(0, "offloads on"),
+    Check.CAPTURE_DROPS: Limit(0, "packets"),
+    Check.GENERATOR_CPU: Limit(0.6, "share of a core, busiest client process"),
+    Check.SERVER_CPU: Limit(0.6, "share of all cores"),
+    Check.SERVER_MEMORY: Limit(0.6, "share of memory"),
+    Check.SEND_LATENESS: Limit(0.25, "s"),
+    Check.HEARTBEAT: Limit(0.5, "s"),
+    Check.LEDGER_CLOSES: Limit(0, "rows that do not match"),
+    Check.CLEAN_SLATE: Limit(0, "messages from before the trial"),
+    Check.SERVERS_ALIVE: Limit(0, "servers or connections lost"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a trial knows about itself when it has ended.
+
+    resources: the table of results.schema.  lost: why each lost connection or server went, empty when none.
+    unreadable: bodies without a marker.  capture_drops: per port, None where tcpdump would not say.
+    """
+
+    link_checks: Sequence[LinkCheck]
+    offloads_on: Sequence[str]
+    capture_drops: dict[str, int | None]
+    resources: pa.Table
+    window: Window
+    cores: int
+    memory_bytes: int
+    send_lateness_s: float | None
+    published: pa.Table
+    delivered: pa.Table
+    consumers: Sequence[Consumer]
+    unreadable: int
+    lost: Sequence[str]
+
+
+def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -> Verdict:
+    """Run every check.  `levels` (factor to printed level) decides which waivers hold."""
+    measured = {
+        **_link(evidence.link_checks),
+        Check.OFFLOADS_OFF: (
+            len(evidence.offloads_on),
+            ", ".join(evidence.offloads_on) or "TSO, GSO, GRO are off",
+        ),
+        Check.CAPTURE_DROPS: _capture_drops(evidence.capture_drops),
+        Check.GENERATOR_CPU: _busiest(evidence, "generator:", 1),
+        Check.SERVER_CPU: _busiest(evidence, "server:", evidence.cores),
+        Check.SERVER_MEMORY: _memory(evidence),
+        Check.SEND_LATENESS: (evidence.send_lateness_s, "longest that the generator was late with a send"),
+        Check.HEARTBEAT: _heartbeat(evidence),
+        **_ledger(evidence),
+        Check.SERVERS_ALIVE: (len(evidence.lost), "; ".join(evidence.lost[:3]) or "all up to the end"),
+    }
+    waived = {
+        waiver.check: waiver.because
+        for waiver in settings.waive
+        if all(levels.get(factor) == level for factor, level in waiver.when.items())
+    }
+    return Verdict(
+        checks=tuple(
+            _decide(check, *measured[check], limit=limit_of(check, settings), because=waived.get(check))
+            for check in Check
+        )
+    )
+
+
+def limit_of(check: Check, settings: CheckSettings) -> Limit:
+    """The limit in force; LooserLimit when the scenario asks for a higher one than the default."""
+    default = LIMITS[check]
+    own = settings.limits.get(check, default.value)
+    if own > default.value:
+        raise LooserLimit(
+            f"checks.limits.{check}: {own:g} is looser than {default.value:g} {default.unit}; "
+            "a limit may only be tightened: waive the check by name, with a reason, if it does not matter"
+        )
+    return Limit(own, default.unit)
+
+
+def _decide(check: Check, measured: float | None, detail: str, *, limit: Limit, because: str | None) -> HealthCheck:
+    if measured is None:
+        health = Health.UNKNOWN
+    elif measured <= limit.value:
+        health = Health.PASSED
+    else:
+        health = Health.FAILED
+    if health is not Health.PASSED and because is not None:
+        health, detail = Health.WAIVED, f"{detail} (waived: {because})"
+    return HealthCheck(check=check, health=health, measured=measured, limit=limit.value, unit=limit.unit, detail=detail)
+
+
+Measured = tuple[float | None, str]
+
+
+def _link(checks: Sequence[LinkCheck]) -> dict[Check, Measured]:
+    kinds = {
+        Check.LINK_RATE: {"rate"},
+        Check.LINK_LOSS: {"loss", "losses", "duplicates"},
+        Check.LINK_DELAY: {"delay"},
+    }
+    found: dict[Check, Measured] = {}
+    for check, quantities in kinds.items():
+        mine = [item for item in checks if item.quantity in quantities]
+        broken = [
+            f"{item.direction} {item.quantity} ({item.source}): asked {item.asked:g}, delivered {item.delivered:g}, "
+            f"tolerated {item.low:g} to {item.high:g}"
+            for item in mine
+            if not item.holds
+        ]
+        # A link without a rate has nothing to prove about it, but delay and loss are probed on every link.
+        count = len(broken) if mine or check is Check.LINK_RATE else None
+        found[check] = (count, "; ".join(broken) or f"{len(mine)} within tolerance")
+    return found
+
+
+def _capture_drops(drops: dict[str, int | None]) -> Measured:
+    silent = [port for port, count in drops.items() if count is None]
+    if silent or not drops:
+        return None, f"tcpdump gave no counts for {', '.join(silent) or 'any port'}"
+    total = sum(count or 0 for count in drops.values())
+    return total, f"{total} packets not captured on {len(drops)} ports"
+
+
+def _series(evidence: Evidence, subject: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Times (ns) and values of one metric inside the window."""
+    table = evidence.resources
+    subjects, metrics = table.column("subject").to_numpy(False), table.column("metric").to_numpy(False)
+    times = table.column("t_ns").to_numpy()
+    window = (times >= evidence.window.start_ns) & (times < evidence.window.end_ns)
+    mask = (subjects == subject) & (metrics == metric) & window
+    return times[mask], table.column("value").to_numpy()[mask]
+
+
+def _subjects(evidence: Evidence, prefix: str) -> list[str]:
+    return sorted({name for name in evidence.resources.column("subject").to_pylist() if name.startswith(prefix)})
+
+
+def _busiest(evidence: Evidence, prefix: str, cores: int) -> Measured:
+    shares = {}
+    for subject in _subjects(evidence, prefix):
+        times, seconds = _series(evidence, subject, "cpu_seconds")
+        if len(times) > 1:
+            shares[subject] = float((seconds[-1] - seconds[0]) / ((times[-1] - times[0]) / 1e9) / cores)
+    if not shares:
+        return None, f"no processor samples of any {prefix.rstrip(':')} inside the window"
+    name = max(shares, key=lambda subject: shares[subject])
+    return shares[name], f"{name} used {shares[name]:.0%}"
+
+
+def _memory(evidence: Evidence) -> Measured:
+    peaks = {}
+    for subject in _subjects(evidence, "server:"):
+        _, values = _series(evidence, subject, "rss_bytes")
+        if len(values):
+            peaks[subject] = float(values.max() / evidence.memory_bytes)
+    if not peaks:
+        return None, "no memory samples of any server inside the window"
+    name = max(peaks, key=lambda subject: peaks[subject])
+    return peaks[name], f"{name} held {peaks[name]:.1%}"
+
+
+def _heartbeat(evidence: Evidence) -> Measured:
+    _, lateness = _series(evidence, "heartbeat", "lateness_s")
+    if not len(lateness):
+        return None, "the heartbeat left no sample inside the window"
+    return float(lateness.max()), "longest that this machine kept a 10 ms sleeper waiting"
+
+
+def _ledger(evidence: Evidence) -> dict[Check, Measured]:
+    """Stale deliveries are those that came before they were sent, or were never sent by this trial."""
+    result = reconcile(evidence.published, evidence.delivered, evidence.consumers)
+    mismatch = result.expected - result.delivered - result.lost - result.in_doubt
+    wrong = abs(mismatch) + evidence.unreadable
+    early = _before_they_were_sent(evidence.published, evidence.delivered)
+    return {
+        Check.LEDGER_CLOSES: (
+            wrong + result.foreign,
+            (
+                f"{result.expected} expected = {result.delivered} delivered + {result.lost} lost + "
+                f"{result.in_doubt} in doubt; {result.foreign} without a publication, {evidence.unreadable} unreadable"
+            ),
+        ),
+        Check.CLEAN_SLATE: (early, f"{early} deliveries of messages from before the trial"),
+    }
+
+
+def _before_they_were_sent(published: pa.Table, delivered: pa.Table) -> int:
+    """Deliveries older than the publication of the same number: an earlier trial's message under our name."""
+    keys = published.column("producer").to_numpy().astype(np.int64) << 40 | published.column("seq").to_numpy()
+    sent_ns = published.column("t_send_ns").to_numpy()
+    order = np.argsort(keys)
+    wanted = delivered.column("producer").to_numpy().astype(np.int64) << 40 | delivered.column("seq").to_numpy()
+    if not len(keys):
+        return len(wanted)
+    position = np.clip(np.searchsorted(keys[order], wanted), 0, len(keys) - 1)
+    known = keys[order][position] == wanted
+    early = delivered.column("t_recv_ns").to_numpy() < sent_ns[order][position]
+    return int(np.count_nonzero(known & early))

@@ -1,0 +1,83 @@
+"""The client process of one node: python -m experiments.load.client, spoken to over stdin and stdout.
+
+Exit status: 0 done, 1 an error that was reported, 3 the owner is gone (end of stdin).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+import traceback
+
+import uvloop
+
+from experiments.load.clock import Clock, alarm_clock
+from experiments.load.connecting import Clients, ConnectError, connected
+from experiments.load.ledger import Ledger
+from experiments.load.measuring import Own, measure, producers
+from experiments.load.owner import Orders, orders, say
+from experiments.load.protocol import Done, Failure, Go, NodePlan, ProtocolError, Ready, Stop, read
+from stacks.registry import UnknownStackError, get
+
+
+async def _run(ledger: Ledger, *, clients: Clients, clock: Clock, listen: Orders) -> Own:
+    own = Own()
+    ready = producers(ledger=ledger, clients=clients, clock=clock, own=own)
+    say(Ready())
+    times = read(await listen.next(), Go).go
+    stop = asyncio.ensure_future(listen.next())
+    await measure(stop, ledger=ledger, clients=clients, clock=clock, ready=ready, times=times, own=own)
+    read(stop.result(), Stop)
+    return own
+
+
+async def _serve(listen: Orders) -> Done:
+    ledger = Ledger(read(await listen.next(), NodePlan))
+    if not os.access(ledger.plan.out_dir, os.W_OK | os.X_OK):
+        raise NotADirectoryError(f"out_dir {ledger.plan.out_dir}: no folder that can be written to")
+    stack = get(ledger.plan.stack)
+    with alarm_clock() as clock:
+        async with connected(ledger.plan, stack=stack, log=ledger.delivered) as clients:
+            own = await _run(ledger, clients=clients, clock=clock, listen=listen)
+            totals = ledger.progress(t_ns=clock.now_ns(), lost=clients.lost())
+    tables = ledger.tables()
+    listen.when_gone_remove(ledger.files())
+    await asyncio.to_thread(tables.write, ledger.files())
+    return Done(
+        rows={"published": tables.published.num_rows, "delivered": tables.delivered.num_rows},
+        acked=totals.acked,
+        failed=totals.failed,
+        in_doubt=totals.sent - totals.acked - totals.failed,
+        unreadable=tables.unreadable,
+        worst_send_lateness_s=own.lateness.worst_ns / 1e9,
+        worst_loop_lag_s=own.lag.worst_ns / 1e9,
+        cpu_seconds=own.cpu_seconds,
+        cpu_seconds_total=time.process_time(),
+        lost_connections=totals.lost_connections,
+    )
+
+
+async def _main() -> int:
+    try:
+        say(await _serve(await orders()))
+    except (ProtocolError, ConnectError, UnknownStackError, OSError) as error:
+        say(Failure(message=str(error)))
+        return 1
+    except Exception as error:  # noqa: BLE001  (whatever it is, the owner must hear of it)
+        traceback.print_exc()
+        say(Failure(message=f"{type(error).__name__}: {error}"))
+        return 1
+    return 0
+
+
+def main() -> None:
+    """Run, and leave without waiting for anything: what had to be written is written."""
+    status = uvloop.run(_main())
+    sys.stderr.flush()
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    main()

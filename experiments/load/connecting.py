@@ -1,0 +1,140 @@
+"""All connections of a node: each producer and each consumer has its own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from experiments.load.protocol import ConsumerPlan, NodePlan, ProducerPlan
+from experiments.load.recording import DeliveredLog
+from stacks.driver import (
+    Connection,
+    Delivery,
+    Endpoint,
+    Handler,
+    Publisher,
+    Selector,
+    Stack,
+    StackError,
+    Subscription,
+)
+
+PARALLEL = 16
+CLOSE_TIMEOUT_S = 5.0
+T = TypeVar("T")
+
+
+class ConnectError(Exception):
+    """A client could not connect or subscribe; the message has the provider's words."""
+
+
+@dataclass(slots=True)
+class Clients:
+    """Connections by a label that people read, and the producers' publishers by producer id."""
+
+    connections: dict[str, Connection] = field(default_factory=dict)
+    publishers: dict[int, tuple[Connection, Publisher]] = field(default_factory=dict)
+
+    def lost(self) -> tuple[str, ...]:
+        """One line for each connection that ended without being closed."""
+        return tuple(
+            f"{label}: {reason}"
+            for label, connection in self.connections.items()
+            if (reason := connection.lost) is not None
+        )
+
+
+def handler(log: DeliveredLog, consumer: int) -> Handler:
+    """What a consumer's driver calls with each message."""
+    now = time.monotonic_ns
+    arrived = log.arrived
+    log.by_consumer[consumer] = 0
+
+    def receive(body: bytes, redelivered: bool) -> None:
+        arrived(consumer, now(), body, redelivered)
+
+    return receive
+
+
+@asynccontextmanager
+async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog) -> AsyncIterator[Clients]:
+    """Every client of the plan connected and subscribed; ConnectError for the first that is not.
+
+    They are closed on the way out, for at most CLOSE_TIMEOUT_S.
+    """
+    clients = Clients()
+    turn = asyncio.Semaphore(PARALLEL)
+    at = Endpoint(host=plan.host, port=plan.port)
+    delivery = Delivery.PERSISTENT if plan.persistent else Delivery.NONPERSISTENT
+
+    async def consume(consumer: ConsumerPlan) -> None:
+        label = f"consumer {consumer.id}"
+        connection = await _connect(clients, stack, at, label, f"{plan.node}-consumer-{consumer.id}")
+        subscription = Subscription(
+            name=f"consumer-{consumer.id}" if consumer.durable else None,
+            selector=consumer.selector and Selector(low=consumer.selector[0], high=consumer.selector[1]),
+        )
+        receive = handler(log, consumer.id)
+        await connection.subscribe(consumer.topic_name, receive, subscription=subscription, ack=plan.ack)
+
+    async def produce(producer: ProducerPlan) -> None:
+        label = f"producer {producer.id}"
+        connection = await _connect(clients, stack, at, label, f"{plan.node}-producer-{producer.id}")
+        publisher = await connection.publisher(producer.topic_name, delivery=delivery)
+        clients.publishers[producer.id] = (connection, publisher)
+
+    async def limited(label: str, action: Callable[[T], Awaitable[None]], client: T) -> None:
+        async with turn:
+            await _explained(f"{label} on node {plan.node} at {at.host}:{at.port}", action(client), plan)
+
+    jobs = [limited(f"consumer {one.id}", consume, one) for one in plan.consumers]
+    jobs += [limited(f"producer {one.id}", produce, one) for one in plan.producers]
+    try:
+        await _all(jobs)
+        yield clients
+    finally:
+        closing = [asyncio.ensure_future(connection.close()) for connection in clients.connections.values()]
+        await _settle(closing)
+
+
+async def _connect(clients: Clients, stack: Stack, at: Endpoint, label: str, client_id: str) -> Connection:
+    connection = await stack.connect(at, client_id)
+    clients.connections[label] = connection
+    return connection
+
+
+async def _explained(who: str, action: Awaitable[None], plan: NodePlan) -> None:
+    try:
+        await asyncio.wait_for(action, plan.connect_timeout_s)
+    except StackError as error:
+        raise ConnectError(f"{who}: {error}") from error
+    except TimeoutError:
+        raise ConnectError(f"{who}: no answer within {plan.connect_timeout_s} s") from None
+
+
+async def _all(jobs: Sequence[Awaitable[None]]) -> None:
+    """Run all; the first failure cancels the rest."""
+    tasks = [asyncio.ensure_future(job) for job in jobs]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _settle(closing: Sequence[asyncio.Future[None]]) -> None:
+    """Wait for the closes; a broker that is gone or silent must not keep us."""
+    if not closing:
+        return
+    done, late = await asyncio.wait(closing, timeout=CLOSE_TIMEOUT_S)
+    for task in late:
+        task.cancel()
+    for task in done:
+        error = task.exception()
+        if error is not None and not isinstance(error, StackError):
+            raise error

@@ -1,0 +1,70 @@
+"""When a drain is over, decided from what the clients report.  No clock: only the reports' own times count.
+
+A client that says nothing is not quiet, it is unknown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from experiments.load.protocol import NodePlan, Progress
+
+# After the last expected delivery: time for one that nobody expects, a duplicate for example.
+SETTLE_S = 0.25
+
+
+def missing(plans: Sequence[NodePlan], reports: Mapping[str, Progress]) -> int | None:
+    """Answered messages that have not reached their consumers; None when selectors make that unknowable."""
+    consumers = [consumer for plan in plans for consumer in plan.consumers]
+    if any(consumer.selector is not None for consumer in consumers):
+        return None
+    acked: Counter[int] = Counter()
+    delivered: Counter[int] = Counter()
+    for report in reports.values():
+        acked.update(report.acked_by_topic)
+        delivered.update(report.delivered_by_consumer)
+    return sum(max(0, acked[consumer.topic] - delivered[consumer.id]) for consumer in consumers)
+
+
+@dataclass(slots=True)
+class _Movement:
+    """A node's totals, and when (on its own clock) they were first and last seen like this."""
+
+    totals: tuple[int, int, int]
+    since_ns: int
+    until_ns: int
+
+    def observe(self, report: Progress) -> None:
+        totals = (report.acked, report.failed, report.delivered)
+        if totals != self.totals:
+            self.totals, self.since_ns = totals, report.t_ns
+        self.until_ns = report.t_ns
+
+
+@dataclass(slots=True, kw_only=True)
+class Drain:
+    """Feed it the latest report of every node as often as you like."""
+
+    plans: Sequence[NodePlan]
+    end_ns: int
+    quiet_s: float
+    _nodes: dict[str, _Movement] = field(default_factory=dict)
+
+    def over(self, reports: Mapping[str, Progress]) -> Literal["complete", "quiet"] | None:
+        """Why the drain is over, None while it is not.
+
+        complete: every answered message has reached its consumers, and SETTLE_S has passed since.
+        quiet: nothing has moved on any node for quiet_s.
+        """
+        for node, report in reports.items():
+            if report.t_ns >= self.end_ns:
+                self._nodes.setdefault(node, _Movement((-1, -1, -1), 0, 0)).observe(report)
+        if len(self._nodes) < len(self.plans):
+            return None
+        still_s = min(node.until_ns - node.since_ns for node in self._nodes.values()) / 1e9
+        if still_s >= SETTLE_S and missing(self.plans, reports) == 0:
+            return "complete"
+        return "quiet" if still_s >= self.quiet_s else None

@@ -1,0 +1,127 @@
+"""One producer's loop: closed (the next send waits for the answer) or open (the schedule alone decides)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from experiments.load.clock import Clock
+from experiments.load.recording import PublishedLog
+from results.marker import Marker, pack_into
+from stacks.driver import Connection, Publisher, StackError
+
+# After a refused send: long enough not to spin, short against any window.
+PAUSE_NS = 10_000_000
+# An open loop that is behind its schedule at the end may catch up for so long; what is then unsent never is.
+CATCH_UP_NS = 1_000_000_000
+# A stack that answers at once would never let the event loop have a turn.
+TURN_EVERY = 64
+
+
+@dataclass(slots=True)
+class Lateness:
+    """The worst delay that was the generator's own, from `since_ns` on."""
+
+    since_ns: int = 0
+    worst_ns: int = 0
+
+    def observe(self, due_ns: int, now_ns: int) -> None:
+        if now_ns - due_ns > self.worst_ns and due_ns >= self.since_ns:
+            self.worst_ns = now_ns - due_ns
+
+
+@dataclass(slots=True, kw_only=True)
+class Producer:
+    """A producer that is connected.  body: reused for every message; its first bytes become the marker."""
+
+    id: int
+    connection: Connection
+    publisher: Publisher
+    log: PublishedLog
+    body: bytearray
+    properties: Iterator[int | None]
+    clock: Clock
+    lateness: Lateness
+    _pending: dict[int, asyncio.Future[None]] = field(default_factory=dict)
+
+    async def closed_loop(self, *, end_ns: int) -> None:
+        """Send until end_ns, each when the last is answered; ends early with its connection."""
+        now, log, body = self.clock.now_ns, self.log, self.body
+        seq, t_ready = 0, now()
+        while (t_send := now()) < end_ns and self.connection.lost is None:
+            self.lateness.observe(t_ready, t_send)
+            prop = next(self.properties)
+            pack_into(body, Marker(self.id, seq, t_send))
+            log.sent(t_send, t_send, prop)
+            left = False
+            try:
+                answer = self.publisher.send(body, prop)
+                left = True
+                await answer
+            except StackError:
+                self._failed(seq, left)
+                await self.clock.sleep_until(now() + PAUSE_NS)
+                t_ready = now()
+            else:
+                t_ready = now()
+                log.answered(seq, t_ready)
+            seq += 1
+            if seq % TURN_EVERY == 0:
+                await asyncio.sleep(0)
+                t_ready = now()
+
+    async def open_loop(self, *, go_ns: int, end_ns: int, schedule: Iterator[int]) -> None:
+        """Send at go_ns + each offset of the schedule until end_ns, whatever became of earlier messages."""
+        for turn, offset in enumerate(schedule, 1):
+            due = go_ns + offset
+            if due >= end_ns:
+                return
+            if due > self.clock.now_ns() or turn % TURN_EVERY == 0:
+                await self.clock.sleep_until(due)
+            if self.clock.now_ns() >= end_ns + CATCH_UP_NS:
+                self.lateness.observe(due, self.clock.now_ns())
+                return
+            if self.connection.lost is not None:
+                return
+            self._send(due)
+
+    def abandon(self) -> None:
+        """Forget the answers that have not come: these messages stay in doubt."""
+        for answer in self._pending.values():
+            answer.cancel()
+        self._pending.clear()
+
+    def _send(self, due_ns: int) -> None:
+        seq, prop, t_send = len(self.log), next(self.properties), self.clock.now_ns()
+        self.lateness.observe(due_ns, t_send)
+        pack_into(self.body, Marker(self.id, seq, t_send))
+        self.log.sent(due_ns, t_send, prop)
+        try:
+            answer = asyncio.ensure_future(self.publisher.send(self.body, prop))
+        except StackError:
+            self._failed(seq, left=False)
+            return
+        if answer.done():
+            self._answered(seq, answer)
+        else:
+            self._pending[seq] = answer
+            answer.add_done_callback(partial(self._answered, seq))
+
+    def _answered(self, seq: int, answer: asyncio.Future[None]) -> None:
+        self._pending.pop(seq, None)
+        if answer.cancelled():
+            return
+        error = answer.exception()
+        if error is None:
+            self.log.answered(seq, self.clock.now_ns())
+        elif isinstance(error, StackError):
+            self._failed(seq, left=True)
+        else:
+            raise error
+
+    def _failed(self, seq: int, left: bool) -> None:
+        """A message that left and was cut off may have arrived: it stays in doubt.  Else it was refused."""
+        if not (left and self.connection.lost is not None):
+            self.log.refused(seq)

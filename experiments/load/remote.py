@@ -1,0 +1,175 @@
+"""The owner's hold on one client process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from experiments.load.protocol import (
+    Done,
+    Failure,
+    NodePlan,
+    Progress,
+    ProtocolError,
+    Ready,
+    line,
+    read_event,
+)
+from results.manifest import Record
+
+ROOT = Path(__file__).resolve().parents[2]
+TERM_S = 2.0
+LOG_LINES = 15
+MAX_LINE = 64 * 1024 * 1024
+
+
+class ClientFailedError(Exception):
+    """A client process died or reported an error; the message has the node, the reason and its log's end."""
+
+    def __init__(self, *, node: str, reason: str, log: Path) -> None:
+        self.node = node
+        self.reason = reason
+        tail = "\n".join(f"  {text}" for text in last_lines(log))
+        super().__init__(f"client on node {node}: {reason}\n{log}:\n{tail or '  (empty)'}")
+
+
+def last_lines(log: Path) -> list[str]:
+    """The last LOG_LINES lines of a log that may be absent or half written."""
+    with suppress(OSError), log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 65536))
+        return file.read().decode(errors="replace").splitlines()[-LOG_LINES:]
+    return []
+
+
+class Remote:
+    """One client process: what it said last, and how it ended.  Made by `started`."""
+
+    def __init__(
+        self,
+        *,
+        plan: NodePlan,
+        process: asyncio.subprocess.Process,
+        log: Path,
+        heard: Callable[[], None],
+    ) -> None:
+        self.plan = plan
+        self.log = log
+        self.progress: Progress | None = None
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.done: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
+        self._process = process
+        self._heard = heard
+        self.listening = asyncio.ensure_future(self._listen())
+
+    @property
+    def pid(self) -> int:
+        """The client's process id."""
+        return self._process.pid
+
+    def tell(self, message: Record) -> None:
+        """One line to the client; when it is gone, `done` says why."""
+        assert self._process.stdin is not None  # noqa: S101  (it was started with a pipe; this tells mypy)
+        self._process.stdin.write(line(message))
+
+    async def _listen(self) -> None:
+        """Follow the client's lines to their end; whatever happens, `ready` and `done` come to an end too."""
+        assert self._process.stdout is not None  # noqa: S101  (as above)
+        reason = None
+        try:
+            while text := await self._process.stdout.readline():
+                reason = self._take(text)
+                self._heard()
+                if reason is not None:
+                    break
+        except (ProtocolError, ValueError) as error:
+            reason = f"it said what nobody understands: {error}"
+        if reason is None and not self.done.done():
+            reason = f"it ended with {status_text(await self._process.wait())}"
+        if reason is not None:
+            self._fail(reason)
+
+    def _take(self, text: bytes) -> str | None:
+        event = read_event(text)
+        match event:
+            case Ready() if not self.ready.done():
+                self.ready.set_result(None)
+            case Progress():
+                self.progress = event
+            case Done() if not self.done.done():
+                self.done.set_result(event)
+            case Failure(message=message):
+                return message
+        return None
+
+    def _fail(self, reason: str) -> None:
+        for future in (self.ready, self.done):
+            if not future.done():
+                future.set_exception(ClientFailedError(node=self.plan.node, reason=reason, log=self.log))
+        self._heard()
+
+    async def end(self) -> None:
+        """End the process if it lives, and reap it."""
+        try:
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+            self._signal(signal.SIGTERM)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), TERM_S)
+        finally:
+            self._signal(signal.SIGKILL)
+            await self._process.wait()
+            self.listening.cancel()
+            for future in (self.ready, self.done):
+                if future.done() and not future.cancelled():
+                    future.exception()
+                future.cancel()
+
+    def _signal(self, number: signal.Signals) -> None:
+        # The client leads a session of its own: whatever its command prefix started goes with it.
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+
+
+def status_text(status: int) -> str:
+    """An exit status in words."""
+    return f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+
+
+@asynccontextmanager
+async def started(
+    plan: NodePlan, *, prefix: Sequence[str], logs: Path, heard: Callable[[], None]
+) -> AsyncIterator[Remote]:
+    """A client process that has been sent its plan; it is ended and reaped on the way out.
+
+    prefix: command that runs the rest of its arguments on the node.  heard: called after every line.
+    """
+    log = logs / f"client-{plan.node}.log"
+    search = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    with log.open("wb") as errors:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *prefix,
+                sys.executable,
+                "-m",
+                "experiments.load.client",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+                limit=MAX_LINE,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": search},
+            )
+        except OSError as error:
+            raise ClientFailedError(node=plan.node, reason=f"cannot be started: {error}", log=log) from error
+    remote = Remote(plan=plan, process=process, log=log, heard=heard)
+    try:
+        remote.tell(plan)
+        yield remote
+    finally:
+        await remote.end()

@@ -1,0 +1,170 @@
+"""The measured part of a trial: clients connect on the bare link, then the link is impaired and loaded."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+import psutil
+import pyarrow as pa
+
+from emulation.capture import PortCapture, captured
+from emulation.losstable import LossCount
+from emulation.namespace import in_namespace, prefix, run_tool
+from emulation.offloads import still_on
+from emulation.shaper import AppliedLink, QueueCount, applied
+from experiments import plan
+from experiments.bench import Bench, Phase
+from experiments.load.fleet import Fleet, FleetProgress, FleetResult, Member, fleet
+from experiments.sampling import sampling
+from results.manifest import Window
+from stacks.driver import Endpoint
+
+CONNECT_LIMIT_S = 120.0
+FINISH_LIMIT_S = 60.0
+QUIET_S = 2.0
+_GO_DELAY_S = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The link's counters at one moment (CLOCK_MONOTONIC)."""
+
+    t_ns: int
+    queues: tuple[QueueCount, ...]
+    losses: tuple[LossCount, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What a trial has recorded.  readings: when the link was applied, at the window's start, its end, the drain's.
+
+    clock_offset_ns: wall clock minus monotonic.  gone: servers that did not live to the end of the drain.
+    """
+
+    window: Window
+    clock_offset_ns: int
+    result: FleetResult
+    captures: Sequence[PortCapture]
+    resources: pa.Table
+    readings: tuple[Reading, Reading, Reading, Reading]
+    kernel_state: dict[str, str]
+    offloads_on: tuple[str, ...]
+    gone: tuple[str, ...]
+
+
+async def measure(bench: Bench) -> Measured:
+    """Run the clients through warm-up, window and drain.  Raises what a client, the kernel or the disk says."""
+    bench.tell(Phase(name="connect"))
+    members = _members(bench)
+    async with fleet(members, logs=bench.folder / "logs", progress=_progress(bench)) as clients:
+        await clients.ready(timeout_s=CONNECT_LIMIT_S)
+        ports = bench.network.ports
+        with ExitStack() as undo:
+            names = [ports.wired, *ports.stations.values()]
+            snap = bench.settings.capture.snap_bytes
+            captures = undo.enter_context(captured(ports.pid, names, bench.folder, snap_bytes=snap))
+            link = undo.enter_context(applied(bench.profile, ports, bench.losses))
+            sampler = undo.enter_context(sampling(link, _processes(bench, clients)))
+            window, readings = await _load(bench, clients, link)
+            state = kernel_state(ports.pid)
+            gone = tuple(f"server {one.name} ended" for one in bench.services if not _lives(bench.service_pid(one)))
+        # The link is bare again: nothing that is measured is under way, and leaving takes no time.
+        result = await clients.finish(timeout_s=FINISH_LIMIT_S)
+    return Measured(
+        window=window,
+        clock_offset_ns=time.time_ns() - time.monotonic_ns(),
+        result=result,
+        captures=captures,
+        resources=sampler.table(),
+        readings=readings,
+        kernel_state=state,
+        offloads_on=offloads_on(bench),
+        gone=gone,
+    )
+
+
+def _members(bench: Bench) -> list[Member]:
+    port = bench.services[0].port if bench.services else 1
+    plans = plan.node_plans(
+        bench.settings,
+        bench.workload,
+        at=Endpoint(host=bench.server.address, port=port),
+        seed=bench.spec.seed,
+        out_dir=bench.scratch,
+    )
+    return [Member(plan=one, prefix=tuple(prefix(bench.network.node(one.node).pid))) for one in plans]
+
+
+def _progress(bench: Bench) -> Callable[[FleetProgress], None]:
+    def tell(progress: FleetProgress) -> None:
+        bench.tell(Phase(name="load", sent=progress.sent, delivered=progress.delivered))
+
+    return tell
+
+
+def _processes(bench: Bench, clients: Fleet) -> dict[str, int]:
+    servers = {f"server:{service.name}": bench.service_pid(service) for service in bench.services}
+    return servers | {f"generator:{node}": pid for node, pid in clients.pids.items()}
+
+
+async def _load(
+    bench: Bench, clients: Fleet, link: AppliedLink
+) -> tuple[Window, tuple[Reading, Reading, Reading, Reading]]:
+    times = bench.settings.window
+    applied_at = await _read(link)
+    go_ns = time.monotonic_ns() + int(_GO_DELAY_S * 1e9)
+    start_ns = go_ns + int(times.warmup_s * 1e9)
+    end_ns = start_ns + int(times.window_s * 1e9)
+    bench.tell(Phase(name="load"))
+    await clients.go(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns)
+    await clients.until(start_ns)
+    started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    start = await _read(link)
+    await clients.until(end_ns)
+    end = await _read(link)
+    bench.tell(Phase(name="drain"))
+    drained = await clients.drain(limit_s=times.drain_s, quiet_s=QUIET_S)
+    last = await _read(link)
+    window = Window(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns, drained_ns=drained.drained_ns, started_at=started_at)
+    return window, (applied_at, start, end, last)
+
+
+async def _read(link: AppliedLink) -> Reading:
+    """In a thread: clients' progress goes on being read."""
+    t_ns = time.monotonic_ns()
+    queues = await asyncio.to_thread(link.queue_counts)
+    losses = await asyncio.to_thread(link.loss_counts)
+    return Reading(t_ns=t_ns, queues=queues, losses=losses)
+
+
+def kernel_state(pid: int) -> dict[str, str]:
+    """What the access point's kernel says of its queues, filters and rules (lists without their elements)."""
+    commands = (
+        ("tc", "-s", "-d", "qdisc", "show"),
+        ("nft", "-t", "list", "ruleset"),
+        ("ip", "-d", "link", "show"),
+    )
+    return {" ".join(command): run_tool(command, pid=pid) for command in commands}
+
+
+def offloads_on(bench: Bench) -> tuple[str, ...]:
+    """`<interface>: <offload>` of every offload that is on, at both ends of every cable."""
+    ports = bench.network.ports
+    ends = [(node.pid, node.interface) for node in bench.network.nodes]
+    ends += [(ports.pid, port) for port in (ports.wired, *ports.stations.values())]
+    return tuple(
+        f"{interface}: {name}" for pid, interface in ends for name in in_namespace(pid, partial(still_on, interface))
+    )
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.NoSuchProcess:
+        return False

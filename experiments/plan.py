@@ -1,0 +1,85 @@
+"""Who publishes what to whom, from which node: a cell's workload spread over stations.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.load.protocol import ConsumerPlan, NodePlan, ProducerPlan
+from experiments.settings import Settings
+from results.manifest import Consumer, Producer, Workload
+from stacks.driver import Delivery, Endpoint
+
+
+def workload(settings: Settings, stations: Sequence[str]) -> Workload:
+    """Client i uses topic i mod topics on station i mod stations, so both ends of a pair share a station."""
+    work = settings.workload
+    clients = work.clients
+    selector = (work.selector.low, work.selector.high) if work.selector else None
+    return Workload(
+        topics=tuple(f"topic-{number}" for number in range(clients.topics)),
+        producers=tuple(
+            Producer(id=number, node=stations[number % len(stations)], topic=number % clients.topics)
+            for number in range(clients.publishers)
+        ),
+        consumers=tuple(
+            Consumer(
+                id=number,
+                node=stations[number % len(stations)],
+                topic=number % clients.topics,
+                durable=work.guarantee.subscription == "durable",
+                selector=selector,
+            )
+            for number in range(clients.subscribers)
+        ),
+        body_bytes=work.body_bytes,
+        loop=work.loop,
+        rate_per_producer=work.rate,
+        ack=work.ack.value,
+        persistent=work.guarantee.delivery is Delivery.PERSISTENT,
+    )
+
+
+def guarantee_class(settings: Settings) -> str:
+    """Stacks are compared only when this is equal."""
+    guarantee = settings.workload.guarantee
+    return f"{guarantee.subscription}, {guarantee.delivery.value}, ack {settings.workload.ack.value}"
+
+
+def node_plans(settings: Settings, work: Workload, *, at: Endpoint, seed: int, out_dir: Path) -> tuple[NodePlan, ...]:
+    """One plan per station that has clients."""
+    nodes = sorted({one.node for one in work.producers} | {one.node for one in work.consumers})
+    return tuple(
+        NodePlan(
+            node=node,
+            stack=settings.stack,
+            host=at.host,
+            port=at.port,
+            producers=tuple(
+                ProducerPlan(id=one.id, topic=one.topic, topic_name=work.topics[one.topic])
+                for one in work.producers
+                if one.node == node
+            ),
+            consumers=tuple(
+                ConsumerPlan(
+                    id=one.id,
+                    topic=one.topic,
+                    topic_name=work.topics[one.topic],
+                    durable=one.durable,
+                    selector=one.selector,
+                )
+                for one in work.consumers
+                if one.node == node
+            ),
+            body_bytes=work.body_bytes,
+            persistent=work.persistent,
+            ack=settings.workload.ack,
+            loop=work.loop,
+            rate_per_producer=work.rate_per_producer,
+            property_range=settings.workload.selector.of if settings.workload.selector else None,
+            seed=seed,
+            out_dir=str(out_dir),
+            connect_timeout_s=60.0,
+        )
+        for node in nodes
+    )

@@ -1,0 +1,195 @@
+"""From what was measured to the files of a trial folder, and the verdict."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from emulation.capture import PortCapture
+from emulation.loss import Direction
+from emulation.namespace import in_namespace, read_sysctl
+from emulation.proof import QueueUse, loss_checks, trial_rate_check
+from emulation.shaper import Queue, queues
+from experiments.bench import Bench
+from experiments.health import Evidence, judge
+from experiments.measure import Measured, Reading
+from experiments.plan import guarantee_class
+from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
+from results.link import Counters, LinkCheck, LinkProof, LossCounters, LossList, QueueCounters
+from results.manifest import Capture, Cell, Manifest, Node
+from results.store import LINK, MANIFEST, VERDICT, write_record, write_table
+from results.verdict import Verdict
+
+
+def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Verdict:
+    """Write everything but the captures, which are there already, and return the verdict."""
+    folder, result = bench.folder, measured.result
+    tables = {"published": result.published, "delivered": result.delivered, "resources": measured.resources}
+    for name, table in tables.items():
+        write_table(folder / f"{name}.parquet", table)
+    proof = link_proof(bench, probed, measured)
+    write_record(folder / LINK, proof)
+    write_record(folder / MANIFEST, _manifest(bench, measured, {name: len(tables[name]) for name in tables}))
+    verdict = judge(
+        Evidence(
+            link_checks=proof.checks,
+            offloads_on=measured.offloads_on,
+            capture_drops={capture.port: capture.dropped for capture in measured.captures},
+            resources=measured.resources,
+            window=measured.window,
+            cores=bench.spec.provenance.machine.cores,
+            memory_bytes=bench.spec.provenance.machine.memory_bytes,
+            send_lateness_s=max((done.worst_send_lateness_s for done in result.nodes.values()), default=None),
+            published=result.published,
+            delivered=result.delivered,
+            consumers=bench.workload.consumers,
+            unreadable=sum(done.unreadable for done in result.nodes.values()),
+            lost=[*measured.gone, *result.lost_connections],
+        ),
+        bench.settings.checks,
+        bench.spec.levels,
+    )
+    write_record(folder / VERDICT, verdict)
+    return verdict
+
+
+def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> LinkProof:
+    """Probes and counters of one trial, with what was asked."""
+    applied_at, start, end, last = measured.readings
+    uses = _queue_uses(bench, measured)
+    return LinkProof(
+        profile=bench.profile.name,
+        medium=bench.profile.medium,
+        rate_uplink=bench.profile.uplink.rate,
+        rate_downlink=bench.profile.downlink.rate,
+        checks=(
+            *probed,
+            *(trial_rate_check(use) for use in uses),
+            *loss_checks(bench.losses, last.losses),
+        ),
+        loss_lists=tuple(
+            LossList(
+                direction=one.direction,
+                model=f"bernoulli {one.share:g}",
+                seed=one.seed,
+                modulus=one.modulus,
+                listed=len(one.indices),
+                sha256=one.digest,
+            )
+            for one in bench.losses
+        ),
+        counters=(_counters("window", start, end), _counters("trial", applied_at, last)),
+    )
+
+
+def _queue_uses(bench: Bench, measured: Measured) -> list[QueueUse]:
+    _, start, end, _ = measured.readings
+    shaped: Sequence[Queue] = queues(bench.profile, list(bench.network.ports.stations))
+    uses = []
+    for queue, before, after in zip(shaped, start.queues, end.queues, strict=True):
+        assert queue.profile.rate is not None
+        direction: Direction = queue.hooks[0][1]
+        uses.append(
+            QueueUse(
+                direction=direction,
+                rate=queue.profile.rate,
+                seconds=(end.t_ns - start.t_ns) / 1e9,
+                before=before,
+                after=after,
+                smallest_backlog_bytes=_smallest_backlog(measured, queue.name),
+            )
+        )
+    return uses
+
+
+def _smallest_backlog(measured: Measured, queue: str) -> int:
+    table = measured.resources
+    t_ns = table.column("t_ns").to_numpy()
+    mask = (
+        (table.column("subject").to_numpy(zero_copy_only=False) == f"queue:{queue}")
+        & (table.column("metric").to_numpy(zero_copy_only=False) == "backlog_bytes")
+        & (t_ns >= measured.window.start_ns)
+        & (t_ns < measured.window.end_ns)
+    )
+    values = table.column("value").to_numpy()[mask]
+    return int(np.min(values)) if len(values) else 0
+
+
+def _counters(during: str, before: Reading, after: Reading) -> Counters:
+    return Counters.model_validate(
+        {
+            "during": during,
+            "seconds": (after.t_ns - before.t_ns) / 1e9,
+            "queues": tuple(
+                QueueCounters(
+                    name=new.name,
+                    bytes=new.bytes - old.bytes,
+                    packets=new.packets - old.packets,
+                    dropped=new.dropped - old.dropped,
+                )
+                for old, new in zip(before.queues, after.queues, strict=True)
+            ),
+            "losses": tuple(
+                LossCounters(direction=new.direction, seen=new.seen - old.seen, dropped=new.dropped - old.dropped)
+                for old, new in zip(before.losses, after.losses, strict=True)
+            ),
+        }
+    )
+
+
+def _manifest(bench: Bench, measured: Measured, rows: dict[str, int]) -> Manifest:
+    spec = bench.spec
+    campaign = Path(spec.campaign_folder)
+    return Manifest(
+        scenario=bench.settings.scenario,
+        scenario_digest=spec.digest,
+        campaign=campaign.name,
+        cell=Cell(name=spec.cell, levels=spec.levels),
+        trial=spec.trial,
+        seed=spec.seed,
+        stack=bench.settings.stack,
+        guarantee_class=guarantee_class(bench.settings),
+        workload=bench.workload,
+        nodes=tuple(Node(name=one.name, role=one.role, address=one.address) for one in bench.network.nodes),
+        profile=spec.profile,
+        window=measured.window,
+        clock_offset_ns=measured.clock_offset_ns,
+        git=spec.provenance.git,
+        kernel=spec.provenance.kernel,
+        machine=spec.provenance.machine,
+        versions=spec.provenance.versions,
+        sysctls=_sysctls(bench),
+        kernel_state=measured.kernel_state,
+        captures=tuple(_capture(bench, one) for one in measured.captures),
+        rows=rows,
+    )
+
+
+def _sysctls(bench: Bench) -> dict[str, dict[str, str]]:
+    def read(names: Sequence[str]) -> dict[str, str]:
+        return {name: value for name in names if (value := read_sysctl(name))}
+
+    nodes = {node.name: in_namespace(node.pid, lambda: read(SYSCTLS)) for node in bench.network.nodes}
+    return {"machine": read(MACHINE_SYSCTLS), **nodes}
+
+
+def _capture(bench: Bench, capture: PortCapture) -> Capture:
+    ports = bench.network.ports
+    wired = capture.port == ports.wired
+    node = bench.server.name if wired else next(n for n, port in ports.stations.items() if port == capture.port)
+    with capture.path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Capture(
+        file=capture.path.name,
+        port=capture.port,
+        side="wired" if wired else "station",
+        node=node,
+        snap_bytes=bench.settings.capture.snap_bytes,
+        packets=capture.packets or 0,
+        dropped=capture.dropped or 0,
+        bytes=capture.path.stat().st_size,
+        sha256=digest,
+    )

@@ -1,0 +1,111 @@
+"""What the machine did meanwhile: processor, memory, queues, and a heartbeat that notices stalls."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import psutil
+import pyarrow as pa
+from pyroute2 import IPRoute
+
+from emulation.namespace import enter
+from emulation.shaper import AppliedLink, read_queues
+from results.schema import RESOURCES
+
+PERIOD_S = 0.25
+_BEAT_S = 0.01
+
+
+class Sampler:
+    """Collects rows of results.schema.RESOURCES; subjects may be added while it runs."""
+
+    def __init__(self, processes: Mapping[str, int]) -> None:
+        self._rows: list[tuple[int, str, str, float]] = []
+        self._processes = {subject: psutil.Process(pid) for subject, pid in processes.items()}
+        self._worst_lateness_s = 0.0
+        self._stop = threading.Event()
+
+    def table(self) -> pa.Table:
+        """Everything sampled so far."""
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(RESOURCES)
+        return pa.table(
+            [pa.array(column, field.type) for column, field in zip(columns, RESOURCES, strict=True)],
+            schema=RESOURCES,
+        )
+
+    def beat(self) -> None:
+        """A 10 ms sleeper; how late it wakes at worst tells of stalls that would spoil every timing."""
+        while not self._stop.is_set():
+            due = time.monotonic() + _BEAT_S
+            time.sleep(_BEAT_S)
+            self._worst_lateness_s = max(self._worst_lateness_s, time.monotonic() - due)
+
+    def sample(self, link: AppliedLink) -> None:
+        """Sample on a fixed grid until told to stop; runs in a thread of its own, in the access point's namespace."""
+        enter(link.ports.pid)
+        due = time.monotonic()
+        with IPRoute() as ip:
+            while True:
+                self._take(ip, link)
+                due += PERIOD_S
+                if self._stop.wait(max(0.0, due - time.monotonic())):
+                    self._take(ip, link)
+                    return
+
+    def stop(self) -> None:
+        """Let both threads end."""
+        self._stop.set()
+
+    def _take(self, ip: IPRoute, link: AppliedLink) -> None:
+        for queue in read_queues(ip, link.queue_names):
+            now, subject = time.monotonic_ns(), f"queue:{queue.name}"
+            self._rows += [
+                (now, subject, "sent_bytes", queue.bytes),
+                (now, subject, "sent_packets", queue.packets),
+                (now, subject, "dropped_packets", queue.dropped),
+                (now, subject, "backlog_bytes", queue.backlog_bytes),
+            ]
+        for subject, process in self._processes.items():
+            self._take_process(subject, process)
+        now = time.monotonic_ns()
+        lateness, self._worst_lateness_s = self._worst_lateness_s, 0.0
+        self._rows.append((now, "heartbeat", "lateness_s", lateness))
+        self._rows.append((now, "machine", "load_1m", os.getloadavg()[0]))
+        self._rows.append((now, "machine", "cpu_seconds", _busy_seconds()))
+
+    def _take_process(self, subject: str, process: psutil.Process) -> None:
+        try:
+            with process.oneshot():
+                times, rss = process.cpu_times(), process.memory_info().rss
+        except psutil.NoSuchProcess:
+            return
+        now = time.monotonic_ns()
+        self._rows.append((now, subject, "cpu_seconds", times.user + times.system))
+        self._rows.append((now, subject, "rss_bytes", rss))
+
+
+def _busy_seconds() -> float:
+    times = psutil.cpu_times()
+    return float(sum(times) - times.idle - times.iowait - times.guest - times.guest_nice)
+
+
+@contextmanager
+def sampling(link: AppliedLink, processes: Mapping[str, int]) -> Iterator[Sampler]:
+    """Sample while the context lasts.  processes: subject (`server:...`, `generator:...`) to pid."""
+    sampler = Sampler(processes)
+    threads = [
+        threading.Thread(target=sampler.beat, name="heartbeat", daemon=True),
+        threading.Thread(target=sampler.sample, args=(link,), name="sampler", daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield sampler
+    finally:
+        sampler.stop()
+        for thread in threads:
+            thread.join()

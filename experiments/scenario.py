@@ -1,0 +1,245 @@
+"""Scenario files: any list is a factor, and every combination of levels is a cell."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from emulation import library
+from emulation.profile import LinkProfile
+from experiments import yaml_lines
+from experiments.settings import Settings
+from experiments.yaml_lines import Key
+from results.schema import VERSION
+from stacks import registry
+from stacks.driver import Pattern
+
+_NOT_FACTORS = {"checks"}  # keys whose lists are lists
+_MAX_CELLS = 10_000
+_MAX_NAME = 180
+_RESERVED = {"reference"}
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run; one line per problem, each with file, line, path, value and the way out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioCell:
+    """One combination of levels (factor name to printed level), with what it means."""
+
+    name: str
+    levels: dict[str, str]
+    settings: Settings
+    profile: LinkProfile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """A checked scenario.  digest changes with anything that can change a measurement."""
+
+    path: Path
+    name: str
+    factors: dict[str, tuple[str, ...]]
+    cells: tuple[ScenarioCell, ...]
+
+    @property
+    def settings(self) -> Settings:
+        """Settings of the first cell, for what all cells share."""
+        return self.cells[0].settings
+
+    @property
+    def baseline(self) -> str | None:
+        """The network that the others are compared with, None when there is only one."""
+        networks = self.factors.get("network", ())
+        return (self.settings.baseline or networks[0]) if networks else None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over schema version, cells and link profiles."""
+        content = [
+            [cell.name, cell.settings.model_dump(mode="json"), cell.profile.model_dump(mode="json")]
+            for cell in self.cells
+        ]
+        return hashlib.sha256(json.dumps([VERSION, content], sort_keys=True).encode()).hexdigest()
+
+
+def load(path: Path) -> Scenario:
+    """Read and check a scenario file; ScenarioError names every problem found."""
+    try:
+        data, lines = yaml_lines.read(path)
+    except yaml_lines.YamlError as error:
+        raise ScenarioError(str(error)) from error
+    if not isinstance(data, dict):
+        raise ScenarioError(f"{path}: a scenario is a mapping of keys, see README.md")
+    factors = dict(_factors(data, ()))
+    complain = _Complaints(path, lines)
+    _check_factors(factors, complain)
+    sizes = [len(levels) for levels in factors.values()]
+    cells = 1
+    for size in sizes:
+        cells *= size
+    if cells > _MAX_CELLS:
+        raise ScenarioError(f"{path}: {cells} cells; at most {_MAX_CELLS} can be run")
+    built = [_cell(data, factors, choice, complain) for choice in itertools.product(*map(range, sizes))]
+    complain.raise_if_any()
+    return Scenario(
+        path=path,
+        name=built[0].settings.scenario,
+        factors={_label(key): tuple(_printed(level) for level in levels) for key, levels in factors.items()},
+        cells=tuple(built),
+    )
+
+
+class _Complaints:
+    """Problems, each once, in the order in which they were met."""
+
+    def __init__(self, path: Path, lines: dict[Key, int]) -> None:
+        self.path, self._lines = path, lines
+        self._found: dict[str, None] = {}
+
+    def add(self, at: Key, problem: str) -> None:
+        known = at
+        while known and known not in self._lines:
+            known = known[:-1]
+        where = ".".join(str(part) for part in at if isinstance(part, str))
+        self._found[f"{self.path}:{self._lines.get(known, 1)}: {where + ': ' if where else ''}{problem}"] = None
+
+    def raise_if_any(self) -> None:
+        if self._found:
+            raise ScenarioError("\n".join(self._found))
+
+
+def _factors(data: Any, at: Key) -> Iterator[tuple[Key, list[Any]]]:
+    """Every list below `data`, by path; lists inside a level belong to the level."""
+    for key, value in data.items():
+        if not at and key in _NOT_FACTORS:
+            continue
+        if isinstance(value, list):
+            yield (*at, key), value
+        elif isinstance(value, dict):
+            yield from _factors(value, (*at, key))
+
+
+def _check_factors(factors: dict[Key, list[Any]], complain: _Complaints) -> None:
+    labels: dict[str, Key] = {}
+    for factor, levels in factors.items():
+        printed = [_printed(level) for level in levels]
+        if not levels:
+            complain.add(factor, "[]: a factor needs at least one level")
+        for name in sorted({name for name in printed if printed.count(name) > 1}):
+            complain.add(factor, f"two levels are both called {name!r}; each needs a value of its own")
+        if (other := labels.setdefault(_label(factor), factor)) != factor:
+            complain.add(factor, f"{'.'.join(map(str, other))} is a factor of the same name; vary one of them")
+    complain.raise_if_any()
+
+
+def _cell(
+    data: dict[str, Any], factors: dict[Key, list[Any]], choice: tuple[int, ...], complain: _Complaints
+) -> ScenarioCell:
+    chosen = dict(zip(factors, choice, strict=True))
+    plain = _replaced(data, {key: factors[key][index] for key, index in chosen.items()}, ())
+    levels = {_label(key): _printed(factors[key][index]) for key, index in chosen.items()}
+    try:
+        settings = Settings.model_validate(plain)
+    except ValidationError as error:
+        for detail in error.errors():
+            location = tuple(part for part in detail["loc"])
+            complain.add(_with_level(location, chosen), _problem(dict(detail)))
+        # Checked further with the other cells' problems still to be found.
+        return _invalid_cell(levels)
+    profile = _check_against_the_lab(settings, chosen, complain)
+    return ScenarioCell(name=cell_name(levels), levels=levels, settings=settings, profile=profile)
+
+
+def _invalid_cell(levels: dict[str, str]) -> ScenarioCell:
+    settings, profile = Settings.model_construct(), LinkProfile.model_construct()
+    return ScenarioCell(name=cell_name(levels), levels=levels, settings=settings, profile=profile)
+
+
+def _check_against_the_lab(settings: Settings, chosen: dict[Key, int], complain: _Complaints) -> LinkProfile:
+    """What only the stacks and the profile library can answer."""
+    if settings.scenario in _RESERVED:
+        complain.add(("scenario",), f"{settings.scenario!r} is where reference results live: choose another name")
+    try:
+        registry.require(
+            registry.get(settings.stack),
+            patterns={Pattern.PUBSUB},
+            guarantees=settings.workload.guarantees(),
+        )
+    except (registry.UnknownStackError, registry.StackLacksError) as error:
+        complain.add(_with_level(("stack",), chosen), str(error))
+    try:
+        return library.load(settings.network, beside=complain.path.parent)
+    except library.ProfileError as error:
+        complain.add(_with_level(("network",), chosen), str(error))
+        return LinkProfile.model_construct()
+
+
+def cell_name(levels: dict[str, str]) -> str:
+    """Folder name of a cell: its levels, or `only` when nothing varies."""
+    name = ",".join(f"{factor}={level}" for factor, level in levels.items()) or "only"
+    if len(name) > _MAX_NAME:
+        name = f"{name[: _MAX_NAME - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return name
+
+
+def _replaced(data: Any, levels: dict[Key, Any], at: Key) -> Any:
+    if at in levels:
+        return levels[at]
+    if isinstance(data, dict):
+        return {key: _replaced(value, levels, (*at, key)) for key, value in data.items()}
+    return data
+
+
+def _label(key: Key) -> str:
+    return str(key[-1])
+
+
+def _printed(level: Any) -> str:
+    """A level as one word, safe in a folder name."""
+    values = level.values() if isinstance(level, dict) else [level]
+    text = "-".join(Path(str(value)).stem if str(value).endswith((".yaml", ".yml")) else str(value) for value in values)
+    return "".join(char if char.isalnum() or char in ".-_" else "-" for char in text) or "none"
+
+
+def _with_level(location: tuple[Any, ...], chosen: dict[Key, int]) -> Key:
+    """A path in a cell as a path in the file, where the factor's level has a number."""
+    for length in range(len(location), 0, -1):
+        if (head := location[:length]) in chosen:
+            return (*head, chosen[head], *location[length:])
+    return location
+
+
+def _problem(detail: dict[str, Any]) -> str:
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    if detail["type"] == "missing":
+        return "is missing"
+    if detail["type"] == "extra_forbidden":
+        known = sorted(_keys(Settings, tuple(detail["loc"][:-1])))
+        close = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        return f"unknown key; {hint}known are {', '.join(known)}"
+    value = detail["input"]
+    return message if isinstance(value, dict) else f"{value!r}: {message}"
+
+
+def _keys(model: type[BaseModel], location: tuple[Any, ...]) -> set[str]:
+    """The keys that the model below `location` knows."""
+    for part in location:
+        field = model.model_fields.get(str(part))
+        inner = field.annotation if field else None
+        options = [inner, *getattr(inner, "__args__", ())]
+        found = [kind for kind in options if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        if not found:
+            continue
+        model = found[0]
+    return set(model.model_fields)

@@ -1,0 +1,147 @@
+"""What one cell of a scenario says, checked: every list of the file has been replaced by one of its levels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from emulation.profile import parse_time
+from results.marker import SIZE as MARKER_BYTES
+from results.verdict import Check
+from stacks.driver import Ack, Delivery, Guarantee
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
+Count = Annotated[int, Field(ge=1, le=10_000)]
+
+
+def _seconds(low: float, high: float) -> object:
+    return Annotated[float, BeforeValidator(parse_time), Field(ge=low, le=high, allow_inf_nan=False)]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Clients(_Settings):
+    """How many publishers, subscribers and topics; each client has its own connection.
+
+    Client number i uses topic i mod topics and sits on station i mod stations.
+    """
+
+    publishers: Count
+    subscribers: Count
+    topics: Count = 1
+
+    @model_validator(mode="after")
+    def _every_topic_has_a_publisher(self) -> Clients:
+        if self.topics > self.publishers:
+            raise ValueError(
+                f"{self.topics} topics cannot be filled by {self.publishers} publishers, each of which has one "
+                f"topic: at most {self.publishers} topics"
+            )
+        return self
+
+
+class Promise(_Settings):
+    """subscription: durable ones outlive their connection.  delivery: persistent = on disk before the answer."""
+
+    subscription: Literal["durable", "nondurable"] = "nondurable"
+    delivery: Delivery = Delivery.NONPERSISTENT
+
+
+class SelectorSettings(_Settings):
+    """Publishers draw a property from 0..of-1; subscribers want the messages whose property is in [low, high)."""
+
+    low: Annotated[int, Field(ge=0)]
+    high: Annotated[int, Field(ge=1)]
+    of: Annotated[int, Field(ge=1, le=1_000_000)] = 100
+
+    @model_validator(mode="after")
+    def _range_is_not_empty(self) -> SelectorSettings:
+        if not self.low < self.high <= self.of:
+            raise ValueError(f"the range [{self.low}, {self.high}) is empty or leaves 0..{self.of - 1}")
+        return self
+
+
+class WorkloadSettings(_Settings):
+    """rate: messages per second and publisher, in an open loop only."""
+
+    clients: Clients
+    body_bytes: Annotated[int, Field(ge=MARKER_BYTES, le=16 << 20)]
+    guarantee: Promise = Promise()
+    ack: Ack = Ack.AUTO
+    loop: Literal["closed", "open"] = "closed"
+    rate: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
+    selector: SelectorSettings | None = None
+
+    @model_validator(mode="after")
+    def _a_rate_belongs_to_an_open_loop(self) -> WorkloadSettings:
+        if (self.loop == "open") != (self.rate is not None):
+            raise ValueError("loop 'open' needs a rate (messages/s per publisher), and only an open loop has one")
+        return self
+
+    def guarantees(self) -> frozenset[Guarantee]:
+        """What the stack must be able to promise."""
+        wanted = {Guarantee.ACK_AUTO if self.ack is Ack.AUTO else Guarantee.ACK_DUPS_OK}
+        if self.guarantee.subscription == "durable":
+            wanted.add(Guarantee.DURABLE)
+        if self.guarantee.delivery is Delivery.PERSISTENT:
+            wanted.add(Guarantee.PERSISTENT)
+        if self.selector is not None:
+            wanted.add(Guarantee.SELECTOR)
+        return frozenset(wanted)
+
+
+class WindowSettings(_Settings):
+    """Seconds.  drain_s is the most that is waited for messages under way after the window."""
+
+    warmup_s: _seconds(0, 3600) = 1.0  # type: ignore[valid-type]
+    window_s: _seconds(1, 86_400) = 10.0  # type: ignore[valid-type]
+    drain_s: _seconds(0, 3600) = 5.0  # type: ignore[valid-type]
+
+
+class CaptureSettings(_Settings):
+    """snap_bytes: how much of each packet is kept; 128 holds every header."""
+
+    snap_bytes: Annotated[int, Field(ge=64, le=65_535)] = 128
+
+
+class Waiver(_Settings):
+    """A health check that may fail: which, in which cells (factor to level, as printed), and why."""
+
+    check: Check
+    when: dict[str, str] = {}
+    because: Annotated[str, Field(min_length=10)]
+
+
+class CheckSettings(_Settings):
+    """limits may only be tighter than the defaults of experiments.health."""
+
+    limits: dict[Check, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = {}
+    waive: tuple[Waiver, ...] = ()
+
+
+class Settings(_Settings):
+    """One cell."""
+
+    scenario: Name
+    question: str = ""
+    network: str
+    baseline: str | None = None
+    stations: Annotated[int, Field(ge=1, le=250)] = 1
+    stack: str = "activemq"
+    faults: dict[Literal["drop", "duplicate", "reorder", "stall", "crash"], str | int] = {}
+    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
+    workload: WorkloadSettings
+    window: WindowSettings = WindowSettings()
+    capture: CaptureSettings = CaptureSettings()
+    trials: Annotated[int, Field(ge=1, le=1000)] = 3
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
+    checks: CheckSettings = CheckSettings()
+
+    @model_validator(mode="after")
+    def _faults_belong_to_the_reference_stack(self) -> Settings:
+        if self.faults and self.stack != "reference":
+            raise ValueError(f"faults can be switched on in stack 'reference' only, not in {self.stack!r}")
+        return self

@@ -1,0 +1,120 @@
+"""One trial, from an empty machine to a finished folder: build, deploy, prove, load, record, judge."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from emulation.profile import LinkProfile
+from emulation.proof import Ends, probe_link
+from emulation.shaper import applied
+from experiments import deploy, plan
+from experiments.bench import Bench, Phase, TrialSpec, seeded_losses, services
+from experiments.measure import measure
+from experiments.record import record
+from experiments.settings import Settings
+from results.link import LinkCheck
+from results.store import Trial, TrialWriter
+from results.verdict import Verdict
+from topologies.star import star
+
+DEPLOY_LIMIT_S = 90.0
+
+
+def run_trial(spec: TrialSpec, tell: Callable[[Phase], None]) -> tuple[Trial, Verdict]:
+    """Run one trial and put its folder in place.
+
+    Raises what went wrong (DeployError, ClientFailedError, KernelError, OSError ...) after everything that the
+    trial started has ended.  The unfinished folder is gone then; its logs are kept in `.failed-<trial>`.
+    """
+    writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
+    folder = writer.open()
+    kept = failed_folder(writer)
+    try:
+        verdict = _in_folder(spec, folder, tell)
+        trial = writer.commit()
+    except BaseException:
+        _keep_logs(folder, kept)
+        writer.discard()
+        raise
+    shutil.rmtree(kept, ignore_errors=True)
+    return trial, verdict
+
+
+def failed_folder(writer: TrialWriter) -> Path:
+    """Where the logs of a failed trial are kept until it succeeds."""
+    return writer.final.with_name(f".failed-{writer.final.name}")
+
+
+def _keep_logs(folder: Path, kept: Path) -> None:
+    shutil.rmtree(kept, ignore_errors=True)
+    try:
+        for log in [*folder.rglob("*.log"), *folder.rglob("log")]:
+            target = kept / log.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(log, target)
+    except OSError:
+        # A full disk may be why we are here; the error to report is the first one.
+        shutil.rmtree(kept, ignore_errors=True)
+
+
+def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None]) -> Verdict:
+    settings = Settings.model_validate(spec.settings)
+    profile = LinkProfile.model_validate(spec.profile)
+    scratch, logs = folder / ".scratch", folder / "logs"
+    scratch.mkdir()
+    logs.mkdir()
+    tell(Phase(name="build"))
+    with star(stations=settings.stations, congestion_control=settings.congestion_control) as network:
+        bench = Bench(
+            spec=spec,
+            settings=settings,
+            profile=profile,
+            folder=folder,
+            scratch=scratch,
+            network=network,
+            losses=seeded_losses(profile, settings, spec.seed),
+            services=services(settings),
+            workload=plan.workload(settings, [node.name for node in network.stations]),
+            tell=tell,
+        )
+        probed = _deploy_and_prove(bench)
+        measured = asyncio.run(measure(bench))
+        tell(Phase(name="stop"))
+        _deploy(bench, "stop")
+        verdict = record(bench, probed, measured)
+        for service in bench.services:
+            shutil.copyfile(bench.service_folder(service) / "log", logs / f"{service.name}.log")
+    shutil.rmtree(scratch)
+    return verdict
+
+
+def _deploy(bench: Bench, *actions: deploy.Action) -> None:
+    deploy.apply(
+        actions,
+        [bench.target],
+        scratch=bench.scratch,
+        timeout_s=DEPLOY_LIMIT_S,
+        cache=Path(bench.spec.cache),
+    )
+
+
+def _deploy_and_prove(bench: Bench) -> tuple[LinkCheck, ...]:
+    """Prove the link while the servers start behind it, where nothing of theirs crosses it."""
+    bench.tell(Phase(name="deploy"))
+    station = bench.network.stations[0]
+    ends = Ends(
+        station_pid=station.pid,
+        station_address=station.address,
+        wired_pid=bench.server.pid,
+        wired_address=bench.server.address,
+    )
+    with ThreadPoolExecutor(1) as pool:
+        deployed = pool.submit(_deploy, bench, "configure", "start")
+        with applied(bench.profile, bench.network.ports, bench.losses):
+            checks = probe_link(bench.profile, ends, bench.losses)
+        deployed.result()
+    return checks

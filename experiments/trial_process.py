@@ -1,0 +1,75 @@
+"""A trial as a process: first process of its own PID namespace, so that nothing of it outlives it.
+
+`python -m experiments.trial_process` reads a TrialSpec (one JSON line) and answers with JSON lines: phases, then
+`finished` or `failed`.  When its standard input ends, its owner is gone: it exits, and the kernel ends every
+process of the namespace and with them every network namespace, link, queue and rule.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import traceback
+from typing import Literal
+
+from experiments.bench import TrialSpec
+from experiments.trial import run_trial
+from results.manifest import Record
+from results.verdict import State
+
+OWNER_GONE = 130
+
+
+class Finished(Record):
+    event: Literal["finished"] = "finished"
+    state: State
+    reasons: tuple[str, ...]
+
+
+class Failed(Record):
+    """kind: the error's class."""
+
+    event: Literal["failed"] = "failed"
+    kind: str
+    message: str
+
+
+def main() -> int:
+    """Run the trial that standard input describes."""
+    spec = TrialSpec.model_validate_json(sys.stdin.buffer.readline())
+    # Everything else that prints (Ansible, Mininet) must not get between the lines of the protocol.
+    channel = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    threading.Thread(target=_exit_with_owner, daemon=True).start()
+
+    def tell(message: Record) -> None:
+        channel.write(message.model_dump_json() + "\n")
+
+    try:
+        _, verdict = run_trial(spec, tell)
+    except Exception as error:  # noqa: BLE001 - every failure is reported to the owner, with its trace in the log
+        traceback.print_exc()
+        tell(Failed(kind=type(error).__name__, message=str(error) or repr(error)))
+        return 1
+    tell(Finished(state=verdict.state, reasons=verdict.reasons()))
+    return 0
+
+
+def _exit_with_owner() -> None:
+    while sys.stdin.buffer.read(4096):
+        pass
+    os._exit(OWNER_GONE)
+
+
+def command() -> list[str]:
+    """The command that runs this module isolated: it dies with its parent, and everything of it dies with it."""
+    return [
+        "setpriv", "--pdeathsig", "KILL",
+        "unshare", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc",
+        sys.executable, "-m", "experiments.trial_process",
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())

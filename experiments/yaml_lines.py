@@ -1,0 +1,53 @@
+"""YAML with line numbers, so that a complaint about a value can say where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Key = tuple[str | int, ...]
+
+
+class YamlError(ValueError):
+    """The file is not YAML of the plain kind; the message has file and line."""
+
+
+def read(path: Path) -> tuple[Any, dict[Key, int]]:
+    """The document as plain values, and the line (from 1) of every path in it.  YamlError when that fails."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise YamlError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    loader = yaml.SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        lines: dict[Key, int] = {}
+        return (None if node is None else _value(loader, node, (), lines, path)), lines
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}" if mark else ""
+        raise YamlError(f"{path}{where}: not YAML: {getattr(error, 'problem', None) or error}") from error
+    finally:
+        loader.dispose()
+
+
+def _value(loader: yaml.SafeLoader, node: yaml.Node, at: Key, lines: dict[Key, int], path: Path) -> Any:
+    lines[at] = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        found: dict[Hashable, Any] = {}
+        for key_node, value_node in node.value:
+            key = loader.construct_object(key_node, deep=True)
+            line = key_node.start_mark.line + 1
+            if not isinstance(key, str):
+                raise YamlError(f"{path}:{line}: the key {key!r} is not a word")
+            if key in found:
+                raise YamlError(f"{path}:{line}: the key {key!r} is given twice")
+            found[key] = _value(loader, value_node, (*at, key), lines, path)
+            lines[(*at, key)] = line
+        return found
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(loader, item, (*at, number), lines, path) for number, item in enumerate(node.value)]
+    return loader.construct_object(node, deep=True)

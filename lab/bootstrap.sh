@@ -1,0 +1,59 @@
+#!/bin/bash
+# Brings a fresh Debian or Ubuntu machine to where `lab` runs: system packages, virtual environment, locked
+# Python packages.  What is already there is left alone, so a second call does nothing.
+#   bootstrap.sh run      what experiments need
+#   bootstrap.sh test     that, and the tests' oracles (tshark, chromium)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'set-up: %s\n' "$*"; }
+fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
+
+# command:package, for commands that packages bring
+needs=(mnexec:mininet ip:iproute2 nft:nftables tcpdump:tcpdump nsenter:util-linux setpriv:util-linux)
+[ "${1:-run}" = test ] && needs+=(tshark:tshark chromium:chromium git:git)
+
+missing=()
+for need in "${needs[@]}"; do
+  command -v "${need%%:*}" >/dev/null || [ -x "/usr/sbin/${need%%:*}" ] || missing+=("${need#*:}")
+done
+[ -e /usr/share/activemq/bin/activemq.jar ] || missing+=(activemq)
+command -v java >/dev/null || missing+=(openjdk-17-jre-headless)
+[ -x /usr/bin/python3 ] || missing+=(python3)
+/usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
+
+if [ ${#missing[@]} -gt 0 ]; then
+  install="apt-get update && apt-get install --no-install-recommends ${missing[*]}"
+  [ "$(id -u)" = 0 ] || fail "system packages are missing and only root can install them; run as root: $install"
+  command -v apt-get >/dev/null || fail "this is neither Debian nor Ubuntu; install by hand: ${missing[*]}"
+  say "installing ${missing[*]}"
+  log=$(mktemp)
+  export DEBIAN_FRONTEND=noninteractive
+  if ! { apt-get update && apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 "${missing[@]}"; } \
+      >"$log" 2>&1; then
+    tail -20 "$log" >&2; rm -f "$log"
+    fail "that did not work (see above); once the cause is gone, this brings them: $install"
+  fi
+  rm -f "$log"
+fi
+
+/usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+  || fail "Python 3.11 or newer is needed as /usr/bin/python3, this is $(/usr/bin/python3 --version): use Debian 12 or Ubuntu 24.04"
+/usr/bin/python3 -c 'import mininet.net' 2>/dev/null \
+  || fail "the system Python does not see mininet; this brings it: apt-get install --reinstall mininet"
+
+stamp=.venv/.airwire-locked
+want=$(cat requirements.lock pyproject.toml lab/bootstrap.sh | sha256sum | cut -d' ' -f1)
+if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
+  say "installing the locked Python packages into .venv"
+  # The system's Python, and its packages in sight: mininet is packaged for it and for no other.
+  [ -x .venv/bin/python ] || /usr/bin/python3 -m venv --system-site-packages .venv
+  log=$(mktemp)
+  if ! { .venv/bin/pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock \
+      && .venv/bin/pip install --disable-pip-version-check --no-deps --no-build-isolation -e .; } >"$log" 2>&1; then
+    tail -20 "$log" >&2; rm -f "$log"
+    fail "that did not work (see above); this repeats it: .venv/bin/pip install --require-hashes --no-deps -r requirements.lock"
+  fi
+  rm -f "$log"
+  echo "$want" >"$stamp"
+fi

@@ -1,0 +1,178 @@
+"""Apache ActiveMQ 5, spoken to over STOMP 1.2."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+
+from stacks.driver import (
+    Ack,
+    Delivery,
+    Endpoint,
+    Guarantee,
+    Handler,
+    Pattern,
+    Selector,
+    Service,
+    StackError,
+    Subscription,
+)
+from stacks.stomp.frame import Frame, head
+from stacks.stomp.session import Session, connect
+
+PORT = 61613
+CLOSE_LIMIT_S = 10.0
+
+# What the broker may have under way to one consumer, unacknowledged; ActiveMQ's own defaults for JMS clients.
+PREFETCH, PREFETCH_DURABLE = 32766, 100
+
+# DUPS_OK acknowledges after this many messages, half of the smaller prefetch as ActiveMQ's JMS client does,
+# or this long after the first unacknowledged one (its optimizeAcknowledgeTimeOut), and on close.
+LAZY_MESSAGES, LAZY_S = 50, 0.3
+
+_TOPIC = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
+
+
+class ActiveMQ:
+    """The driver."""
+
+    name = "activemq"
+    patterns = frozenset({Pattern.PUBSUB})
+    guarantees = frozenset(Guarantee)
+
+    def services(self) -> tuple[Service, ...]:
+        """One broker."""
+        variables = {"activemq_heap": "512m", "activemq_topic_memory": "1mb"}
+        return (Service(name="activemq", role="activemq", port=PORT, variables=variables),)
+
+    async def connect(self, at: Endpoint, client_id: str) -> Connection:
+        """Open one client connection; StackError when refused, a client id in use included."""
+        return Connection(await connect(at, {"client-id": client_id}))
+
+
+class Connection:
+    """One client of the broker."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._acknowledge_due: list[Callable[[], None]] = []
+
+    @property
+    def lost(self) -> str | None:
+        """Why the connection ended without close(), None while it is well."""
+        return self._session.lost
+
+    async def publisher(self, topic: str, *, delivery: Delivery) -> Publisher:
+        """A publisher on one topic."""
+        return Publisher(self._session, topic=topic, delivery=delivery)
+
+    async def subscribe(self, topic: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
+        """Returns when the subscription is in force; StackError when refused."""
+        headers = subscribe_headers(topic, subscription=subscription, ack=ack)
+        if ack is Ack.AUTO:
+            await self._session.subscribe(headers, _acknowledging_each(self._session, handler))
+            return
+        lazy = LazyAcknowledgement(self._session)
+        self._acknowledge_due.append(lazy.flush)
+        await self._session.subscribe(headers, _acknowledging_lazily(lazy, handler))
+
+    async def close(self) -> None:
+        """Acknowledge what is due and leave; durable subscriptions stay at the broker."""
+        for acknowledge in self._acknowledge_due:
+            acknowledge()
+        await self._session.close(limit_s=CLOSE_LIMIT_S)
+
+
+class Publisher:
+    """Sends to one topic."""
+
+    def __init__(self, session: Session, *, topic: str, delivery: Delivery) -> None:
+        self._session = session
+        persistent = "true" if delivery is Delivery.PERSISTENT else "false"
+        self._head = head("SEND", {"destination": destination(topic), "persistent": persistent})[:-1]
+
+    def send(self, body: bytes | bytearray, prop: int | None = None) -> asyncio.Future[None]:
+        """Hand one message over; the future ends with the broker's receipt, or with StackError."""
+        chosen_by = b"" if prop is None else b"n:%d\n" % prop
+        return self._session.request(b"%bcontent-length:%d\n%b" % (self._head, len(body), chosen_by), body)
+
+
+class LazyAcknowledgement:
+    """Acknowledges cumulatively: the last message stands for all before it."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._due = 0
+        self._last = ""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def handled(self, identity: str) -> None:
+        """Note that the message with this ack identity was handled."""
+        self._last = identity
+        self._due += 1
+        if self._due >= LAZY_MESSAGES:
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LAZY_S, self.flush)
+
+    def flush(self) -> None:
+        """Acknowledge what is due."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._due:
+            self._session.write(acknowledgement(self._last))
+            self._due = 0
+
+
+def destination(topic: str) -> str:
+    """A topic's STOMP destination; StackError for a name that ActiveMQ would read as a pattern or a list."""
+    if not _TOPIC.fullmatch(topic):
+        raise StackError(f"topic {topic!r}: a name is words of letters, digits, _ and -, joined by dots")
+    return f"/topic/{topic}"
+
+
+def subscribe_headers(topic: str, *, subscription: Subscription, ack: Ack) -> dict[str, str]:
+    """SUBSCRIBE's headers, but for its id and receipt."""
+    headers = {
+        "destination": destination(topic),
+        # STOMP's own ack:auto acknowledges nothing: the broker would forget a message as soon as it is sent.
+        "ack": "client-individual" if ack is Ack.AUTO else "client",
+        "activemq.prefetchSize": str(PREFETCH if subscription.name is None else PREFETCH_DURABLE),
+    }
+    if subscription.name is not None:
+        headers["activemq.subscriptionName"] = subscription.name
+    if subscription.selector is not None:
+        headers["selector"] = selector_text(subscription.selector)
+    return headers
+
+
+def selector_text(selector: Selector) -> str:
+    """JMS selector syntax.  The STOMP side of the broker compares a header as a number, of its own accord."""
+    return f"n >= {selector.low} AND n < {selector.high}"
+
+
+def acknowledgement(identity: str) -> bytes:
+    """An ACK frame for the message with this ack identity."""
+    return head("ACK", {"id": identity}) + b"\0"
+
+
+def _acknowledging_each(session: Session, handler: Handler) -> Callable[[Frame], None]:
+    def on_message(frame: Frame) -> None:
+        handler(frame.body, _redelivered(frame))
+        session.write(acknowledgement(frame.headers["ack"]))
+
+    return on_message
+
+
+def _acknowledging_lazily(lazy: LazyAcknowledgement, handler: Handler) -> Callable[[Frame], None]:
+    def on_message(frame: Frame) -> None:
+        handler(frame.body, _redelivered(frame))
+        lazy.handled(frame.headers["ack"])
+
+    return on_message
+
+
+def _redelivered(frame: Frame) -> bool:
+    return frame.headers.get("redelivered") == "true"

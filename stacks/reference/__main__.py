@@ -1,0 +1,47 @@
+"""Run the reference broker until it is ended: python -m stacks.reference --host ADDRESS --port PORT."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sys
+
+from stacks.reference.faults import USAGE, FaultError, Faults, parse
+from stacks.reference.server import listen
+
+
+async def _serve(host: str, port: int, faults: Faults) -> int:
+    try:
+        server = await listen(host=host, port=port, faults=faults)
+    except OSError as error:
+        print(f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", file=sys.stderr)
+        return 1
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    print(json.dumps({"listening": server.sockets[0].getsockname()[1]}), flush=True)
+    await stop.wait()
+    server.close()
+    return 0
+
+
+def main() -> int:
+    """Serve; 0 when ended by a signal, 1 when the port cannot be had, 2 on usage."""
+    parser = argparse.ArgumentParser(prog="python -m stacks.reference", description=__doc__)
+    parser.add_argument("--host", required=True, help="address to listen on")
+    parser.add_argument("--port", required=True, type=int, help="TCP port, 0 for any free one")
+    parser.add_argument("--fault", action="append", default=[], metavar="WORD", help=USAGE)
+    arguments = parser.parse_args()
+    try:
+        faults = parse(arguments.fault)
+    except FaultError as error:
+        parser.error(str(error))
+    return asyncio.run(_serve(arguments.host, arguments.port, faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

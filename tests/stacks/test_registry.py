@@ -1,0 +1,55 @@
+"""Which stacks there are, and what they can be asked for."""
+
+import asyncio
+
+import pytest
+
+from stacks.driver import Ack, Delivery, Endpoint, Guarantee, Pattern, Selector, Subscription
+from stacks.null import Null
+from stacks.reference import Reference
+from stacks.registry import StackLacksError, UnknownStackError, get, names, require, stacks
+
+
+def test_every_stack_is_there_under_its_own_name() -> None:
+    found = stacks()
+    assert tuple(found) == names() == ("activemq", "null", "reference")
+    assert all(stack.name == name for name, stack in found.items())
+
+
+def test_an_unknown_stack_is_named_with_those_that_exist() -> None:
+    with pytest.raises(UnknownStackError, match="'rabbit' is not one of activemq, null, reference"):
+        get("rabbit")
+
+
+def test_what_a_stack_offers_may_be_required() -> None:
+    require(Reference(), patterns=[Pattern.PUBSUB], guarantees=[Guarantee.DURABLE])
+
+
+def test_a_missing_guarantee_says_which_stacks_could() -> None:
+    with pytest.raises(StackLacksError, match=r"'null' does not offer durable; .*: reference$"):
+        require(Null(), guarantees=[Guarantee.DURABLE], others=[Null(), Reference()])
+
+
+def test_when_no_stack_could_that_is_said() -> None:
+    with pytest.raises(StackLacksError, match=r"does not offer stream, persistent; .*: none$"):
+        require(Null(), patterns=[Pattern.STREAM], guarantees=[Guarantee.PERSISTENT], others=[Null(), Reference()])
+
+
+def test_the_null_stack_delivers_before_send_returns() -> None:
+    async def story() -> None:
+        stack, got = Null(), []
+        at = Endpoint(host="", port=1)
+        consumer, producer = await stack.connect(at, "c"), await stack.connect(at, "p")
+        chosen = Subscription(selector=Selector(low=1, high=2))
+        await consumer.subscribe("t", lambda body, _: got.append(body), subscription=chosen, ack=Ack.AUTO)
+        publisher = await producer.publisher("t", delivery=Delivery.NONPERSISTENT)
+        body = bytearray(b"one")
+        answer = publisher.send(body, 1)
+        body[:] = b"two"
+        assert got == [b"one"]
+        await answer
+        await publisher.send(body, 2)
+        await publisher.send(body)
+        assert got == [b"one"]
+
+    asyncio.run(story())
