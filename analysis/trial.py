@@ -60,6 +60,7 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     ledger, proof = read_ledger(published, delivered), trial.link()
     metrics = window_metrics(ledger, window) | account_metrics(published, delivered, manifest.workload.consumers)
     metrics |= medium_metrics(proof, deliveries=metrics["deliveries"] or 0.0)
+    metrics["window_s"] = window.seconds
     for name, value in metrics.items():
         if value is not None:
             rows.add("trial", name, value=value)

@@ -34,15 +34,18 @@ class PortCapture:
 
 
 @contextmanager
-def captured(pid: int, ports: Sequence[str], folder: Path, *, snap_bytes: int) -> Iterator[list[PortCapture]]:
+def captured(
+    pid: int, ports: Sequence[str], folder: Path, *, logs: Path, snap_bytes: int
+) -> Iterator[list[PortCapture]]:
     """Record `ports` of the namespace of process `pid` into <folder>/<port>.pcap while the context lasts.
 
-    snap_bytes: how much of each packet is kept.  Counts are filled in when the context ends.
+    logs: a folder for what tcpdump says.  snap_bytes: how much of each packet is kept.  Counts are filled in
+    when the context ends.
     """
     with ExitStack() as stack:
         running = []
         for port in ports:
-            running.append(_start(pid, port, folder, snap_bytes))
+            running.append(_start(pid, port, folder, logs, snap_bytes))
             stack.callback(_stop, running[-1])
         deadline = time.monotonic() + _START_LIMIT_S
         for capture in running:
@@ -50,9 +53,9 @@ def captured(pid: int, ports: Sequence[str], folder: Path, *, snap_bytes: int) -
         yield running
 
 
-def _start(pid: int, port: str, folder: Path, snap_bytes: int) -> PortCapture:
+def _start(pid: int, port: str, folder: Path, logs: Path, snap_bytes: int) -> PortCapture:
     path = folder / f"{port}.pcap"
-    messages = (folder / f"{port}.tcpdump.log").open("w+")
+    messages = (logs / f"tcpdump-{port}.log").open("w+")
     command = [
         "tcpdump", "-i", port, "-n", "-U", "-s", str(snap_bytes), "-B", str(_KERNEL_BUFFER_KIB),
         "--time-stamp-precision=nano", "--immediate-mode", "-Z", "root", "-w", "-",
@@ -64,7 +67,7 @@ def _start(pid: int, port: str, folder: Path, snap_bytes: int) -> PortCapture:
 
 
 def _wait_until_listening(capture: PortCapture, deadline: float) -> None:
-    while _LISTENING not in (said := capture.path.with_suffix(".tcpdump.log").read_text()):
+    while _LISTENING not in (said := Path(capture.messages.name).read_text()):
         if capture.process.poll() is not None or time.monotonic() > deadline:
             raise KernelError(f"capturing on {capture.port}: {said.strip() or 'tcpdump did not start'}")
         time.sleep(0.005)

@@ -15,10 +15,6 @@ from results.manifest import Consumer, Window
 from results.verdict import Check, Health, HealthCheck, Verdict
 
 
-class LooserLimit(ValueError):
-    """A scenario sets a limit above the default."""
-
-
 @dataclass(frozen=True, slots=True)
 class Limit:
     """The largest value that passes, in `unit`."""
@@ -99,15 +95,19 @@ def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -
 
 
 def limit_of(check: Check, settings: CheckSettings) -> Limit:
-    """The limit in force; LooserLimit when the scenario asks for a higher one than the default."""
+    """The limit in force: the scenario's own, which is tighter, or the default."""
     default = LIMITS[check]
-    own = settings.limits.get(check, default.value)
-    if own > default.value:
-        raise LooserLimit(
-            f"checks.limits.{check}: {own:g} is looser than {default.value:g} {default.unit}; "
-            "a limit may only be tightened: waive the check by name, with a reason, if it does not matter"
-        )
-    return Limit(own, default.unit)
+    return Limit(min(default.value, settings.limits.get(check, default.value)), default.unit)
+
+
+def looser_limits(settings: CheckSettings) -> dict[Check, str]:
+    """Limits of a scenario that are above the default, with what to do about it."""
+    return {
+        check: f"{own:g}: looser than {LIMITS[check].value:g} {LIMITS[check].unit}; a limit may only be "
+        "tightened: waive the check by name, with a reason, if it does not matter"
+        for check, own in settings.limits.items()
+        if own > LIMITS[check].value
+    }
 
 
 def _decide(check: Check, measured: float | None, detail: str, *, limit: Limit, because: str | None) -> HealthCheck:

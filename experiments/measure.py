@@ -68,7 +68,9 @@ async def measure(bench: Bench) -> Measured:
         with ExitStack() as undo:
             names = [ports.wired, *ports.stations.values()]
             snap = bench.settings.capture.snap_bytes
-            captures = undo.enter_context(captured(ports.pid, names, bench.folder, snap_bytes=snap))
+            captures = undo.enter_context(
+                captured(ports.pid, names, bench.folder, logs=bench.folder / "logs", snap_bytes=snap)
+            )
             link = undo.enter_context(applied(bench.profile, ports, bench.losses))
             sampler = undo.enter_context(sampling(link, _processes(bench, clients)))
             window, readings = await _load(bench, clients, link)

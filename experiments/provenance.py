@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -33,7 +34,6 @@ MACHINE_SYSCTLS = (
 )
 _PACKAGES = ("mininet", "pyroute2", "ansible-core", "ansible-runner", "uvloop", "pyarrow", "numpy")
 _TOOLS: dict[str, Sequence[str]] = {
-    "python": ("python3", "--version"),
     "tcpdump": ("tcpdump", "--version"),
     "nftables": ("nft", "--version"),
     "iproute2": ("ip", "-V"),
@@ -62,7 +62,8 @@ def gather() -> Provenance:
             memory_bytes=psutil.virtual_memory().total,
             load_1m_before=os.getloadavg()[0],
         ),
-        versions={tool: _first_line(command) for tool, command in _TOOLS.items()}
+        versions={"python": sys.version.split()[0]}
+        | {tool: _first_line(command) for tool, command in _TOOLS.items()}
         | {package: _package(package) for package in _PACKAGES},
     )
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from emulation import library
 from emulation.profile import LinkProfile
-from experiments import yaml_lines
+from experiments import health, yaml_lines
 from experiments.settings import Settings
 from experiments.yaml_lines import Key
 from results.schema import VERSION
@@ -169,6 +169,8 @@ def _check_against_the_lab(settings: Settings, chosen: dict[Key, int], complain:
     """What only the stacks and the profile library can answer."""
     if settings.scenario in _RESERVED:
         complain.add(("scenario",), f"{settings.scenario!r} is where reference results live: choose another name")
+    for check, problem in health.looser_limits(settings.checks).items():
+        complain.add(("checks", "limits", check.value), problem)
     try:
         registry.require(
             registry.get(settings.stack),

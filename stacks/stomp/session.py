@@ -50,7 +50,7 @@ class Session(asyncio.Protocol):
         """Send whole frames that ask for no receipt.  What one read's messages cause leaves in one write."""
         if self._reading:
             self._held.append(frames)
-        else:
+        elif not self._transport.is_closing():
             self._transport.write(frames)
 
     async def subscribe(self, headers: Mapping[str, str], on_message: OnMessage) -> None:
@@ -104,7 +104,7 @@ class Session(asyncio.Protocol):
         finally:
             self._reading = False
             if self._held:
-                self._transport.write(b"".join(self._held))
+                self.write(b"".join(self._held))
                 self._held.clear()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -1,0 +1,82 @@
+"""What the comparison says, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.compare import FACTOR, Comparison, compare, matches
+from analysis.findings import Findings, Standing
+from analysis.metrics import METRICS
+from analysis.units import digits, quantity, relative_spread
+
+_RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s")
+
+
+def verdict_line(findings: Findings) -> str:
+    """Whether the numbers may be believed."""
+    trials = findings.trials
+    valid = sum(trial.standing is Standing.VALID for trial in trials)
+    if valid == len(trials):
+        return f"All {valid} trials are valid: no health check failed in any of them."
+    rest = ", ".join(
+        f"{count} {standing}"
+        for standing in Standing
+        if standing is not Standing.VALID and (count := sum(trial.standing is standing for trial in trials))
+    )
+    return f"{valid} of {len(trials)} planned trials are valid, {rest}. Only valid trials enter the numbers below."
+
+
+def headlines(findings: Findings) -> tuple[str, ...]:
+    """One sentence for each network and chief metric; none when the campaign compares nothing."""
+    grouped = matches(findings)
+    others = dict.fromkeys(cell.levels[FACTOR] for match in grouped for cell in match.others)
+    found = []
+    for other in others:
+        pairs = [(m.baseline, cell) for m in grouped for cell in m.others if cell.levels[FACTOR] == other]
+        sentences = [_ratios([compare(a, b, metric) for a, b in pairs]) for metric in _RATIOS]
+        sentences.append(_losses([compare(a, b, "loss_share") for a, b in pairs]))
+        found += [f"{other} against {findings.campaign.baseline}: {text}" for text in sentences if text]
+    return tuple(found)
+
+
+def _ratios(compared: Sequence[Comparison]) -> str:
+    have = [one.ratio for one in compared if one.ratio.ratio is not None]
+    if not have:
+        return ""
+    values = sorted(ratio.ratio for ratio in have if ratio.ratio is not None)
+    label = _lower(METRICS[compared[0].metric].label)
+    if values[-1] <= 1:
+        size = _range([1 / value for value in reversed(values)])
+        text = f"{label} is {size} times lower"
+    elif values[0] >= 1:
+        text = f"{label} is {_range(values)} times higher"
+    else:
+        text = f"{label} is {_range(values)} times the baseline's"
+    spreads = [spread for ratio in have if (spread := relative_spread(ratio)) is not None]
+    notes = [f"± {digits(max(spreads) * 100)} % at most" if len(have) > 1 else f"± {digits(spreads[0] * 100)} %"] if (
+        spreads
+    ) else []
+    notes += [f"{len(have)} pairs of cells"] if len(have) > 1 else []
+    if undefined := len(compared) - len(have):
+        notes.append(f"undefined for {undefined}")
+    if unclear := sum(ratio.differs is False for ratio in have):
+        notes.append(f"no difference shown for {unclear}")
+    return text + (f" ({', '.join(notes)})" if notes else "") + "."
+
+
+def _losses(compared: Sequence[Comparison]) -> str:
+    before = [one.before.mean for one in compared if one.before]
+    after = [one.after.mean for one in compared if one.after]
+    if not before or not after or max(before + after) == 0:
+        return ""
+    metric = METRICS["loss_share"]
+    return f"messages lost: {quantity(metric, max(after))} at most, against {quantity(metric, max(before))}."
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = digits(values[0]), digits(values[-1])
+    return low if low == high else f"{low} to {high}"
+
+
+def _lower(label: str) -> str:
+    return label[0].lower() + label[1:]

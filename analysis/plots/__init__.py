@@ -1,0 +1,1 @@
+"""The report's plots, each as SVG and PNG."""

@@ -1,0 +1,91 @@
+"""Dots with intervals: one metric of all cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from analysis.compare import FACTOR, describe, matches, shared_levels
+from analysis.findings import CellFinding, Findings
+from analysis.metrics import METRICS, Metric
+from analysis.plots.style import COLOURS, HAIR, MUTED, Plot, canvas, finish, heading, limits, ticks
+from analysis.units import interval
+
+_ROW_IN = 0.27
+MOST_ROWS = 40  # more would be a plot that nobody reads; the tables have them all
+
+
+def colours(findings: Findings) -> dict[str, str]:
+    """The colour of each network, the baseline's first."""
+    names = list(dict.fromkeys(cell.levels.get(FACTOR, "") for cell in findings.cells))
+    names.sort(key=lambda name: name != findings.campaign.baseline)
+    return {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
+
+
+def groups(findings: Findings) -> list[tuple[str, Sequence[CellFinding]]]:
+    """Cells that belong side by side, with what they share."""
+    found = matches(findings)
+    if found:
+        return [(match.title, (match.baseline, *match.others)) for match in found]
+    return [(describe(shared_levels(cell)) or cell.name, (cell,)) for cell in findings.cells]
+
+
+def cells_plot(findings: Findings, metric_name: str) -> Plot | None:
+    """The metric of every cell: mean, 95 % interval, value.  None when no cell has it."""
+    metric = METRICS[metric_name]
+    rows = _rows(groups(findings))
+    means = [found.mean for _, cell in rows if cell and (found := cell.estimate(metric_name))]
+    if not means:
+        return None
+    height = 1.15 + _ROW_IN * len(rows)
+    figure, (ax,) = canvas(height_in=height, left=0.03, top=1 - 0.55 / height, bottom=0.5 / height)
+    low, high, log = (0.0, max(1.0, *means), False) if metric.unit == "share" else limits(means)
+    if log:
+        ax.set_xscale("log")
+    ax.set_xlim(low, high)
+    ticks(ax.xaxis, low, high, log=log, percent=metric.unit == "share")
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.grid(axis="x", color=HAIR, linewidth=0.6)
+    ax.set_axisbelow(True)
+    colour = colours(findings)
+    for y, (label, cell) in enumerate(rows):
+        if cell is None:
+            ax.text(0, y + 0.12, label, transform=ax.get_yaxis_transform(), fontsize=8.5, va="center")
+        else:
+            _dot(ax, y, cell, metric, colour[cell.levels.get(FACTOR, "")], named=len(colour) > 1, log=log)
+    unit = {"1/s": "messages per second", "share": "share of the rate"}.get(metric.unit, metric.unit)
+    heading(figure, metric.label, f"{unit}; mean of the valid trials and its 95 % interval")
+    if log:
+        ax.set_xlabel("logarithmic axis", fontsize=8, color=MUTED)
+    about = "; ".join(f"{cell.name}: {interval(metric, cell.estimate(metric_name))}" for _, cell in rows if cell)
+    return finish(figure, name=f"cells-{metric_name.replace('_', '-')}", title=metric.label, about=about)
+
+
+def _rows(grouped: Sequence[tuple[str, Sequence[CellFinding]]]) -> list[tuple[str, CellFinding | None]]:
+    rows: list[tuple[str, CellFinding | None]] = []
+    for title, cells in grouped:
+        rows += [(title, None), *(("", cell) for cell in cells)]
+    return rows[:MOST_ROWS]
+
+
+def _dot(ax: Any, y: int, cell: CellFinding, metric: Metric, colour: str, *, named: bool, log: bool) -> None:
+    found = cell.estimate(metric.name)
+    name = f"{cell.levels.get(FACTOR, '')}  " if named else ""
+    if found is None:
+        ax.text(0.02, y, f"{name}no valid trial", transform=ax.get_yaxis_transform(), fontsize=8, color=colour,
+                va="center")  # fmt: skip
+        return
+    if found.half_width is not None:
+        start = max(found.mean - found.half_width, ax.get_xlim()[0] if log else 0.0)
+        ax.plot([start, found.mean + found.half_width], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt")
+    ax.plot([found.mean], [y], marker="o", markersize=5.5, color=colour)
+    right = ax.transAxes.inverted().transform(ax.transData.transform((found.mean, y)))[0] > 0.5
+    end = found.mean if found.half_width is None else found.mean + (-found.half_width if right else found.half_width)
+    if log and end <= 0:
+        end = found.mean
+    ax.annotate(
+        name + interval(metric, found), (end, y), xytext=(-7 if right else 7, 0), textcoords="offset points",
+        ha="right" if right else "left", va="center", fontsize=8, color=colour,
+    )  # fmt: skip

@@ -1,0 +1,91 @@
+"""A cell second by second: throughput, and below it the use of the link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.compare import FACTOR, describe
+from analysis.findings import CellFinding, Findings, TrialFinding
+from analysis.plots.cells import colours
+from analysis.plots.style import HAIR, INK, MUTED, SHADE, Plot, canvas, finish, heading, ticks
+
+_GAP = 0.09  # of the axis' height: labels nearer to each other than this are moved apart
+
+
+def overtime_plots(findings: Findings) -> dict[str, Plot]:
+    """Cell name to its plot; cells without a valid trial have none."""
+    colour = colours(findings)
+    return {
+        cell.name: _plot(cell, colour[cell.levels.get(FACTOR, "")])
+        for cell in findings.cells
+        if any(trial.seconds for trial in cell.valid)
+    }
+
+
+def _plot(cell: CellFinding, colour: str) -> Plot:
+    trials = [trial for trial in cell.valid if trial.seconds]
+    window_s = max(trial.metrics["window_s"] for trial in trials)
+    figure, (top, bottom) = canvas(height_in=3.5, top=0.84, left=0.14, right=0.83, bottom=0.14, rows=(2.3, 1.0))
+    ends = [t for trial in trials for points in trial.seconds.values() for t, _ in (points[0], points[-1])]
+    low, high = min([*ends, 0.0]) - 0.5, max([*ends, window_s]) + 0.5
+    peak = _lines(top, trials, colour)
+    top.set_ylim(0, peak * 1.12 or 1.0)
+    ticks(top.yaxis, 0, peak * 1.12 or 1.0)
+    top.set_ylabel("messages per second", fontsize=8.5)
+    highest = _utilisation(bottom, trials)
+    bottom.set_ylim(0, max(1.05, highest * 1.05))
+    ticks(bottom.yaxis, 0, 1, percent=True, parts=2)
+    bottom.set_ylabel("link use", fontsize=8.5)
+    for ax in (top, bottom):
+        ax.axvspan(0, window_s, color=SHADE, linewidth=0, zorder=0)
+        ax.set_xlim(low, high)
+        ax.grid(axis="y", color=HAIR, linewidth=0.6)
+        ax.set_axisbelow(True)
+    ticks(bottom.xaxis, low, high)
+    top.tick_params(labelbottom=False)
+    top.text(window_s / 2, 0.985, "window", transform=top.get_xaxis_transform(), ha="center", va="top",
+             fontsize=8, color=MUTED)  # fmt: skip
+    bottom.set_xlabel("seconds from the start of the window", fontsize=8.5)
+    title = describe(cell.levels)
+    heading(figure, title if len(title) < 58 else cell.name, "one line per valid trial")
+    about = f"throughput and link use of {cell.name}, second by second, {len(trials)} trials"
+    return finish(figure, name=f"time-{cell.name}", title=f"Over time: {title}", about=about)
+
+
+def _lines(ax: Any, trials: list[TrialFinding], colour: str) -> float:
+    peak, ends = 0.0, []
+    for name, label, shade in (("published_per_s", "published", MUTED), ("delivered_per_s", "delivered", colour)):
+        inside = []
+        for trial in trials:
+            points = trial.seconds.get(name, ())
+            ax.plot([t for t, _ in points], [v for _, v in points], color=shade, linewidth=1.2, alpha=0.85)
+            inside += [v for t, v in points if t > 0]
+            peak = max([peak, *(v for _, v in points)])
+        if inside:
+            ends.append([sorted(inside)[len(inside) // 2], label, shade])
+    ends.sort()
+    for number in range(1, len(ends)):
+        ends[number][0] = max(ends[number][0], ends[number - 1][0] + _GAP * peak)
+    for height, label, shade in ends:
+        ax.text(1.02, height, label, transform=ax.get_yaxis_transform(), color=shade, fontsize=8.5, va="center")
+    return peak
+
+
+def _utilisation(ax: Any, trials: list[TrialFinding]) -> float:
+    styles = {"utilisation_air": "-", "utilisation_uplink": "-", "utilisation_downlink": "--"}
+    labels: dict[str, float] = {}
+    highest = 0.0
+    for trial in trials:
+        for name, style in styles.items():
+            if points := trial.seconds.get(name):
+                ax.plot([t for t, _ in points], [v for _, v in points], color=INK, linewidth=1.0, linestyle=style,
+                        alpha=0.8)  # fmt: skip
+                highest = max([highest, *(v for _, v in points)])
+                labels[name] = points[len(points) // 2][1]
+    last = -1.0
+    for name, height in sorted(labels.items(), key=lambda item: item[1]):
+        last = max(height, last + 0.22, 0.06)
+        text = name.removeprefix("utilisation_")
+        ax.text(1.02, last, f"{text} {'– –' if styles[name] == '--' else '—'}", transform=ax.get_yaxis_transform(),
+                color=INK, fontsize=8, va="center")  # fmt: skip
+    return highest

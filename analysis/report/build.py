@@ -1,0 +1,89 @@
+"""Building the report of a campaign from its folder alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from analysis.findings import Findings, gather
+from analysis.plots.cells import cells_plot
+from analysis.plots.latency import latency_plots
+from analysis.plots.overtime import overtime_plots
+from analysis.report.publish import staged
+from analysis.report.summary import SUMMARY, summarise
+from analysis.report.tables import write_tables
+from analysis.report.view import Plots, view
+from analysis.spark.jobs import reduce_trials
+from analysis.spark.session import session
+from results.campaign import read_campaign
+from results.store import trials, write_record
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPORT = "report.html"
+_HERE = Path(__file__).parent
+_WHOLE = ("delivered_per_s", "published_per_s", "air_utilisation")
+
+
+class NothingToReport(Exception):
+    """The campaign has no finished trial; the message names its folder."""
+
+
+def build(campaign: Path, *, master: str | None = None) -> Path:
+    """Write report.html, plots/ and tables/ into the campaign's folder; returns the path of report.html.
+
+    master: the Spark master (None = this machine, or the server that SPARK_REMOTE names).  Raises
+    NothingToReport when no trial is finished, DamagedTrial when campaign.json cannot be read, SparkFailed
+    when Spark does not run.  A report that was there stays until the new one is whole.
+    """
+    _must_have_trials(campaign)
+    with session(master=master) as spark:
+        findings = find(campaign, spark)
+    return write(findings)
+
+
+def find(campaign: Path, spark: SparkSession) -> Findings:
+    """Reduce all finished trials of a campaign in one job."""
+    _must_have_trials(campaign)
+    finished = trials(campaign)
+    rows = reduce_trials(spark, [trial.path for trial in finished])
+    return gather(read_campaign(campaign), campaign, finished, rows)
+
+
+def write(findings: Findings) -> Path:
+    """Draw and write the report of `findings`; returns the path of report.html."""
+    plots = _draw(findings)
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    page = environment.get_template("report.html.j2").render(
+        style=(_HERE / "report.css").read_text(), **view(findings, plots)
+    )
+    with staged(findings.folder, names=("plots", "tables", REPORT)) as folder:
+        (folder / "plots").mkdir()
+        for plot in plots.all:
+            (folder / "plots" / f"{plot.name}.svg").write_bytes(plot.svg)
+            (folder / "plots" / f"{plot.name}.png").write_bytes(plot.png)
+        (folder / "tables").mkdir()
+        write_tables(folder / "tables", findings)
+        write_record(folder / SUMMARY, summarise(findings))
+        (folder / REPORT).write_text(page)
+    return findings.folder / REPORT
+
+
+def _draw(findings: Findings) -> Plots:
+    return Plots(
+        cells=tuple(plot for name in _WHOLE if (plot := cells_plot(findings, name)) is not None),
+        latency=latency_plots(findings),
+        overtime=overtime_plots(findings),
+    )
+
+
+def _must_have_trials(campaign: Path) -> None:
+    if not campaign.is_dir():
+        raise NothingToReport(f"{campaign}: there is no such campaign folder")
+    if not trials(campaign):
+        raise NothingToReport(f"{campaign}: no trial is finished; `lab resume {campaign}` runs what is left")

@@ -1,0 +1,145 @@
+"""Where the numbers come from: machine, software, kernel state, captures, and what the link delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.compare import FACTOR
+from analysis.findings import CellFinding, Findings, folder_of
+from analysis.metrics import Metric, Unit
+from analysis.units import quantity
+from results.link import LinkCheck, LinkProof
+from results.manifest import Manifest
+from results.store import DamagedTrial, Trial
+
+_UNITS: dict[str, Unit] = {"rate": "bit/s", "delay": "s", "loss": "share", "losses": "count", "duplicates": "count"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What one trial's files say of its origin; None where they cannot be read."""
+
+    cell: CellFinding
+    number: int
+    manifest: Manifest | None
+    link: LinkProof | None
+
+
+def sources(findings: Findings) -> list[Source]:
+    """Manifest and link proof of every trial that was run."""
+    found = []
+    for cell in findings.cells:
+        for finding in cell.trials:
+            if finding.path is not None:
+                trial = Trial(finding.path)
+                found.append(Source(cell=cell, number=finding.number, manifest=_manifest(trial), link=_link(trial)))
+    return found
+
+
+def _manifest(trial: Trial) -> Manifest | None:
+    try:
+        return trial.manifest()
+    except DamagedTrial:
+        return None
+
+
+def _link(trial: Trial) -> LinkProof | None:
+    try:
+        return trial.link()
+    except DamagedTrial:
+        return None
+
+
+def facts(found: Iterable[Source]) -> list[tuple[str, str]]:
+    """What all trials share, one line each; where trials differ, every value is listed."""
+    manifests = [source.manifest for source in found if source.manifest]
+    lines: dict[str, list[str]] = {
+        "Stack": [f"{m.stack}, guarantee class {m.guarantee_class}" for m in manifests],
+        "Git revision": [m.git.revision + (" with uncommitted changes" if m.git.dirty else "") for m in manifests],
+        "Kernel": [f"{m.kernel.release} ({m.kernel.chosen} kernel)" for m in manifests],
+        "Machine": [
+            f"{m.machine.cpu_model}, {m.machine.cores} cores, {m.machine.memory_bytes / 2**30:.1f} GiB"
+            for m in manifests
+        ],
+        "Load before a trial": _range([m.machine.load_1m_before for m in manifests]),
+        "Measurement window": [f"{m.window.seconds:g} s" for m in manifests],
+        "First window": [min((m.window.started_at for m in manifests), default="")],
+        "Last window": [max((m.window.started_at for m in manifests), default="")],
+        "Versions": [", ".join(f"{name} {version}" for name, version in m.versions.items()) for m in manifests],
+    }
+    return [(name, " / ".join(dict.fromkeys(values))) for name, values in lines.items() if any(values)]
+
+
+def _range(values: list[float]) -> list[str]:
+    return [f"{min(values):.2f} to {max(values):.2f} (1 minute average)"] if values else []
+
+
+def link_rows(found: Iterable[Source]) -> list[dict[str, Any]]:
+    """Asked against delivered: one row per network, quantity, direction and source, over all its trials."""
+    grouped: dict[tuple[str, str, str, str, float], list[LinkCheck]] = {}
+    for source in found:
+        for check in source.link.checks if source.link else ():
+            network = source.cell.levels.get(FACTOR) or (source.link.profile if source.link else "")
+            key = (network, check.quantity, check.direction, check.source, check.asked)
+            grouped.setdefault(key, []).append(check)
+    return [_link_row(key, checks) for key, checks in grouped.items()]
+
+
+def _link_row(key: tuple[str, str, str, str, float], checks: list[LinkCheck]) -> dict[str, Any]:
+    network, name, direction, source, asked = key
+    metric = Metric(name=name, label=name, unit=_UNITS[name], better=None, about="")
+
+    def span(values: Iterable[float]) -> str:
+        ends = sorted(values)
+        low, high = quantity(metric, ends[0]), quantity(metric, ends[-1])
+        return low if low == high else f"{low} to {high}"
+
+    held = sum(check.holds for check in checks)
+    return {
+        "network": network, "quantity": name, "direction": direction,
+        "source": "probe before the cell" if source == "probe" else "counters of the trial",
+        "asked": quantity(metric, asked), "delivered": span(check.delivered for check in checks),
+        "tolerance": f"{span(check.low for check in checks)} … {span(check.high for check in checks)}",
+        "held": f"{held} of {len(checks)}", "holds": held == len(checks),
+    }  # fmt: skip
+
+
+def dumps(found: Iterable[Source]) -> list[tuple[str, str]]:
+    """Kernel state and sysctls of the first readable trial of each network: title and text."""
+    texts: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for source in found:
+        network = source.cell.levels.get(FACTOR, "")
+        if source.manifest is None or network in seen:
+            continue
+        seen.add(network)
+        where = f"{folder_of(source.cell.name, source.number)}"
+        texts += [(f"{command} — {where}", text) for command, text in source.manifest.kernel_state.items()]
+        sysctls = "\n".join(
+            f"{node}: {name} = {value}"
+            for node, values in source.manifest.sysctls.items()
+            for name, value in values.items()
+        )
+        if sysctls:
+            texts.append((f"sysctls — {where}", sysctls))
+    return texts
+
+
+def capture_lines(found: Iterable[Source]) -> list[tuple[str, int, int, str]]:
+    """Every capture: file, packets, drops, sha256."""
+    return [
+        (f"{folder_of(source.cell.name, source.number)}/{capture.file}", capture.packets, capture.dropped,
+         capture.sha256)
+        for source in found if source.manifest for capture in source.manifest.captures
+    ]  # fmt: skip
+
+
+def loss_lines(found: Iterable[Source]) -> list[tuple[str, str]]:
+    """Every loss list: which trial and direction, and what was listed."""
+    return [
+        (f"{folder_of(source.cell.name, source.number)} {one.direction}",
+         f"{one.model}, seed {one.seed}: {one.listed} of every {one.modulus} packets, sha256 {one.sha256[:16]}…")
+        for source in found if source.link for one in source.link.loss_lists
+    ]  # fmt: skip

@@ -1,0 +1,122 @@
+"""The report's numbers as plain data, kept beside it (tables/summary.json)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from analysis.compare import comparisons, matches
+from analysis.findings import CellFinding, Findings, Standing
+from analysis.headlines import headlines, verdict_line
+from analysis.metrics import METRICS
+from analysis.units import factor_text, interval
+from results.manifest import Record
+
+SUMMARY = "tables/summary.json"
+
+
+class NoReport(Exception):
+    """The campaign has no report yet; the message says how to make one."""
+
+
+class MetricSummary(Record):
+    """A mean over n valid trials in SI units; text: with unit and interval, as the report writes it."""
+
+    n: int
+    mean: float
+    half_width: float | None
+    text: str
+
+
+class CellSummary(Record):
+    """states: verdict (valid, invalid, inconclusive, damaged, missing) to number of trials.
+
+    metrics: by the names of analysis.metrics, only those that a valid trial has.
+    """
+
+    name: str
+    levels: dict[str, str]
+    states: dict[str, int]
+    metrics: dict[str, MetricSummary]
+
+
+class RatioSummary(Record):
+    """other / baseline over pairs of equal seed; ratio is None when undefined, and text says why."""
+
+    baseline: str
+    other: str
+    metric: str
+    n: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+    text: str
+
+
+class TrialSummary(Record):
+    cell: str
+    trial: int
+    seed: int
+    state: str
+    reasons: tuple[str, ...]
+
+
+class Summary(Record):
+    """verdict and headlines are sentences."""
+
+    scenario: str
+    campaign: str
+    verdict: str
+    headlines: tuple[str, ...]
+    cells: tuple[CellSummary, ...]
+    ratios: tuple[RatioSummary, ...]
+    trials: tuple[TrialSummary, ...]
+
+
+def summary(campaign: Path) -> Summary:
+    """What the campaign's report says, without building it again; NoReport when there is none."""
+    path = campaign / SUMMARY
+    try:
+        return Summary.model_validate_json(path.read_text())
+    except (OSError, ValidationError, ValueError) as error:
+        raise NoReport(f"{campaign}: no report that can be read; `lab report {campaign}` makes one ({error})") from error
+
+
+def summarise(findings: Findings) -> Summary:
+    """Summarise a campaign's findings."""
+    return Summary(
+        scenario=findings.campaign.scenario,
+        campaign=findings.folder.name,
+        verdict=verdict_line(findings),
+        headlines=headlines(findings),
+        cells=tuple(_cell(cell) for cell in findings.cells),
+        ratios=tuple(
+            RatioSummary(
+                baseline=match.baseline.name, other=other.name, metric=one.metric, n=one.ratio.n,
+                ratio=one.ratio.ratio, low=one.ratio.low, high=one.ratio.high, text=factor_text(one.ratio),
+            )
+            for match in matches(findings) for other in match.others for one in comparisons(match, other)
+        ),
+        trials=tuple(
+            TrialSummary(
+                cell=trial.cell, trial=trial.number, seed=trial.seed, state=trial.standing.value,
+                reasons=tuple(trial.reasons),
+            )
+            for trial in findings.trials
+        ),
+    )  # fmt: skip
+
+
+def _cell(cell: CellFinding) -> CellSummary:
+    found = {name: (metric, cell.estimate(name)) for name, metric in METRICS.items()}
+    return CellSummary(
+        name=cell.name,
+        levels=cell.levels,
+        states={standing.value: cell.count(standing) for standing in Standing},
+        metrics={
+            name: MetricSummary(n=one.n, mean=one.mean, half_width=one.half_width, text=interval(metric, one))
+            for name, (metric, one) in found.items()
+            if one is not None
+        },
+    )

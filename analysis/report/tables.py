@@ -1,0 +1,87 @@
+"""The report's tables as CSV: SI units, one header line, empty where there is no value."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from analysis.compare import comparisons, matches
+from analysis.findings import Findings, Standing
+from analysis.metrics import METRICS
+
+Row = Sequence[object]
+
+
+def write_tables(folder: Path, findings: Findings) -> None:
+    """Write trials.csv, cells.csv, comparison.csv, flows.csv, seconds.csv and latency-ecdf.csv into `folder`."""
+    factors = list(findings.campaign.factors)
+    flow_names = list(dict.fromkeys(n for t in findings.trials for flow in t.flows.values() for n in flow))
+    shapes: dict[str, tuple[Row, Iterator[Row]]] = {
+        "trials": (["cell", *factors, "trial", "seed", "state", *METRICS, "reasons"], _trials(findings, factors)),
+        "cells": (
+            ["cell", *factors, *Standing, "metric", "unit", "n", "mean", "ci95_half_width"],
+            _cells(findings, factors),
+        ),
+        "comparison": (
+            ["baseline", "other", "metric", "unit", "baseline_mean", "other_mean", "pairs", "ratio", "ci95_low",
+             "ci95_high", "undefined"],
+            _comparison(findings),
+        ),
+        "flows": (["cell", "trial", "state", "flow", "direction", *flow_names], _flows(findings, flow_names)),
+        "seconds": (["cell", "trial", "state", "series", "seconds_from_window_start", "value"], _seconds(findings)),
+        "latency-ecdf": (["cell", "trial", "state", "latency_s", "share"], _ecdf(findings)),
+    }  # fmt: skip
+    for name, (header, rows) in shapes.items():
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(header)
+            writer.writerows(rows)
+
+
+def _trials(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
+    for cell in findings.cells:
+        levels = [cell.levels.get(factor, "") for factor in factors]
+        for trial in cell.trials:
+            metrics = [trial.metrics.get(name, "") for name in METRICS]
+            reasons = "; ".join(trial.reasons)
+            yield [cell.name, *levels, trial.number, trial.seed, trial.standing, *metrics, reasons]
+
+
+def _cells(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
+    for cell in findings.cells:
+        levels = [cell.levels.get(factor, "") for factor in factors]
+        counts = [cell.count(standing) for standing in Standing]
+        for name, metric in METRICS.items():
+            if (found := cell.estimate(name)) is not None:
+                half = "" if found.half_width is None else found.half_width
+                yield [cell.name, *levels, *counts, name, metric.unit, found.n, found.mean, half]
+
+
+def _comparison(findings: Findings) -> Iterator[Row]:
+    for match in matches(findings):
+        for other in match.others:
+            for one in comparisons(match, other):
+                means = ["" if found is None else found.mean for found in (one.before, one.after)]
+                ratio = [one.ratio.n, one.ratio.ratio, one.ratio.low, one.ratio.high, one.ratio.undefined]
+                yield [match.baseline.name, other.name, one.metric, METRICS[one.metric].unit, *means, *ratio]
+
+
+def _flows(findings: Findings, names: Sequence[str]) -> Iterator[Row]:
+    for trial in findings.trials:
+        for flow, figures in trial.flows.items():
+            yield [trial.cell, trial.number, trial.standing, flow, trial.directions.get(flow, ""),
+                   *(figures.get(name, "") for name in names)]  # fmt: skip
+
+
+def _seconds(findings: Findings) -> Iterator[Row]:
+    for trial in findings.trials:
+        for series, points in trial.seconds.items():
+            for t, value in points:
+                yield [trial.cell, trial.number, trial.standing, series, t, value]
+
+
+def _ecdf(findings: Findings) -> Iterator[Row]:
+    for trial in findings.trials:
+        for latency, share in trial.ecdf:
+            yield [trial.cell, trial.number, trial.standing, latency, share]

@@ -1,0 +1,116 @@
+"""Campaigns: one execution of a scenario, as a folder with a plan; what is finished in it is never run again."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from experiments.scenario import Scenario
+from results.campaign import RECORD, Campaign, Cell, Planned, read_campaign, write_campaign
+from results.store import DamagedTrial, remove_partials, trial_name
+
+SCENARIO_COPY = "scenario.yaml"
+
+
+class CampaignError(Exception):
+    """A campaign that cannot be made, found or taken up; the message says which and what to do."""
+
+
+def plan(scenario: Scenario) -> tuple[Planned, ...]:
+    """Trials in order: in each round every cell once, shuffled by the scenario's seed.
+
+    Trial number t of every cell has the same seed, so cells are compared on the same weather.
+    """
+    settings = scenario.settings
+    shuffler = np.random.Generator(np.random.PCG64(settings.seed))
+    planned: list[Planned] = []
+    for trial in range(1, settings.trials + 1):
+        seed = int(np.random.SeedSequence([settings.seed, trial]).generate_state(1)[0])
+        order = shuffler.permutation(len(scenario.cells))
+        planned += [Planned(cell=scenario.cells[position].name, trial=trial, seed=seed) for position in order]
+    return tuple(planned)
+
+
+def create(scenario: Scenario, root: Path) -> Path:
+    """Make a new campaign folder below `root` and return it."""
+    created = datetime.now(UTC)
+    campaign = Campaign(
+        scenario=scenario.name,
+        digest=scenario.digest,
+        created=created.isoformat(timespec="seconds"),
+        seed=scenario.settings.seed,
+        factors=scenario.factors,
+        baseline=scenario.baseline,
+        cells=tuple(
+            Cell(
+                name=cell.name,
+                levels=cell.levels,
+                settings={
+                    "settings": cell.settings.model_dump(mode="json"),
+                    "profile": cell.profile.model_dump(mode="json"),
+                },
+            )
+            for cell in scenario.cells
+        ),
+        order=plan(scenario),
+    )
+    stem = f"{created:%Y%m%d-%H%M%S}-{scenario.digest[:8]}"
+    for suffix in ("", *(f"-{number}" for number in range(2, 100))):
+        folder = root / scenario.name / (stem + suffix)
+        with suppress(FileExistsError):
+            write_campaign(folder, campaign)
+            (folder / SCENARIO_COPY).write_bytes(scenario.path.read_bytes())
+            return folder
+    raise CampaignError(f"{root / scenario.name / stem}: a hundred campaigns in one second")
+
+
+def folders(root: Path) -> list[Path]:
+    """Every campaign folder below `root`, oldest first."""
+    return sorted((path.parent for path in root.glob(f"*/*/{RECORD}") if not path.parent.is_symlink()), key=_age)
+
+
+def _age(folder: Path) -> tuple[str, str]:
+    return folder.name, folder.parent.name
+
+
+def missing(folder: Path, campaign: Campaign) -> list[Planned]:
+    """Planned trials that have no finished folder yet, in order."""
+    return [one for one in campaign.order if not (folder / one.cell / trial_name(one.trial)).is_dir()]
+
+
+def latest_unfinished(root: Path, digest: str | None = None) -> Path | None:
+    """The newest campaign with trials still to run, of the scenario with that digest when one is given."""
+    for folder in reversed(folders(root)):
+        with suppress(DamagedTrial):
+            campaign = read_campaign(folder)
+            if digest in (None, campaign.digest) and missing(folder, campaign):
+                return folder
+    return None
+
+
+@contextmanager
+def owned(folder: Path) -> Iterator[None]:
+    """Hold a campaign's lock, which ends with the process; CampaignError when another command holds it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CampaignError(f"{folder}: another command is running this campaign; wait for it or end it") from None
+        remove_partials(folder)
+        yield
+    finally:
+        os.close(handle)
+
+
+def sweep(root: Path) -> None:
+    """Remove what interrupted trials left in campaigns that nobody is running."""
+    for folder in folders(root):
+        with suppress(CampaignError, OSError), owned(folder):
+            pass

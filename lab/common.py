@@ -1,0 +1,106 @@
+"""What the verbs share: where results are, how errors end, how a campaign is named."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from emulation import congestion
+from emulation.library import ProfileError
+from emulation.namespace import KernelError
+from experiments import campaign as campaigns
+from experiments.campaign import CampaignError
+from experiments.deploy import DeployError
+from experiments.runner import GaveUp, NotPossible
+from experiments.scenario import ScenarioError
+from results.store import DamagedTrial
+
+ROOT = Path(__file__).resolve().parents[1]
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class Status(IntEnum):
+    """Exit statuses of `lab`."""
+
+    ALL_VALID = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_ALL_VALID = 3
+    INTERRUPTED = 130
+
+
+Results = Annotated[
+    Path,
+    typer.Option(
+        "--results",
+        envvar="AIRWIRE_RESULTS",
+        help="Folder that campaigns are written to and read from.",
+        file_okay=False,
+    ),
+]
+DEFAULT_RESULTS = ROOT / "results"
+
+_USAGE_ERRORS = (ScenarioError, ProfileError)
+_FAILURES = (CampaignError, DamagedTrial, DeployError, GaveUp, KernelError, NotPossible)
+
+
+def fail(message: str, status: Status) -> NoReturn:
+    """Say it on standard error and end."""
+    err.print(message, style="red", markup=False)
+    raise typer.Exit(status)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Every error that a user can meet ends in one clear message and a status, never in a traceback."""
+    try:
+        yield
+    except _USAGE_ERRORS as error:
+        fail(str(error), Status.USAGE)
+    except _FAILURES as error:
+        fail(str(error), Status.FAILED)
+    except OSError as error:
+        fail(f"{error.filename or 'the operating system'}: {error.strerror or error}", Status.FAILED)
+
+
+def tidy(results: Path) -> None:
+    """What every command does first: clear up after commands that were killed."""
+    if os.geteuid() == 0:
+        congestion.sweep()
+    if results.is_dir():
+        campaigns.sweep(results)
+
+
+def find(results: Path, name: str | None) -> Path:
+    """The campaign called `name` (a path, or the name of its folder), or the latest one."""
+    known = campaigns.folders(results)
+    if name is None:
+        if not known:
+            raise CampaignError(f"{results}: no campaign here yet; `lab run SCENARIO` makes one")
+        return known[-1]
+    if (path := Path(name)).is_dir():
+        return path.resolve()
+    found = [folder for folder in known if folder.name == name]
+    if not found:
+        raise CampaignError(f"{results}: no campaign {name!r}; `lab list` shows those there are")
+    return found[-1]
+
+
+def shown(path: Path) -> str:
+    """A path as the user would type it."""
+    path = path.absolute()
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def is_terminal() -> bool:
+    """Whether somebody watches."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,47 @@
+"""`lab list`: campaigns, how far they got, where their reports are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from rich.table import Table
+
+from experiments import campaign as campaigns
+from lab.common import DEFAULT_RESULTS, Results, is_terminal, out, shown, tidy, told
+from results.campaign import read_campaign
+from results.store import DamagedTrial, trials
+
+_WIDE = 400  # where nobody watches, nothing is folded
+
+
+def list_campaigns(results: Results = DEFAULT_RESULTS) -> None:
+    """List the campaigns, oldest first."""
+    with told():
+        tidy(results)
+        folders = campaigns.folders(results)
+        if not folders:
+            out.print(f"{shown(results)}: no campaign here yet; `lab run SCENARIO` makes one")
+            return
+        table = Table("campaign", "trials", "verdicts", "report", box=None, pad_edge=False)
+        for folder in folders:
+            report = folder / "report.html"
+            name = f"{folder.parent.name}/{folder.name}"
+            table.add_row(name, *_state(folder), shown(report) if report.exists() else "-")
+        out.print(table, width=None if is_terminal() else _WIDE)
+
+
+def _state(folder: Path) -> tuple[str, str]:
+    """Trials done of those planned, and their verdicts."""
+    try:
+        campaign = read_campaign(folder)
+    except DamagedTrial as error:
+        return "?", str(error).splitlines()[0]
+    states: Counter[str] = Counter()
+    for trial in trials(folder):
+        try:
+            states[trial.verdict().state.value] += 1
+        except DamagedTrial:
+            states["damaged"] += 1
+    verdicts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    return f"{sum(states.values())}/{len(campaign.order)}", verdicts or "-"

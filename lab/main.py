@@ -1,0 +1,40 @@
+"""`lab`: run experiments over emulated links, and read what came of them."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+import typer
+
+from lab import doctor, list_, report, resume, run
+
+app = typer.Typer(
+    name="lab",
+    help=__doc__,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=(
+        "Exit status: 0 every trial is valid; 1 something failed; 2 the command or the scenario is wrong; "
+        "3 some trials are invalid or inconclusive; 130 interrupted."
+    ),
+)
+app.command("run")(run.run)
+app.command("resume")(resume.resume)
+app.command("report")(report.report)
+app.command("list")(list_.list_campaigns)
+app.command("doctor")(doctor.doctor)
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    """Entry point of the `lab` command."""
+    # A polite kill tidies up like Ctrl-C does.
+    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGHUP, _terminate)
+    app()

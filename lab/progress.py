@@ -1,0 +1,161 @@
+"""Progress of a campaign: one live table on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from experiments.runner import Outcome, Watcher
+from lab.common import is_terminal, out
+from results.campaign import Campaign, Cell, Planned
+
+# What building, deploying, proving and stopping add to a trial's own times, until one has been measured.
+_OVERHEAD_S = 7.0
+_STYLE = {"valid": "green", "invalid": "red", "inconclusive": "yellow", "failed": "bold red"}
+
+
+@dataclass(slots=True)
+class Running:
+    """A trial under way.  rate: deliveries per second lately; seen: when and how many at the last note."""
+
+    began: float
+    phase: str = "build"
+    rate: float = 0.0
+    seen: tuple[float, int] | None = None
+
+    def note(self, name: str, delivered: int, now: float) -> None:
+        """Take in one phase event."""
+        self.phase = name
+        if name != "load":
+            self.rate = 0.0
+            return
+        if self.seen is not None and now > self.seen[0]:
+            self.rate = (delivered - self.seen[1]) / (now - self.seen[0])
+        self.seen = (now, delivered)
+
+
+@dataclass(slots=True)
+class CellProgress:
+    """planned: trials in all.  left: not run before this command.  states: of those it has ended."""
+
+    planned: int
+    left: int
+    states: list[str] = field(default_factory=list)
+
+    @property
+    def done(self) -> int:
+        """Trials of the cell that have ended, in this command or an earlier one."""
+        return self.planned - self.left + len(self.states)
+
+
+class Board:
+    """What is known of a running campaign.  `clock` gives seconds and only ever grows."""
+
+    def __init__(self, campaign: Campaign, todo: list[Planned], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.total, self.ended_trials = len(todo), 0
+        self.running: dict[Planned, Running] = {}
+        self.cells = {
+            cell.name: CellProgress(
+                planned=sum(one.cell == cell.name for one in campaign.order),
+                left=sum(one.cell == cell.name for one in todo),
+            )
+            for cell in campaign.cells
+        }
+        self._clock = clock
+        self._spent_s: list[float] = []
+        self._expected_s = [_expected(cell) for cell in campaign.cells]
+
+    def started(self, planned: Planned) -> None:
+        """A trial begins."""
+        self.running[planned] = Running(began=self._clock())
+
+    def phase(self, planned: Planned, name: str, delivered: int) -> None:
+        """What the trial is doing; delivered: messages so far."""
+        self.running[planned].note(name, delivered, self._clock())
+
+    def ended(self, outcome: Outcome) -> None:
+        """A trial has ended."""
+        del self.running[outcome.planned]
+        self.ended_trials += 1
+        self._spent_s.append(outcome.seconds)
+        self.cells[outcome.planned.cell].states.append(str(outcome.state))
+
+    def left_s(self) -> float:
+        """Seconds to go, from the mean of the trials that have ended, else from what the scenario says."""
+        known = self._spent_s or self._expected_s
+        under_way = sum(self._clock() - one.began for one in self.running.values())
+        return max(sum(known) / len(known) * (self.total - self.ended_trials) - under_way, 0.0)
+
+
+class PlainLines(Board):
+    """One line when a trial ends, with what did not pass."""
+
+    def ended(self, outcome: Outcome) -> None:
+        """Say how it ended, and how long the rest will take."""
+        Board.ended(self, outcome)
+        out.print(
+            f"[{self.ended_trials}/{self.total}] {outcome.planned.cell} trial {outcome.planned.trial}: "
+            f"{outcome.state} in {outcome.seconds:.0f} s, {minutes(self.left_s())} left",
+            markup=False,
+        )
+        for reason in () if outcome.state == "valid" else outcome.reasons:
+            out.print(f"    {reason}", markup=False)
+
+
+class LiveTable(Board):
+    """Redraws itself; what did not pass is printed above the table and stays."""
+
+    def ended(self, outcome: Outcome) -> None:
+        """Note the end."""
+        Board.ended(self, outcome)
+        if outcome.state != "valid":
+            one, style = outcome.planned, _STYLE[str(outcome.state)]
+            out.print(Text(f"{one.cell} trial {one.trial}: {outcome.state}", style=style))
+            for reason in outcome.reasons:
+                out.print(Text(f"    {reason}"))
+
+    def draw(self) -> Table:
+        """A row per cell, what runs now, and the time left."""
+        caption = f"{self.ended_trials} of {self.total} trials, {minutes(self.left_s())} left"
+        table = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
+        table.add_column("cell", overflow="fold")
+        table.add_column("trials", justify="right")
+        table.add_column("verdicts")
+        table.add_column("now", min_width=16)
+        for name, cell in self.cells.items():
+            marks = Text()
+            for state in cell.states:
+                marks.append("● ", style=_STYLE[state])
+            now = [one for planned, one in self.running.items() if planned.cell == name]
+            doing = ", ".join(one.phase + (f" {one.rate:.0f} msg/s" if one.rate else "") for one in now)
+            table.add_row(Text(name, style="bold" if now else ""), f"{cell.done}/{cell.planned}", marks, doing)
+        return table
+
+
+@contextmanager
+def watching(campaign: Campaign, todo: list[Planned]) -> Iterator[Watcher]:
+    """A watcher that shows what it is told, in the way that suits standard output."""
+    if not is_terminal():
+        yield PlainLines(campaign, todo)
+        return
+    board = LiveTable(campaign, todo)
+    with Live(get_renderable=board.draw, console=out, refresh_per_second=4):
+        yield board
+
+
+def minutes(seconds: float) -> str:
+    """Seconds as m:ss, or h:mm:ss."""
+    whole, rest = divmod(round(seconds), 60)
+    hours, whole = divmod(whole, 60)
+    return f"{hours}:{whole:02}:{rest:02}" if hours else f"{whole}:{rest:02}"
+
+
+def _expected(cell: Cell) -> float:
+    times = cell.settings["settings"]["window"]
+    return float(times["warmup_s"] + times["window_s"] + min(2.0, times["drain_s"]) + _OVERHEAD_S)

@@ -1,0 +1,69 @@
+"""When a drain is over."""
+
+from load_runs import consumer, node_plan, producer
+
+from experiments.load.draining import SETTLE_S, Drain, missing
+from experiments.load.protocol import Progress
+
+SECOND = 1_000_000_000
+END_NS = 10 * SECOND
+
+
+def report(t_ns: int, acked: int, *delivered: int, first: int = 0) -> Progress:
+    return Progress(
+        t_ns=t_ns,
+        sent=acked,
+        acked=acked,
+        failed=0,
+        delivered=sum(delivered),
+        acked_by_topic={0: acked},
+        delivered_by_consumer=dict(enumerate(delivered, first)),
+        lost_connections=(),
+    )
+
+
+def test_missing_counts_each_consumer_against_its_topic(tmp_path) -> None:
+    plans = [
+        node_plan(tmp_path, 1, node="a"),
+        node_plan(tmp_path, 1, node="b", producers=(producer(1),), consumers=(consumer(2),)),
+    ]
+    reports = {"a": report(0, 5, 8, 7), "b": report(0, 3, 6, first=2)}
+    assert missing(plans, reports) == 0 + 1 + 2
+
+
+def test_a_duplicate_at_one_consumer_does_not_hide_a_gap_at_another(tmp_path) -> None:
+    assert missing([node_plan(tmp_path, 1)], {"sta1": report(0, 5, 6, 4)}) == 1
+
+
+def test_selectors_make_it_unknowable(tmp_path) -> None:
+    plan = node_plan(tmp_path, 1, consumers=(consumer(0, selector=(0, 5)),))
+    assert missing([plan], {"sta1": report(0, 5, 5)}) is None
+
+
+def test_complete_needs_a_moment_in_which_nothing_more_comes(tmp_path) -> None:
+    drain = Drain(plans=[node_plan(tmp_path, 1)], end_ns=END_NS, quiet_s=5)
+    assert drain.over({"sta1": report(END_NS, 5, 5, 5)}) is None
+    assert drain.over({"sta1": report(END_NS + SECOND // 10, 5, 5, 5)}) is None
+    assert drain.over({"sta1": report(END_NS + int(SETTLE_S * SECOND), 5, 5, 5)}) == "complete"
+
+
+def test_what_is_missing_is_waited_for_as_long_as_anything_moves(tmp_path) -> None:
+    drain = Drain(plans=[node_plan(tmp_path, 1)], end_ns=END_NS, quiet_s=2)
+    for second in range(6):
+        assert drain.over({"sta1": report(END_NS + second * SECOND, 50, second, second)}) is None
+    assert drain.over({"sta1": report(END_NS + 6 * SECOND, 50, 5, 5)}) is None
+    assert drain.over({"sta1": report(END_NS + 7 * SECOND, 50, 5, 5)}) == "quiet"
+
+
+def test_a_client_that_says_nothing_is_not_quiet(tmp_path) -> None:
+    plans = [node_plan(tmp_path, 1, node=node) for node in "ab"]
+    drain = Drain(plans=plans, end_ns=END_NS, quiet_s=1)
+    stuck = report(END_NS + SECOND // 2, 3, 3, 3)
+    for second in range(20):
+        assert drain.over({"a": report(END_NS + second * SECOND, 9, 1, 1), "b": stuck}) is None
+
+
+def test_nothing_is_over_before_the_window_is(tmp_path) -> None:
+    drain = Drain(plans=[node_plan(tmp_path, 1)], end_ns=END_NS, quiet_s=1)
+    for second in range(9):
+        assert drain.over({"sta1": report(second * SECOND, 5, 5, 5)}) is None

@@ -1,0 +1,128 @@
+"""Pacing of one producer, on a fake clock."""
+
+import asyncio
+
+from load_fake_time import MS, FakeClock, HandStack, hand_producer
+
+from experiments.load.publishing import CATCH_UP_NS, PAUSE_NS
+from experiments.load.schedule import constant
+from results.schema import Outcome
+
+
+def outcomes(producer) -> list[int]:
+    return producer.log.table(24).column("outcome").to_pylist()
+
+
+def test_closed_loop_sends_the_next_when_the_last_is_answered() -> None:
+    clock = FakeClock()
+    stack = HandStack(clock, answer_ns=7 * MS)
+    producer = hand_producer(clock, stack)
+    asyncio.run(producer.closed_loop(end_ns=30 * MS))
+    assert stack.sent_at_ns == [0, 7 * MS, 14 * MS, 21 * MS, 28 * MS]
+    table = producer.log.table(24)
+    assert table.column("t_ack_ns").to_pylist() == [7 * MS, 14 * MS, 21 * MS, 28 * MS, 35 * MS]
+    assert table.column("t_sched_ns") == table.column("t_send_ns")
+
+
+def test_closed_loop_has_one_message_under_way_at_most() -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        stack = HandStack(clock, answer_ns=None)
+        producer = hand_producer(clock, stack)
+        task = asyncio.ensure_future(producer.closed_loop(end_ns=1000 * MS))
+        for count in range(1, 5):
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert len(stack.sent_at_ns) == count
+            clock.t_ns += MS
+            stack.waiting[-1].set_result(None)
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        assert outcomes(producer) == [Outcome.ACKED] * 4 + [Outcome.IN_DOUBT]
+
+    asyncio.run(story())
+
+
+def test_closed_loop_pauses_after_a_refused_send() -> None:
+    clock = FakeClock()
+    stack = HandStack(clock, answer_ns=MS, refuses=frozenset({1, 2}))
+    producer = hand_producer(clock, stack)
+    asyncio.run(producer.closed_loop(end_ns=2 * PAUSE_NS + 2 * MS))
+    assert stack.sent_at_ns == [0, MS, MS + PAUSE_NS, MS + 2 * PAUSE_NS]
+    assert outcomes(producer) == [Outcome.ACKED, Outcome.FAILED, Outcome.FAILED, Outcome.ACKED]
+    assert (producer.log.acked, producer.log.failed) == (2, 2)
+
+
+def test_a_connection_that_breaks_leaves_the_message_under_way_in_doubt_and_ends_the_loop() -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        stack = HandStack(clock, answer_ns=None)
+        producer = hand_producer(clock, stack)
+        task = asyncio.ensure_future(producer.closed_loop(end_ns=1000 * MS))
+        await asyncio.sleep(0)
+        stack.lose()
+        await asyncio.wait_for(task, 10)
+        assert outcomes(producer) == [Outcome.IN_DOUBT]
+
+    asyncio.run(story())
+
+
+def test_open_loop_keeps_its_schedule_without_waiting_for_answers() -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        stack = HandStack(clock, answer_ns=None)
+        producer = hand_producer(clock, stack)
+        await producer.open_loop(go_ns=5 * MS, end_ns=45 * MS, schedule=constant(rate=100, producer=0))
+        assert stack.sent_at_ns == [5 * MS, 15 * MS, 25 * MS, 35 * MS]
+        stack.waiting[2].set_result(None)
+        await asyncio.sleep(0)
+        producer.abandon()
+        await asyncio.sleep(0)
+        assert outcomes(producer) == [Outcome.IN_DOUBT, Outcome.IN_DOUBT, Outcome.ACKED, Outcome.IN_DOUBT]
+
+    asyncio.run(story())
+
+
+def test_open_loop_does_not_drift_after_a_stall() -> None:
+    clock = FakeClock(oversleeps={20 * MS: 35 * MS})
+    stack = HandStack(clock)
+    producer = hand_producer(clock, stack)
+    asyncio.run(producer.open_loop(go_ns=0, end_ns=100 * MS, schedule=constant(rate=100, producer=0)))
+    # Woken at 55 instead of 20: what was due meanwhile leaves at once, then the schedule is as before.
+    assert [at // MS for at in stack.sent_at_ns] == [0, 10, 55, 55, 55, 55, 60, 70, 80, 90]
+    table = producer.log.table(24)
+    assert [t // MS for t in table.column("t_sched_ns").to_pylist()] == list(range(0, 100, 10))
+    assert producer.lateness.worst_ns == 35 * MS
+
+
+def test_lateness_before_the_window_does_not_count() -> None:
+    clock = FakeClock(oversleeps={20 * MS: 35 * MS})
+    producer = hand_producer(clock, HandStack(clock))
+    producer.lateness.since_ns = 50 * MS
+    asyncio.run(producer.open_loop(go_ns=0, end_ns=100 * MS, schedule=constant(rate=100, producer=0)))
+    assert producer.lateness.worst_ns == 5 * MS
+
+
+def test_open_loop_gives_up_what_is_far_too_late_and_its_lateness_shows_it() -> None:
+    clock = FakeClock(oversleeps={20 * MS: 10 * CATCH_UP_NS})
+    stack = HandStack(clock)
+    producer = hand_producer(clock, stack)
+    asyncio.run(producer.open_loop(go_ns=0, end_ns=100 * MS, schedule=constant(rate=100, producer=0)))
+    assert len(stack.sent_at_ns) == 2
+    assert producer.lateness.worst_ns == 10 * CATCH_UP_NS
+
+
+def test_open_loop_marks_refused_and_cut_off_messages_apart() -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        stack = HandStack(clock, answer_ns=None, refuses=frozenset({1}))
+        producer = hand_producer(clock, stack)
+        await producer.open_loop(go_ns=0, end_ns=30 * MS, schedule=constant(rate=100, producer=0))
+        stack.lose()
+        await asyncio.sleep(0)
+        assert outcomes(producer) == [Outcome.IN_DOUBT, Outcome.FAILED, Outcome.IN_DOUBT]
+        await producer.open_loop(go_ns=30 * MS, end_ns=60 * MS, schedule=constant(rate=100, producer=0))
+        assert len(stack.sent_at_ns) == 3
+
+    asyncio.run(story())

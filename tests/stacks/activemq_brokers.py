@@ -1,0 +1,99 @@
+"""A real ActiveMQ, deployed by the lab's own playbooks into a throwaway network namespace."""
+
+import asyncio
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from emulation.namespace import in_namespace
+from experiments.deploy import Action, RoleCall, Target, apply, service_folder, service_pid
+from stacks.driver import Endpoint
+
+T = TypeVar("T")
+
+
+@contextmanager
+def throwaway_namespace() -> Iterator[int]:
+    """A process in a network namespace of its own with loopback up; both end with the block."""
+    words = ["unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep 1000"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as sleeper:
+        try:
+            assert sleeper.stdout is not None
+            assert sleeper.stdout.readline() == b"up\n"
+            yield sleeper.pid
+        finally:
+            sleeper.kill()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker:
+    """An ActiveMQ in the namespace of process `namespace`."""
+
+    namespace: int
+    scratch: Path
+    at: Endpoint
+
+    def do(self, *actions: Action) -> None:
+        role = RoleCall(role="activemq", variables={"activemq_port": self.at.port})
+        target = Target(name="broker", address=self.at.host, pid=self.namespace, roles=(role,))
+        apply(actions, [target], scratch=self.scratch, timeout_s=60)
+
+    def pid(self) -> int:
+        return service_pid(scratch=self.scratch, target="broker", name="activemq")
+
+    def kill(self) -> None:
+        """End the broker without warning, and wait until it is gone."""
+        handle = os.pidfd_open(self.pid())
+        try:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            _wait(handle)
+        finally:
+            os.close(handle)
+
+    def log(self) -> str:
+        return (service_folder(scratch=self.scratch, target="broker", name="activemq") / "log").read_text()
+
+    def run(self, talk: Callable[[], Awaitable[T]], *, limit_s: float = 60) -> T:
+        """Run a coroutine in the broker's namespace."""
+
+        async def limited() -> T:
+            async with asyncio.timeout(limit_s):
+                return await talk()
+
+        return in_namespace(self.namespace, lambda: asyncio.run(limited()))
+
+
+@contextmanager
+def running_broker(scratch: Path) -> Iterator[Broker]:
+    """A broker that runs for the block."""
+    with throwaway_namespace() as namespace:
+        broker = Broker(namespace=namespace, scratch=scratch, at=Endpoint(host="127.0.0.1", port=61613))
+        broker.do("install", "configure", "start")
+        try:
+            yield broker
+        finally:
+            broker.do("stop")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds; the caller limits the time."""
+    while not condition():
+        await asyncio.sleep(0.005)
+
+
+async def quiet(items: Sequence[object], *, for_s: float = 0.3) -> None:
+    """Wait until nothing was added for a while."""
+    before = -1
+    while before != len(items):
+        before = len(items)
+        await asyncio.sleep(for_s)
+
+
+def _wait(handle: int) -> None:
+    assert select.select([handle], [], [], 10)[0], "the broker does not end"

@@ -1,0 +1,315 @@
+"""The ActiveMQ driver against a real broker."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+import pytest
+from activemq_brokers import Broker, quiet, running_broker, until
+
+from stacks.activemq import ActiveMQ, Connection
+from stacks.driver import Ack, Delivery, Endpoint, Selector, StackError, Subscription
+
+STACK = ActiveMQ()
+Got = list[tuple[bytes, bool]]
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with running_broker(tmp_path_factory.mktemp("activemq")) as running:
+        yield running
+
+
+class Subscriber:
+    """A connection that collects what its subscription gets."""
+
+    def __init__(self, connection: Connection, *, fail_at: int) -> None:
+        self.connection, self.got, self._fail_at = connection, Got(), fail_at
+
+    def handle(self, body: bytes, redelivered: bool) -> None:
+        if len(self.got) == self._fail_at:
+            raise ArithmeticError("told to fail")
+        self.got.append((body, redelivered))
+
+    def bodies(self) -> list[bytes]:
+        return [body for body, _ in self.got]
+
+    def vanish(self) -> None:
+        """Leave without a word."""
+        self.connection._session.abort()
+
+
+async def subscriber(
+    at: Endpoint,
+    client: str,
+    topic: str,
+    *,
+    durable: bool = False,
+    ack: Ack = Ack.AUTO,
+    selector: Selector | None = None,
+    fail_at: int = -1,
+) -> Subscriber:
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # a handler told to fail is no news
+    new = Subscriber(await connect_again(at, client), fail_at=fail_at)
+    subscription = Subscription(name="s" if durable else None, selector=selector)
+    await new.connection.subscribe(topic, new.handle, subscription=subscription, ack=ack)
+    return new
+
+
+async def connect_again(at: Endpoint, client: str) -> Connection:
+    """Connect; a broker needs a moment to notice that the client's last connection has vanished."""
+    while True:
+        try:
+            return await STACK.connect(at, client)
+        except StackError as error:
+            if "already connected" not in str(error):
+                raise
+            await asyncio.sleep(0.05)
+
+
+async def publish(
+    at: Endpoint,
+    topic: str,
+    bodies: Sequence[bytes],
+    *,
+    delivery: Delivery = Delivery.PERSISTENT,
+    props: Sequence[int] = (),
+) -> None:
+    connection = await STACK.connect(at, f"publisher of {topic}")
+    publisher = await connection.publisher(topic, delivery=delivery)
+    for number, body in enumerate(bodies):
+        await publisher.send(body, props[number] if props else None)
+    await connection.close()
+
+
+def numbered(count: int, size: int = 0) -> list[bytes]:
+    return [b"%d" % number + b"\0" * size for number in range(count)]
+
+
+def test_a_durable_subscription_gets_what_it_missed_and_another_does_not(broker: Broker) -> None:
+    async def talk() -> tuple[Got, Got]:
+        at, topic = broker.at, "missed"
+        for durable in (True, False):
+            gone = await subscriber(at, f"missed-{durable}", topic, durable=durable)
+            await gone.connection.close()
+        await publish(at, topic, numbered(5))
+        back = [await subscriber(at, f"missed-{durable}", topic, durable=durable) for durable in (True, False)]
+        await until(lambda: len(back[0].got) == 5)
+        await quiet(back[1].got)
+        for one in back:
+            await one.connection.close()
+        return back[0].got, back[1].got
+
+    assert broker.run(talk) == ([(body, False) for body in numbered(5)], [])
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_selectors_compare_numbers_not_text(broker: Broker, durable: bool) -> None:
+    async def talk() -> list[bytes]:
+        topic = f"selected-{durable}"
+        chosen = await subscriber(broker.at, topic, topic, durable=durable, selector=Selector(low=9, high=100))
+        values = [-10, 8, 9, 10, 11, 99, 100, 101, 1000]
+        await publish(broker.at, topic, [b"%d" % value for value in values], props=values)
+        await publish(broker.at, topic, [b"without"])
+        await quiet(chosen.got)
+        await chosen.connection.close()
+        return chosen.bodies()
+
+    assert broker.run(talk) == [b"9", b"10", b"11", b"99"]
+
+
+def test_auto_has_the_broker_send_again_only_what_was_not_handled(broker: Broker) -> None:
+    async def talk() -> tuple[list[bytes], Got]:
+        at, topic = broker.at, "auto"
+        await (await subscriber(at, "auto", topic, durable=True)).connection.close()
+        await publish(at, topic, numbered(10))
+        first = await subscriber(at, "auto", topic, durable=True, fail_at=4)
+        await until(lambda: first.connection.lost is not None)
+        second = await subscriber(at, "auto", topic, durable=True)
+        await quiet(second.got)
+        await second.connection.close()
+        return first.bodies(), second.got
+
+    first, second = broker.run(talk)
+    assert first == numbered(4)
+    assert [body for body, _ in second] == numbered(10)[4:]
+    assert all(redelivered for _, redelivered in second)
+
+
+def test_dups_ok_has_the_broker_send_again_what_was_handled_but_not_yet_acknowledged(broker: Broker) -> None:
+    async def talk() -> tuple[list[bytes], Got]:
+        at, topic = broker.at, "dups"
+        first = await subscriber(at, "dups", topic, durable=True, ack=Ack.DUPS_OK)
+        await publish(at, topic, numbered(60), delivery=Delivery.NONPERSISTENT)
+        await until(lambda: len(first.got) == 60)
+        first.vanish()
+        second = await subscriber(at, "dups", topic, durable=True, ack=Ack.DUPS_OK)
+        await until(lambda: len(second.got) > 0)
+        await quiet(second.got)
+        await second.connection.close()
+        return first.bodies(), second.got
+
+    first, second = broker.run(talk)
+    assert first == numbered(60)
+    assert [body for body, _ in second] == numbered(60)[60 - len(second) :]
+    assert 0 < len(second) <= 60
+    assert all(redelivered for _, redelivered in second)
+
+
+def test_dups_ok_leaves_nothing_to_send_again_after_a_close(broker: Broker) -> None:
+    async def talk() -> Got:
+        at, topic = broker.at, "dups-closed"
+        first = await subscriber(at, topic, topic, durable=True, ack=Ack.DUPS_OK)
+        await publish(at, topic, numbered(7))
+        await until(lambda: len(first.got) == 7)
+        await first.connection.close()
+        second = await subscriber(at, topic, topic, durable=True, ack=Ack.DUPS_OK)
+        await quiet(second.got)
+        await second.connection.close()
+        return second.got
+
+    assert broker.run(talk) == []
+
+
+def test_messages_of_one_producer_arrive_in_order_with_many_under_way(broker: Broker) -> None:
+    async def talk() -> list[bytes]:
+        at, topic = broker.at, "ordered"
+        reader = await subscriber(at, "ordered", topic, ack=Ack.DUPS_OK)
+        writer = await STACK.connect(at, "ordered-writer")
+        publisher = await writer.publisher(topic, delivery=Delivery.NONPERSISTENT)
+        await asyncio.gather(*(publisher.send(body) for body in numbered(3000)))
+        await until(lambda: len(reader.got) == 3000)
+        await writer.close()
+        await reader.connection.close()
+        return reader.bodies()
+
+    assert broker.run(talk) == numbered(3000)
+
+
+def test_bodies_arrive_as_they_were_sent(broker: Broker) -> None:
+    bodies = [b"", b"\0", bytes(range(256)), b"\n\n\0a:b\r\n", b"z" * 1_000_000]
+
+    async def talk() -> list[bytes]:
+        reader = await subscriber(broker.at, "bodies", "bodies")
+        await publish(broker.at, "bodies", bodies, delivery=Delivery.NONPERSISTENT)
+        await until(lambda: len(reader.got) == len(bodies))
+        await reader.connection.close()
+        return reader.bodies()
+
+    assert broker.run(talk) == bodies
+
+
+def test_a_slow_subscriber_makes_the_publisher_wait_and_loses_nothing(broker: Broker) -> None:
+    count, size = 4000, 5000  # far more than socket buffers and the topic's memory hold
+
+    async def talk() -> tuple[int, list[bytes]]:
+        at, topic = broker.at, "slow"
+        reader = await subscriber(at, "slow", topic, ack=Ack.DUPS_OK)
+        reader.connection._session._transport.pause_reading()
+        writer = await STACK.connect(at, "slow-writer")
+        publisher = await writer.publisher(topic, delivery=Delivery.NONPERSISTENT)
+        sends = [publisher.send(body) for body in numbered(count, size)]
+        answered = -1
+        while answered != (answered := sum(send.done() for send in sends)):
+            await asyncio.sleep(0.5)
+        reader.connection._session._transport.resume_reading()
+        await asyncio.gather(*sends)
+        await until(lambda: len(reader.got) == count)
+        await writer.close()
+        await reader.connection.close()
+        return answered, reader.bodies()
+
+    answered, bodies = broker.run(talk)
+    assert 0 < answered < count
+    assert bodies == numbered(count, size)
+
+
+@pytest.mark.parametrize("delivery", list(Delivery))
+def test_a_durable_subscription_that_is_away_does_not_hold_the_publisher_up(broker: Broker, delivery: Delivery) -> None:
+    bodies = numbered(400, 10_000)  # four times the topic's memory
+
+    async def talk() -> list[bytes]:
+        at, topic = broker.at, f"away-{delivery}"
+        await (await subscriber(at, topic, topic, durable=True)).connection.close()
+        await publish(at, topic, bodies, delivery=delivery)
+        back = await subscriber(at, topic, topic, durable=True)
+        await until(lambda: len(back.got) == len(bodies))
+        await back.connection.close()
+        return back.bodies()
+
+    assert broker.run(talk) == bodies
+
+
+def test_a_client_id_in_use_is_refused_in_the_brokers_words(broker: Broker) -> None:
+    async def talk() -> str:
+        first = await STACK.connect(broker.at, "twin")
+        with pytest.raises(StackError) as caught:
+            await STACK.connect(broker.at, "twin")
+        await first.close()
+        return str(caught.value)
+
+    assert "Client: twin already connected" in broker.run(talk)
+
+
+def test_persistent_messages_outlive_the_broker_and_others_do_not(broker: Broker) -> None:
+    async def before() -> None:
+        for delivery in Delivery:
+            topic = f"outlive-{delivery}"
+            await (await subscriber(broker.at, topic, topic, durable=True)).connection.close()
+            await publish(broker.at, topic, numbered(3), delivery=delivery)
+
+    async def after() -> dict[Delivery, list[bytes]]:
+        got = {}
+        for delivery in Delivery:
+            topic = f"outlive-{delivery}"
+            back = await subscriber(broker.at, topic, topic, durable=True)
+            await quiet(back.got)
+            await back.connection.close()
+            got[delivery] = back.bodies()
+        return got
+
+    broker.run(before)
+    broker.kill()
+    broker.do("start")
+    assert broker.run(after) == {Delivery.PERSISTENT: numbered(3), Delivery.NONPERSISTENT: []}
+
+
+def test_a_reset_forgets_messages_and_subscriptions(broker: Broker) -> None:
+    async def leave_some() -> None:
+        await (await subscriber(broker.at, "forget", "forget", durable=True)).connection.close()
+        await publish(broker.at, "forget", numbered(3))
+
+    async def look() -> Got:
+        back = await subscriber(broker.at, "forget", "forget", durable=True)
+        await quiet(back.got)
+        await back.connection.close()
+        return back.got
+
+    broker.run(leave_some)
+    before = broker.pid()
+    broker.do("reset")
+    assert broker.pid() != before
+    assert broker.run(look) == []
+
+
+def test_a_broker_that_dies_fails_waiting_and_later_sends(broker: Broker) -> None:
+    async def talk() -> tuple[set[str], str, str | None]:
+        writer = await STACK.connect(broker.at, "bereaved")
+        publisher = await writer.publisher("dies", delivery=Delivery.PERSISTENT)
+        await publisher.send(b"x")
+        sends = [publisher.send(b"x" * 1000) for _ in range(3000)]
+        await sends[0]
+        broker.kill()
+        answers = await asyncio.gather(*sends, return_exceptions=True)
+        errors = {type(answer).__name__ for answer in answers if answer is not None}
+        with pytest.raises(StackError) as caught:
+            await publisher.send(b"x")
+        await writer.close()
+        return errors, str(caught.value), writer.lost
+
+    try:
+        errors, later, lost = broker.run(talk)
+    finally:
+        broker.do("reset")
+    assert errors == {"StackError"}
+    assert lost is not None
+    assert later == lost
