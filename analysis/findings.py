@@ -13,7 +13,7 @@ from analysis.statistics import Estimate, estimate
 from results.campaign import Campaign
 from results.store import Trial, trial_name
 
-Points = tuple[tuple[float, float], ...]
+Points = list[tuple[float, float]]
 
 
 class Standing(StrEnum):
@@ -42,8 +42,9 @@ class TrialFinding:
     path: Path | None = None
     metrics: dict[str, float] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
+    damaged: bool = False
     seconds: dict[str, Points] = field(default_factory=dict)
-    ecdf: Points = ()
+    ecdf: Points = field(default_factory=list)
     flows: dict[str, dict[str, float]] = field(default_factory=dict)
     directions: dict[str, str] = field(default_factory=dict)
     packets: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -117,38 +118,37 @@ def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa
 
 
 def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
-    damaged: set[int] = set()
-    points: dict[tuple[int, str], list[tuple[float, float]]] = {}
-    for number, table, key, metric, t, value, text in zip(*(c.to_pylist() for c in rows.columns), strict=True):
+    """Hand each row to its trial.  Damage has the last word on a trial's standing."""
+    for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        number, table, key, metric, t, value, text = row
         finding = numbered[number]
-        if table == "damage":
-            damaged.add(number)
-            finding.reasons.append(f"damaged {metric}: {_short(text, finding)}")
-        elif table == "note":
-            finding.reasons.append(text)
-        elif table == "trial" and metric == "state":
-            finding.standing = Standing(text)
-        elif table == "trial" and metric == "seed":
-            finding.seed = int(text)
-        elif table == "trial":
-            finding.metrics[metric] = value
-        elif table == "packets":
-            finding.packets[key, metric] = value
+        if table == "trial":
+            _trial_row(finding, metric, value, text)
+        elif table == "second":
+            finding.seconds.setdefault(metric, []).append((t, value))
+        elif table == "ecdf":
+            finding.ecdf.append((value, t))
         elif table == "flow" and metric == "direction":
             finding.directions[key] = text
         elif table == "flow":
             finding.flows.setdefault(key, {})[metric] = value
-        elif table == "second":
-            points.setdefault((number, metric), []).append((t, value))
-        elif table == "ecdf":
-            points.setdefault((number, ""), []).append((value, t))
-    for (number, name), series in points.items():
-        if name:
-            numbered[number].seconds[name] = tuple(series)
+        elif table == "packets":
+            finding.packets[key, metric] = value
         else:
-            numbered[number].ecdf = tuple(series)
-    for number in damaged:
-        numbered[number].standing = Standing.DAMAGED
+            finding.reasons.append(f"damaged {metric}: {_short(text, finding)}" if table == "damage" else text)
+            finding.damaged |= table == "damage"
+    for finding in numbered:
+        if finding.damaged:
+            finding.standing = Standing.DAMAGED
+
+
+def _trial_row(finding: TrialFinding, metric: str, value: float, text: str) -> None:
+    if metric == "state":
+        finding.standing = Standing(text)
+    elif metric == "seed":
+        finding.seed = int(text)
+    else:
+        finding.metrics[metric] = value
 
 
 def _short(text: str, finding: TrialFinding) -> str:

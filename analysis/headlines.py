@@ -53,9 +53,9 @@ def _ratios(compared: Sequence[Comparison]) -> str:
     else:
         text = f"{label} is {_range(values)} times the baseline's"
     spreads = [spread for ratio in have if (spread := relative_spread(ratio)) is not None]
-    notes = [f"± {digits(max(spreads) * 100)} % at most" if len(have) > 1 else f"± {digits(spreads[0] * 100)} %"] if (
-        spreads
-    ) else []
+    notes = []
+    if spreads:
+        notes.append(f"± {digits(max(spreads) * 100, significant=2)} %" + (" at most" if len(have) > 1 else ""))
     notes += [f"{len(have)} pairs of cells"] if len(have) > 1 else []
     if undefined := len(compared) - len(have):
         notes.append(f"undefined for {undefined}")

@@ -87,9 +87,7 @@ def longest_silence(t_recv: np.ndarray, window: Window) -> float:
     return float(np.diff(edges).max()) / 1e9
 
 
-def account_metrics(
-    published: pa.Table, delivered: pa.Table, consumers: Sequence[Consumer]
-) -> dict[str, float | None]:
+def account_metrics(published: pa.Table, delivered: pa.Table, consumers: Sequence[Consumer]) -> dict[str, float | None]:
     """What became of the messages of the whole trial, as shares (see results.ledger.Reconciliation)."""
     found = reconcile(published, delivered, consumers)
 

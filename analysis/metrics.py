@@ -33,14 +33,14 @@ _ALL = (
         about="message bodies delivered inside the window",
     ),
     Metric(
-        name="latency_mean_s", label="Latency, mean", unit="s", better="lower",
+        name="latency_mean_s", label="Mean latency", unit="s", better="lower",
         about="from the scheduled send to the arrival, messages that arrived inside the window",
     ),
-    Metric(name="latency_p50_s", label="Latency, median", unit="s", better="lower", about="as the mean"),
-    Metric(name="latency_p95_s", label="Latency, 95th percentile", unit="s", better="lower", about="as the mean"),
-    Metric(name="latency_p99_s", label="Latency, 99th percentile", unit="s", better="lower", about="as the mean"),
+    Metric(name="latency_p50_s", label="Median latency", unit="s", better="lower", about="as the mean"),
+    Metric(name="latency_p95_s", label="95th percentile of latency", unit="s", better="lower", about="as the mean"),
+    Metric(name="latency_p99_s", label="99th percentile of latency", unit="s", better="lower", about="as the mean"),
     Metric(
-        name="publish_latency_mean_s", label="Publish latency, mean", unit="s", better="lower",
+        name="publish_latency_mean_s", label="Mean publish latency", unit="s", better="lower",
         about="from the scheduled send to the stack's answer, answers inside the window",
     ),
     Metric(
@@ -81,11 +81,11 @@ _ALL = (
         about="of the packets with payload, captured before the link, inside the window",
     ),
     Metric(
-        name="rtt_mean_uplink_s", label="TCP round trip, uplink, mean", unit="s", better="lower",
+        name="rtt_mean_uplink_s", label="Mean TCP round trip, uplink", unit="s", better="lower",
         about="station to server and back, seen at the link's near end, unambiguous samples only (Karn)",
     ),
     Metric(
-        name="rtt_mean_downlink_s", label="TCP round trip, downlink, mean", unit="s", better="lower",
+        name="rtt_mean_downlink_s", label="Mean TCP round trip, downlink", unit="s", better="lower",
         about="server to station and back, seen at the link's near end, unambiguous samples only (Karn)",
     ),
     Metric(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 CONFIDENCE = 0.95
+_ROUNDING = 1e-12  # equal values differ by this much after floating-point arithmetic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +61,18 @@ def t_factor(n: int) -> float:
 
 def estimate(values: Sequence[float]) -> Estimate | None:
     """Mean and t interval of `values`, one per trial; None when there are none."""
-    if not values:
-        return None
+    return _estimate(values) if values else None
+
+
+def _estimate(values: Sequence[float]) -> Estimate:
     array = np.asarray(values, dtype=float)
     mean = float(array.mean())
     if len(array) < 2:
         return Estimate(n=1, mean=mean, half_width=None)
     spread = float(array.std(ddof=1)) / math.sqrt(len(array))
-    return Estimate(n=len(array), mean=mean, half_width=t_factor(len(array)) * spread if spread else 0.0)
+    if spread <= _ROUNDING * float(np.abs(array).max()):
+        spread = 0.0
+    return Estimate(n=len(array), mean=mean, half_width=t_factor(len(array)) * spread)
 
 
 def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
@@ -77,11 +82,10 @@ def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
     if any(first <= 0 or second <= 0 for first, second in pairs):
         zeros = sum(1 for first, second in pairs if first <= 0 or second <= 0)
         return Ratio(n=len(pairs), ratio=None, undefined=f"{zeros} of {len(pairs)} pairs hold a zero")
-    logs = estimate([math.log(second) - math.log(first) for first, second in pairs])
-    assert logs is not None  # noqa: S101 - pairs is not empty
+    logs = _estimate([math.log(second) - math.log(first) for first, second in pairs])
     if logs.low is None or logs.high is None:
         return Ratio(n=logs.n, ratio=math.exp(logs.mean))
-    return Ratio(n=logs.n, ratio=math.exp(logs.mean), low=_exp(logs.low), high=_exp(logs.high))
+    return Ratio(n=logs.n, ratio=_exp(logs.mean), low=_exp(logs.low), high=_exp(logs.high))
 
 
 def _exp(value: float) -> float:

@@ -7,6 +7,7 @@ import math
 from analysis.metrics import Metric, Unit
 from analysis.statistics import Estimate, Ratio
 
+NOTABLE = 0.0005  # a ratio nearer to 1 than this is called equal
 _PREFIXES: dict[Unit, tuple[tuple[float, str], ...]] = {
     "1/s": ((1.0, "msg/s"),),
     "bit/s": ((1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
@@ -23,18 +24,15 @@ def scale(unit: Unit, value: float) -> tuple[float, str]:
     return next((step for step in steps if abs(value) >= step[0]), steps[-1] if value else steps[0])
 
 
-def digits(value: float) -> str:
-    """Three significant digits, without exponents where people would not write them."""
+def digits(value: float, *, significant: int = 3) -> str:
+    """So many significant digits, without exponents where people would not write them."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "∞"
-    size = abs(value)
-    if size >= 1e6 or size < 1e-4:
-        return f"{value:.2e}"
-    if size >= 100:
-        return f"{value:,.0f}".replace(",", " ")
-    places = max(0, 2 - math.floor(math.log10(size)))
-    text = f"{value:.{places}f}"
-    return text.rstrip("0").rstrip(".") if "." in text and value == round(value) else text
+    value = float(f"{value:.{significant - 1}e}")
+    size = math.floor(math.log10(abs(value)))
+    if size >= 6 or size < -4:
+        return f"{value:.{significant - 1}e}"
+    return f"{value:,.{max(0, significant - 1 - size)}f}".replace(",", "\u202f")
 
 
 def quantity(metric: Metric, value: float | None) -> str:
@@ -57,11 +55,11 @@ def interval(metric: Metric, found: Estimate | None) -> str:
 
 
 def _same_places(half_width: float, mean: str) -> str:
+    """As many places as the mean has, more when they would show nothing."""
     if half_width == 0:
         return "0"
-    places = len(mean.partition(".")[2]) if "." in mean else 0
-    needed = max(places, -math.floor(math.log10(half_width)))
-    return f"{half_width:.{min(needed, 6)}f}"
+    places = len(mean.partition(".")[2])
+    return f"{half_width:.{places}f}" if half_width >= 10.0**-places else digits(half_width, significant=1)
 
 
 def factor_text(ratio: Ratio) -> str:
@@ -80,12 +78,22 @@ def times_text(ratio: Ratio) -> str:
     if ratio.differs is False:
         return "no difference shown"
     times = max(ratio.ratio, 1 / ratio.ratio)
-    if times < 1.0005:
+    if times - 1 < NOTABLE:
         return "equal"
     word = "more" if ratio.ratio > 1 else "less"
-    change = f"{digits(times)} times {word}" if times >= 2 else f"{digits((ratio.ratio - 1) * 100)} %".replace("-", "−")
     spread = relative_spread(ratio)
-    return change if spread is None or times < 2 else f"{change}, ± {digits(spread * 100)} %"
+    if times < 2:
+        return f"{digits(abs(ratio.ratio - 1) * 100)} % {word}"
+    change = f"{digits(times)} times {word}"
+    return change if spread is None else f"{change}, ± {digits(spread * 100, significant=2)} %"
+
+
+def difference_text(metric: Metric, before: Estimate | None, after: Estimate | None) -> str:
+    """How far two shares are apart, in points of a per cent; empty for other units."""
+    if metric.unit != "share" or before is None or after is None:
+        return ""
+    points = (after.mean - before.mean) * 100
+    return f"{digits(abs(points))} points {'more' if points > 0 else 'less'}"
 
 
 def relative_spread(ratio: Ratio) -> float | None:

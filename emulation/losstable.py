@@ -26,7 +26,8 @@ def program(wired: str, losses: Sequence[SeededLosses]) -> str:
 
     Frames are matched by IP ethertype so that the numbering counts only the experiment's own packets.
     """
-    lines = [f"table bridge {TABLE} {{"]
+    # `create` refuses a table that is there already, where `table` alone would add to it.
+    lines = [f"create table bridge {TABLE}", f"table bridge {TABLE} {{"]
     for loss in losses:
         name = loss.direction
         match = f'iifname != "{wired}"' if name == "uplink" else f'oifname != "{wired}"'

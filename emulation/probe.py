@@ -51,19 +51,24 @@ class ProbePath:
 
     def send(self, frames: Sequence[int], *, spacing_s: float = 0.0) -> Arrivals:
         """Send frames of the given sizes (bytes at layer 2), wait until no more arrive, return those that did."""
+        self.hand_over(frames, spacing_s=spacing_s)
+        return self.collect(len(frames))
+
+    def hand_over(self, frames: Sequence[int], *, spacing_s: float = 0.0) -> None:
+        """Send frames without waiting for them."""
         started = time.monotonic()
         for position, size in enumerate(frames):
             if spacing_s:
                 _sleep_until(started + position * spacing_s)
             self._sender.send(_HEADER.pack(self.sent, time.time_ns()).ljust(size - FRAME_OVERHEAD, b"\0"))
             self.sent += 1
-        return self._read(len(frames))
 
     def wait(self, seconds: float) -> None:
         """How long silence must last before a packet counts as lost."""
         self._receiver.settimeout(seconds)
 
-    def _read(self, expected: int) -> Arrivals:
+    def collect(self, expected: int) -> Arrivals:
+        """Read what arrives until the last packet sent, or silence."""
         rows: list[tuple[int, int, int, int]] = []
         while len(rows) < 2 * expected:  # duplicates included
             try:

@@ -42,7 +42,10 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
             window=measured.window,
             cores=bench.spec.provenance.machine.cores,
             memory_bytes=bench.spec.provenance.machine.memory_bytes,
-            send_lateness_s=max((done.worst_send_lateness_s for done in result.nodes.values()), default=None),
+            send_lateness_s=max(
+                (max(done.worst_send_lateness_s, done.worst_loop_lag_s) for done in result.nodes.values()),
+                default=None,
+            ),
             published=result.published,
             delivered=result.delivered,
             consumers=bench.workload.consumers,

@@ -35,7 +35,11 @@ _TOPIC = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 
 
 class ActiveMQ:
-    """The driver."""
+    """The driver.
+
+    What this broker sends again to a durable subscription after a lost connection, it does not mark as
+    redelivered (5.17 over STOMP).
+    """
 
     name = "activemq"
     patterns = frozenset({Pattern.PUBSUB})
@@ -43,7 +47,7 @@ class ActiveMQ:
 
     def services(self) -> tuple[Service, ...]:
         """One broker."""
-        variables = {"activemq_heap": "512m", "activemq_topic_memory": "1mb"}
+        variables = {"activemq_heap": "512m", "activemq_memory": "4mb"}
         return (Service(name="activemq", role="activemq", port=PORT, variables=variables),)
 
     async def connect(self, at: Endpoint, client_id: str) -> Connection:

@@ -59,9 +59,7 @@ def require(
         return
     known = stacks().values() if others is None else others
     able = sorted(
-        other.name
-        for other in known
-        if wanted_patterns <= other.patterns and wanted_guarantees <= other.guarantees
+        other.name for other in known if wanted_patterns <= other.patterns and wanted_guarantees <= other.guarantees
     )
     raise StackLacksError(
         f"stack {stack.name!r} does not offer {', '.join(missing)}; "

@@ -86,9 +86,7 @@ def first_bad_time(head: np.ndarray, form: Format) -> int | None:
     return int(np.argmax(bad)) if bad.any() else None
 
 
-def columns(
-    head: np.ndarray, *, data: np.ndarray, offsets: np.ndarray, form: Format
-) -> tuple[Packets, dict[str, int]]:
+def columns(head: np.ndarray, *, data: np.ndarray, offsets: np.ndarray, form: Format) -> tuple[Packets, dict[str, int]]:
     """Decode the records at `offsets`, whose headers are `head`: the TCP packets, and how many records
     were something else, by kind.
 
@@ -118,9 +116,7 @@ def columns(
 def _gather(data: np.ndarray, offsets: np.ndarray, kind: np.dtype[np.void]) -> np.ndarray:
     if not len(offsets):
         return np.empty(0, dtype=kind)
-    rows = np.ndarray(
-        (len(data) - kind.itemsize + 1, kind.itemsize), dtype=np.uint8, buffer=data.data, strides=(1, 1)
-    )
+    rows = np.ndarray((len(data) - kind.itemsize + 1, kind.itemsize), dtype=np.uint8, buffer=data.data, strides=(1, 1))
     found: np.ndarray = rows[offsets].view(kind).ravel()
     return found
 

@@ -32,6 +32,7 @@ def flow_table(analysis: Analysis, *, start_ns: int, end_ns: int) -> FlowTable:
     t_ns = analysis.packets.t_ns[analysis.order]
     inside = (t_ns >= start_ns) & (t_ns < end_ns)
     payload = analysis.packets.payload[analysis.order]
+    every = np.ones(len(payload), dtype=bool)
 
     def count(mask: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         chosen = inside & mask
@@ -43,9 +44,9 @@ def flow_table(analysis: Analysis, *, start_ns: int, end_ns: int) -> FlowTable:
     back = count(analysis.duplicate_ack)
     reverse = analysis.flows.reverse
     columns = {
-        "packets": count(np.True_),
-        "wire_bytes": count(np.True_, analysis.packets.wire[analysis.order]),
-        "payload_bytes": count(np.True_, payload),
+        "packets": count(every),
+        "wire_bytes": count(every, analysis.packets.wire[analysis.order]),
+        "payload_bytes": count(every, payload),
         "data_packets": count(payload > 0),
         "retr_or_ooo": count(analysis.retr_or_ooo & (payload > 0)),
         "duplicate_acks": np.where(reverse >= 0, back[reverse], 0) if flows else back,

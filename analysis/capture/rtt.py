@@ -68,7 +68,8 @@ def _key(flow: np.ndarray, offset: np.ndarray) -> np.ndarray:
 def _unwrapped_acks(ack: np.ndarray, *, of: np.ndarray, first_seq: np.ndarray) -> np.ndarray:
     starts = starts_of(of)
     base = (ack[starts] - first_seq[of[starts]]).view(np.int32).astype(np.int64)
-    return unwrap(ack, starts) + spread(base, starts, len(ack))
+    found: np.ndarray = unwrap(ack, starts) + spread(base, starts, len(ack))
+    return found
 
 
 def _advances(value: np.ndarray, starts: np.ndarray) -> np.ndarray:

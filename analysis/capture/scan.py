@@ -58,7 +58,7 @@ def _damage(data: memoryview, *, order: str, at: int, end: int) -> str | None:
 
 def scan(data: np.ndarray, *, size: int, form: Format) -> Scan:
     """Offsets of every whole record in the first `size` bytes of `data` (uint8, at least 16 bytes longer)."""
-    view = memoryview(data)
+    view = data.data
     if size < LARGE:
         return walk(view, order=form.order, start=HEADER_BYTES, end=size)
     proven = _lockstep(data, size=size, form=form)

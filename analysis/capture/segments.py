@@ -26,7 +26,8 @@ def unwrap(numbers: np.ndarray, starts: np.ndarray) -> np.ndarray:
     steps[1:] = (numbers[1:] - numbers[:-1]).view(np.int32)
     steps[starts] = 0
     total = np.cumsum(steps)
-    return total - spread(total[starts], starts, len(numbers))
+    found: np.ndarray = total - spread(total[starts], starts, len(numbers))
+    return found
 
 
 def highest_before(values: np.ndarray, starts: np.ndarray, *, first: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ def cells_plot(findings: Findings, metric_name: str) -> Plot | None:
     if not means:
         return None
     height = 1.15 + _ROW_IN * len(rows)
-    figure, (ax,) = canvas(height_in=height, left=0.03, top=1 - 0.55 / height, bottom=0.5 / height)
+    figure, (ax,) = canvas(height_in=height, left=0.03, right=0.94, top=1 - 0.55 / height, bottom=0.5 / height)
     low, high, log = (0.0, max(1.0, *means), False) if metric.unit == "share" else limits(means)
     if log:
         ax.set_xscale("log")
@@ -80,7 +80,7 @@ def _dot(ax: Any, y: int, cell: CellFinding, metric: Metric, colour: str, *, nam
     if found.half_width is not None:
         start = max(found.mean - found.half_width, ax.get_xlim()[0] if log else 0.0)
         ax.plot([start, found.mean + found.half_width], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt")
-    ax.plot([found.mean], [y], marker="o", markersize=5.5, color=colour)
+    ax.plot([found.mean], [y], marker="o", markersize=5.5, color=colour, clip_on=False)
     right = ax.transAxes.inverted().transform(ax.transData.transform((found.mean, y)))[0] > 0.5
     end = found.mean if found.half_width is None else found.mean + (-found.half_width if right else found.half_width)
     if log and end <= 0:

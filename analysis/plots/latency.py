@@ -67,5 +67,3 @@ def _label(ax: Any, cell: CellFinding, *, share: float, factor: float, colour: s
         xytext=(-6 if left else 6, 0), textcoords="offset points", ha="right" if left else "left", va="center",
         fontsize=8.5, color=colour, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85},
     )  # fmt: skip
-
-

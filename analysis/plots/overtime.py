@@ -53,21 +53,23 @@ def _plot(cell: CellFinding, colour: str) -> Plot:
 
 
 def _lines(ax: Any, trials: list[TrialFinding], colour: str) -> float:
-    peak, ends = 0.0, []
+    """Draw published and delivered, name them beside the axis; returns the highest value drawn."""
+    peak = 0.0
+    ends: list[tuple[float, str, str]] = []
     for name, label, shade in (("published_per_s", "published", MUTED), ("delivered_per_s", "delivered", colour)):
         inside = []
         for trial in trials:
-            points = trial.seconds.get(name, ())
+            points = trial.seconds.get(name, [])
             ax.plot([t for t, _ in points], [v for _, v in points], color=shade, linewidth=1.2, alpha=0.85)
             inside += [v for t, v in points if t > 0]
             peak = max([peak, *(v for _, v in points)])
         if inside:
-            ends.append([sorted(inside)[len(inside) // 2], label, shade])
-    ends.sort()
-    for number in range(1, len(ends)):
-        ends[number][0] = max(ends[number][0], ends[number - 1][0] + _GAP * peak)
-    for height, label, shade in ends:
-        ax.text(1.02, height, label, transform=ax.get_yaxis_transform(), color=shade, fontsize=8.5, va="center")
+            ends.append((sorted(inside)[len(inside) // 2], label, shade))
+    lowest = 0.0
+    for height, label, shade in sorted(ends):
+        place = max(height, lowest)
+        lowest = place + _GAP * peak
+        ax.text(1.02, place, label, transform=ax.get_yaxis_transform(), color=shade, fontsize=8.5, va="center")
     return peak
 
 

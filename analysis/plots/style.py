@@ -12,8 +12,8 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-from matplotlib.figure import Figure  # noqa: E402 - after the backend is chosen
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator  # noqa: E402
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 # Okabe and Ito's palette, told apart by colour-blind readers; its yellow is too light for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -68,9 +68,7 @@ def heading(figure: Figure, title: str, note: str = "") -> None:
         figure.text(0.02, 0.985 - 14.5 / room, note, ha="left", va="top", fontsize=8, color=MUTED)
 
 
-def ticks(
-    axis: Any, low: float, high: float, *, log: bool = False, percent: bool = False, parts: int = 5
-) -> None:
+def ticks(axis: Any, low: float, high: float, *, log: bool = False, percent: bool = False, parts: int = 5) -> None:
     """At most six labelled ticks between low and high, none unlabelled."""
     values = log_ticks(low, high) if log else linear_ticks(low, high, parts)
     axis.set_major_locator(FixedLocator(values))

@@ -80,7 +80,9 @@ def summary(campaign: Path) -> Summary:
     try:
         return Summary.model_validate_json(path.read_text())
     except (OSError, ValidationError, ValueError) as error:
-        raise NoReport(f"{campaign}: no report that can be read; `lab report {campaign}` makes one ({error})") from error
+        raise NoReport(
+            f"{campaign}: no report that can be read; `lab report {campaign}` makes one ({error})"
+        ) from error
 
 
 def summarise(findings: Findings) -> Summary:

@@ -13,7 +13,7 @@ from analysis.headlines import headlines, verdict_line
 from analysis.metrics import KEY, METRICS
 from analysis.plots.style import Plot
 from analysis.report import provenance
-from analysis.units import factor_text, interval, quantity, times_text
+from analysis.units import NOTABLE, difference_text, factor_text, interval, quantity, times_text
 
 MOST_FLOWS = 24  # per cell in the page; all of them are in tables/flows.csv
 _PER_TRIAL = (
@@ -49,6 +49,7 @@ def view(findings: Findings, plots: Plots) -> dict[str, Any]:
         "headlines": headlines(findings),
         "standings": [standing.value for standing in Standing],
         "verdicts": [_verdict_row(cell) for cell in findings.cells],
+        "reasons": any(trial.reasons for trial in findings.trials),
         "comparison": [_match(match, other) for match in matches(findings) for other in match.others],
         "key_metrics": [METRICS[name] for name in KEY],
         "overview": [[cell.name, _title(cell), [interval(METRICS[n], cell.estimate(n)) for n in KEY]]
@@ -107,16 +108,17 @@ def _comparison(one: Comparison) -> dict[str, str]:
         "before": interval(metric, one.before),
         "after": interval(metric, one.after),
         "ratio": "both zero" if both_zero else factor_text(one.ratio),
-        "words": "" if both_zero else times_text(one.ratio),
+        "words": "" if both_zero else times_text(one.ratio) or difference_text(metric, one.before, one.after),
         "tone": _tone(one),
     }
 
 
 def _tone(one: Comparison) -> str:
     better = METRICS[one.metric].better
-    if not one.ratio.differs or better is None or one.ratio.ratio is None:
+    ratio = one.ratio.ratio
+    if not one.ratio.differs or better is None or ratio is None or abs(ratio - 1) < NOTABLE:
         return "even"
-    return "better" if (one.ratio.ratio > 1) == (better == "higher") else "worse"
+    return "better" if (ratio > 1) == (better == "higher") else "worse"
 
 
 def _cell(cell: CellFinding, plots: Plots) -> dict[str, Any]:
@@ -127,6 +129,7 @@ def _cell(cell: CellFinding, plots: Plots) -> dict[str, Any]:
         "name": cell.name,
         "title": _title(cell),
         "trials": [_trial(trial) for trial in cell.trials],
+        "reasons": any(trial.reasons for trial in cell.trials),
         "metrics": [
             (metric.label, interval(metric, found), found.n)
             for metric in METRICS.values()

@@ -63,9 +63,7 @@ class FleetResult:
     @property
     def lost_connections(self) -> tuple[str, ...]:
         """`node: client: reason` of every connection that ended without being closed."""
-        return tuple(
-            f"{node}: {reason}" for node, done in self.nodes.items() for reason in done.lost_connections
-        )
+        return tuple(f"{node}: {reason}" for node, done in self.nodes.items() for reason in done.lost_connections)
 
 
 class Fleet:
@@ -149,16 +147,12 @@ class Fleet:
             delivered.append(tables[1])
         return FleetResult(
             published=pa.concat_tables(published).sort_by([("producer", "ascending"), ("seq", "ascending")]),
-            delivered=pa.concat_tables(delivered).sort_by(
-                [("consumer", "ascending"), ("arrival", "ascending")]
-            ),
+            delivered=pa.concat_tables(delivered).sort_by([("consumer", "ascending"), ("arrival", "ascending")]),
             nodes=nodes,
         )
 
     def _reports(self) -> dict[str, Progress]:
-        return {
-            node: remote.progress for node, remote in self._remotes.items() if remote.progress is not None
-        }
+        return {node: remote.progress for node, remote in self._remotes.items() if remote.progress is not None}
 
     async def _all(self, futures: Mapping[str, asyncio.Future[Any]], timeout_s: float, what: str) -> None:
         deadline = time.monotonic() + timeout_s

@@ -172,7 +172,5 @@ def read_event(text: bytes) -> Event:
 
 
 def _explain(text: bytes, error: ValidationError) -> str:
-    reasons = "; ".join(
-        f"{'.'.join(map(str, item['loc'])) or 'line'}: {item['msg']}" for item in error.errors()
-    )
+    reasons = "; ".join(f"{'.'.join(map(str, item['loc'])) or 'line'}: {item['msg']}" for item in error.errors())
     return f"{reasons} (in {text[:200]!r})"

@@ -74,9 +74,7 @@ class PublishedLog:
             "seq": np.arange(rows, dtype=np.int64),
             "topic": np.full(rows, self.topic, np.int32),
             "body_bytes": np.full(rows, body_bytes, np.int32),
-            "property": pa.array(self._properties, pa.int32())
-            if self._properties
-            else pa.nulls(rows, pa.int32()),
+            "property": pa.array(self._properties, pa.int32()) if self._properties else pa.nulls(rows, pa.int32()),
             "t_sched_ns": np.array(self._scheduled, dtype=np.int64),
             "t_send_ns": np.array(self._sends, dtype=np.int64),
             "t_ack_ns": pa.array(acks, pa.int64(), mask=acks == _NO_TIME),
@@ -113,11 +111,7 @@ class DeliveredLog:
     def table(self) -> tuple[pa.Table, int]:
         """The rows in the shape of DELIVERED, and how many deliveries had no marker."""
         found = np.frombuffer(self._markers, dtype=_MARKERS)
-        readable = (
-            (found["magic"] == marker.MAGIC)
-            & (found["producer"] <= _MAX_PRODUCER)
-            & (found["seq"] <= _MAX_SEQ)
-        )
+        readable = (found["magic"] == marker.MAGIC) & (found["producer"] <= _MAX_PRODUCER) & (found["seq"] <= _MAX_SEQ)
         columns: dict[str, np.ndarray] = {
             "consumer": np.array(self._consumers, dtype=np.int32),
             "producer": found["producer"].astype(np.int32),

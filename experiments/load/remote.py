@@ -73,12 +73,12 @@ class Remote:
 
     def tell(self, message: Record) -> None:
         """One line to the client; when it is gone, `done` says why."""
-        assert self._process.stdin is not None  # noqa: S101  (it was started with a pipe; this tells mypy)
+        assert self._process.stdin is not None
         self._process.stdin.write(line(message))
 
     async def _listen(self) -> None:
         """Follow the client's lines to their end; whatever happens, `ready` and `done` come to an end too."""
-        assert self._process.stdout is not None  # noqa: S101  (as above)
+        assert self._process.stdout is not None
         reason = None
         try:
             while text := await self._process.stdout.readline():

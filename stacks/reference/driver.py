@@ -169,9 +169,7 @@ class ReferenceConnection:
         selector = None if chosen is None else (chosen.low, chosen.high)
         self._wire.inlets[number] = Inlet(self._wire, number, handler, ack)
         request, answer = self._wire.request()
-        self._wire.write(
-            frames.encode(frames.Subscribe(request, number, topic, subscription.name or "", selector))
-        )
+        self._wire.write(frames.encode(frames.Subscribe(request, number, topic, subscription.name or "", selector)))
         await answer
 
     @property
@@ -210,11 +208,7 @@ class Reference:
 
     def services(self) -> tuple[Service, ...]:
         """One server."""
-        return (
-            Service(
-                name=self.name, role=self.name, port=PORT, variables={"reference_faults": list(self.faults)}
-            ),
-        )
+        return (Service(name=self.name, role=self.name, port=PORT, variables={"reference_faults": list(self.faults)}),)
 
     async def connect(self, at: Endpoint, client_id: str) -> ReferenceConnection:
         """Open a connection; StackError when there is no server or it refuses the client id."""

@@ -84,9 +84,7 @@ class Decoder:
         if not _DIGITS.fullmatch(text):
             raise FrameError(f"{frame.command}: content-length {text!r} is not a number of bytes")
         if (length := int(text)) > self._max_body:
-            raise FrameError(
-                f"{frame.command}: a body of {length} bytes is beyond the limit of {self._max_body}"
-            )
+            raise FrameError(f"{frame.command}: a body of {length} bytes is beyond the limit of {self._max_body}")
         return length
 
     def _body_end(self) -> int:
@@ -112,9 +110,7 @@ def _parse_head(raw: bytearray) -> Frame:
         text = raw.decode()
     except UnicodeDecodeError as error:
         raise FrameError(f"a frame's header is not UTF-8: {bytes(raw[:80])!r}") from error
-    command, *lines = (
-        [line.removesuffix("\r") for line in text.split("\n")] if "\r" in text else text.split("\n")
-    )
+    command, *lines = [line.removesuffix("\r") for line in text.split("\n")] if "\r" in text else text.split("\n")
     if command not in COMMANDS:
         raise FrameError(f"{command[:80]!r} is not a STOMP command")
     headers: dict[str, str] = {}

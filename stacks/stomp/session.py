@@ -133,9 +133,7 @@ class Session(asyncio.Protocol):
     def _message(self, frame: Frame) -> None:
         on_message = self._subscriptions.get(frame.headers.get("subscription", ""))
         if on_message is None:
-            self._lose(
-                f"a message for subscription {frame.headers.get('subscription')!r}, which does not exist"
-            )
+            self._lose(f"a message for subscription {frame.headers.get('subscription')!r}, which does not exist")
         else:
             on_message(frame)
 

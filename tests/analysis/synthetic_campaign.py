@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -146,12 +147,15 @@ def link(network: str, *, air_bytes: int) -> LinkProof:
         medium="shared" if medium == "shared" else "duplex",
         rate_uplink=rate,
         rate_downlink=rate,
-        checks=tuple(
-            LinkCheck(quantity="rate", direction=direction, source="probe", asked=rate, delivered=rate * 1.001,
-                      low=rate * 0.98, high=rate * 1.02)
-            for direction in ("uplink", "downlink")
-        ) + (LinkCheck(quantity="loss", direction="uplink", source="trial", asked=loss, delivered=loss,
-                       low=0.0, high=0.06, detail="binomial interval, 4000 packets"),),
+        checks=(
+            *(
+                LinkCheck(quantity="rate", direction=direction, source="probe", asked=rate, delivered=rate * 1.001,
+                          low=rate * 0.98, high=rate * 1.02)
+                for direction in ("uplink", "downlink")
+            ),
+            LinkCheck(quantity="loss", direction="uplink", source="trial", asked=loss, delivered=loss,
+                      low=0.0, high=0.06, detail="binomial interval, 4000 packets"),
+        ),
         loss_lists=(LossList(direction="uplink", model="bernoulli", seed=7, modulus=65536, listed=int(65536 * loss),
                              sha256="0" * 64),),
         counters=(Counters(during="window", seconds=8.0, queues=queues,
@@ -170,17 +174,31 @@ class Spec:
     states: dict[tuple[str, int], str] = field(default_factory=dict)
     absent: frozenset[tuple[str, int]] = frozenset()
     packets: int = 40
+    speed: float = 1.0  # factor on the message rates of the wire
+    consumers: int = 2
+    captures: Callable[[str], list[tuple[str, str, bytes, int]]] | None = None  # network to (node, side, pcap, packets)
 
 
-def load_of(network: str, body: int, trial: int) -> Load:
+def load_of(network: str, body: int, trial: int, spec: Spec) -> Load:
     """Wireless carries a tenth; trials differ by some percent, in step on both networks."""
-    speed = (100.0 if body == 100 else 40.0) * (1 + 0.02 * trial)
+    rate = (100.0 if body == 100 else 40.0) * (1 + 0.02 * trial)
     if network == "nistnet-80211":
-        return Load(rate=speed / 10, latency=0.2, body_bytes=body, lose=frozenset({3}))
-    return Load(rate=speed, latency=0.002, body_bytes=body)
+        return Load(rate=rate / 10, latency=0.2, body_bytes=body, lose=frozenset({3}), consumers=spec.consumers)
+    return Load(rate=rate * spec.speed, latency=0.002, body_bytes=body, consumers=spec.consumers)
 
 
-def manifest(cell: Cell, trial: int, seed: int, load: Load, capture: Capture, rows: dict[str, int]) -> Manifest:
+def captures_of(network: str, spec: Spec) -> list[tuple[str, str, bytes, int]]:
+    """(node, side, pcap, packets) of each capture of a trial."""
+    if spec.captures is not None:
+        return spec.captures(network)
+    rtt = 80_000_000 if network == "nistnet-80211" else 400_000
+    segments = conversation(packets=spec.packets, rtt_ns=rtt)
+    return [("sta1", "station", segments_pcap(segments), len(segments))]
+
+
+def manifest(
+    cell: Cell, trial: int, *, seed: int, load: Load, captures: list[Capture], rows: dict[str, int]
+) -> Manifest:
     return Manifest(
         scenario="synthetic", scenario_digest="d" * 64, campaign="c1", cell=cell, trial=trial, seed=seed,
         stack="reference", guarantee_class="best effort",
@@ -197,13 +215,13 @@ def manifest(cell: Cell, trial: int, seed: int, load: Load, capture: Capture, ro
         sysctls={"sta1": {"net.ipv4.tcp_congestion_control": "reno"}},
         kernel_state={"tc -s qdisc show": "qdisc tbf 1: dev air root refcnt 2 rate 1Mbit burst 1600b lat 1s",
                       "nft list ruleset": "table bridge loss {\n  set up { ... }\n}"},
-        captures=(capture,), rows=rows,
+        captures=tuple(captures), rows=rows,
     )  # fmt: skip
 
 
 def write_trial(folder: Path, cell: Cell, trial: int, spec: Spec) -> Trial:
     network, body = cell.levels["network"], int(cell.levels["body"].removesuffix(" B"))
-    load = load_of(network, body, trial)
+    load = load_of(network, body, trial, spec)
     writer = TrialWriter(folder, cell.name, trial)
     path = writer.open()
     air = 125_000 * 8 * 9 // 10 if network == "nistnet-80211" else 400_000
@@ -211,16 +229,15 @@ def write_trial(folder: Path, cell: Cell, trial: int, spec: Spec) -> Trial:
     written = tables(load) | {"resources": resources(queues=queues)}
     for name, table in written.items():
         write_table(path / f"{name}.parquet", table)
-    rtt = 80_000_000 if network == "nistnet-80211" else 400_000
-    segments = conversation(packets=spec.packets, rtt_ns=rtt)
-    data = segments_pcap(segments)
-    (path / "sta1.pcap").write_bytes(data)
-    capture = Capture(
-        file="sta1.pcap", port="sta1", side="station", node="sta1", snap_bytes=128, packets=len(segments),
-        dropped=0, bytes=len(data), sha256=hashlib.sha256(data).hexdigest(),
-    )  # fmt: skip
+    captures = []
+    for node, side, data, packets in captures_of(network, spec):
+        (path / f"{node}.pcap").write_bytes(data)
+        captures.append(Capture(
+            file=f"{node}.pcap", port=node, side=side, node=node, snap_bytes=128, packets=packets, dropped=0,  # type: ignore[arg-type]
+            bytes=len(data), sha256=hashlib.sha256(data).hexdigest(),
+        ))  # fmt: skip
     rows = {name: table.num_rows for name, table in written.items()}
-    write_record(path / MANIFEST, manifest(cell, trial, 100 + trial, load, capture, rows))
+    write_record(path / MANIFEST, manifest(cell, trial, seed=100 + trial, load=load, captures=captures, rows=rows))
     write_record(path / LINK, link(network, air_bytes=air))
     write_record(path / VERDICT, verdict(spec.states.get((cell.name, trial), "valid")))
     return writer.commit()

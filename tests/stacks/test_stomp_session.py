@@ -46,8 +46,8 @@ class Peer:
     def receipt(self, frame: Frame) -> None:
         self.writer.write(encode(Frame("RECEIPT", {"receipt-id": frame.headers["receipt"]})))
 
-    def message(self, number: int) -> None:
-        headers = {"subscription": "0", "ack": f"a:{number}", "destination": "/topic/t"}
+    def message(self, number: int, **more: str) -> None:
+        headers = {"subscription": "0", "ack": f"a:{number}", "destination": "/topic/t", **more}
         self.writer.write(encode(Frame("MESSAGE", headers, b"%d" % number)))
 
 
@@ -303,6 +303,31 @@ def test_auto_acknowledges_each_message_after_its_handler() -> None:
     drive(script, client)
     assert acknowledged == [("ACK", number) for number in range(5)]
     assert handled == [b"%d" % number for number in range(5)]
+
+
+def test_the_redelivered_mark_is_handed_on() -> None:
+    handled: list[tuple[bytes, bool]] = []
+
+    async def script(peer: Peer) -> None:
+        await peer.greet()
+        await peer.take("SUBSCRIBE")
+        peer.message(1)
+        peer.message(2, redelivered="true")
+        peer.message(3, redelivered="false")
+        for _ in range(3):
+            await peer.frame()
+        await peer.take("DISCONNECT")
+
+    async def client(connection: Connection) -> None:
+        await connection.subscribe(
+            "t", lambda *message: handled.append(message), subscription=Subscription(), ack=Ack.AUTO
+        )
+        while len(handled) < 3:
+            await asyncio.sleep(0.001)
+        await connection.close()
+
+    drive(script, client)
+    assert handled == [(b"1", False), (b"2", True), (b"3", False)]
 
 
 def test_dups_ok_acknowledges_the_last_of_many_then_what_is_left_after_a_while_and_at_the_close() -> None:

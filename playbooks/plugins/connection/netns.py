@@ -44,7 +44,5 @@ class Connection(LocalConnection):  # type: ignore[misc]  # Ansible ships no typ
     def exec_command(self, cmd: str, *args: Any, **kwargs: Any) -> tuple[int, bytes, bytes]:
         """Run a command, which Ansible has quoted, in the namespace; returns status, stdout, stderr."""
         pid = int(self.get_option("pid"))
-        status: tuple[int, bytes, bytes] = super().exec_command(
-            f"nsenter -t {pid} -n -- {cmd}", *args, **kwargs
-        )
+        status: tuple[int, bytes, bytes] = super().exec_command(f"nsenter -t {pid} -n -- {cmd}", *args, **kwargs)
         return status

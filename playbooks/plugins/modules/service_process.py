@@ -248,9 +248,7 @@ def start(options: dict[str, Any]) -> dict[str, Any]:
     pid_file, log_file = Path(options["pid_file"]), Path(options["log_file"])
     if running := saved(pid_file):
         if not ready(options, Log(log_file, 0)):
-            raise ServiceError(
-                f"it runs already, as process {running.pid}, but does not answer; stop it first"
-            )
+            raise ServiceError(f"it runs already, as process {running.pid}, but does not answer; stop it first")
         return {"changed": False, "pid": running.pid}
     if options["port"]:
         check_port(options["host"], options["port"])

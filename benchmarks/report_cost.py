@@ -1,0 +1,119 @@
+"""CPU-seconds of a report: driver, Java and Python workers together.
+
+    python benchmarks/report_cost.py [CAMPAIGN] [--packets N] [--repeat N]
+
+Without a campaign, one of the size of the default experiment is made: 24 trials, on the wire two captures
+of N packets and some 130,000 deliveries each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "analysis")]
+
+from pcap_files import pcap  # noqa: E402
+from synthetic_campaign import END, GO, OFFSET, Spec, write_campaign  # noqa: E402
+
+from analysis.report.build import find, write  # noqa: E402
+from analysis.spark.session import session  # noqa: E402
+
+_SNAP, _STREAMS, _PAYLOAD = 128, 11, 1200
+_RECORD = np.dtype(
+    [
+        ("second", "<u4"), ("fraction", "<u4"), ("kept", "<u4"), ("wire", "<u4"), ("ethernet", "V12"),
+        ("ethertype", ">u2"), ("version", "u1"), ("tos", "u1"), ("length", ">u2"), ("id", ">u2"), ("fragment", ">u2"),
+        ("ttl", "u1"), ("protocol", "u1"), ("sum", ">u2"), ("src", ">u4"), ("dst", ">u4"), ("sport", ">u2"),
+        ("dport", ">u2"), ("seq", ">u4"), ("ack", ">u4"), ("offset", "u1"), ("flags", "u1"), ("window", ">u2"),
+        ("rest", f"V{_SNAP - 14 - 20 - 16}"),
+    ]
+)  # fmt: skip
+
+
+def capture(packets: int, *, uplink: bool) -> bytes:
+    """Data packets of 11 streams, each followed by its acknowledgement; one packet in 500 is sent twice."""
+    count = packets // 2
+    stream, turn = np.arange(count) % _STREAMS, np.arange(count) // _STREAMS
+    turn = np.where(turn % 500 == 499, turn - 1, turn)
+    t_ns = OFFSET + GO + np.linspace(0, END - GO, count).astype(np.int64)
+    rows = np.zeros(2 * count, dtype=_RECORD)
+    for start, answer in ((0, False), (1, True)):
+        part = rows[start::2]
+        times = t_ns + (150_000 if answer else 0)
+        part["second"], part["fraction"] = times // 10**9, times % 10**9
+        payload = 0 if answer else _PAYLOAD
+        part["kept"], part["wire"], part["length"] = _SNAP, max(54 + payload, _SNAP), 40 + payload
+        forward = uplink != answer
+        part["src"], part["dst"] = (0x0A000001, 0x0A000002) if forward else (0x0A000002, 0x0A000001)
+        part["sport"] = 40000 + stream if forward else 61613
+        part["dport"] = 61613 if forward else 40000 + stream
+        part["seq"] = 0 if answer else turn * _PAYLOAD
+        part["ack"] = (turn + 1) * _PAYLOAD if answer else 0
+        part["window"] = turn % 60000 + 1
+    rows["ethertype"], rows["version"], rows["ttl"], rows["protocol"] = 0x0800, 0x45, 64, 6
+    rows["offset"], rows["flags"] = 0x50, 0x10
+    order = np.argsort(rows["second"].astype(np.int64) * 10**9 + rows["fraction"], kind="stable")
+    return pcap([], snap=_SNAP) + rows[order].tobytes()
+
+
+def make(root: Path, packets: int) -> Path:
+    """A campaign of the size of the default experiment."""
+    sizes = {"wireline-100m": packets, "nistnet-80211": min(packets, 6000)}
+    made = {
+        network: [
+            ("sta1", "station", capture(count, uplink=True), count // 2 * 2),
+            ("srv", "wired", capture(count, uplink=False), count // 2 * 2),
+        ]
+        for network, count in sizes.items()
+    }
+    return write_campaign(root, Spec(speed=15.0, consumers=10, captures=lambda network: made[network]))
+
+
+def cpu() -> tuple[float, float]:
+    """CPU-seconds of this process, and of its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return used[0].ru_utime + used[0].ru_stime, used[1].ru_utime + used[1].ru_stime
+
+
+def measure(campaign: Path) -> dict[str, float]:
+    """CPU-seconds of one report by part, and its wall time."""
+    began, (own, children) = time.perf_counter(), cpu()
+    with session() as spark:
+        findings = find(campaign, spark)
+    reduced, (own_reduced, children_done) = time.perf_counter(), cpu()
+    write(findings)
+    own_done = cpu()[0]
+    return {
+        "driver, reducing": own_reduced - own,
+        "Java and Python workers": children_done - children,
+        "driver, drawing and writing": own_done - own_reduced,
+        "total": own_done - own + children_done - children,
+        "wall, reducing": reduced - began,
+        "wall": time.perf_counter() - began,
+    }
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("campaign", nargs="?", type=Path)
+    parser.add_argument("--packets", type=int, default=150_000)
+    parser.add_argument("--repeat", type=int, default=1)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        campaign = asked.campaign or make(Path(folder), asked.packets)
+        runs = [measure(campaign) for _ in range(asked.repeat)]
+    for name in runs[0]:
+        print(f"{name:30}" + "".join(f"{run[name]:8.2f}" for run in runs) + " s")
+
+
+if __name__ == "__main__":
+    main()

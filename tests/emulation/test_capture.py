@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from emulation.capture import captured
+from emulation.namespace import KernelError
+from emulation.probe import MIN_FRAME, probe_path
+from topologies.network import Network
+from topologies.star import star
+
+NANOSECOND_MAGIC = 0xA1B23C4D
+
+
+@pytest.fixture(scope="module")
+def network() -> Iterator[Network]:
+    with star(stations=1, congestion_control="reno") as built:
+        yield built
+
+
+def test_every_packet_is_on_both_ports_with_nanoseconds_and_nothing_dropped(network: Network, tmp_path: Path) -> None:
+    ports = network.ports
+    station, server = network.stations[0], network.servers[0]
+    with captured(ports.pid, [ports.wired, ports.stations["sta1"]], tmp_path, logs=tmp_path, snap_bytes=64) as captures:
+        with probe_path(from_pid=station.pid, to_pid=server.pid, to_address=server.address) as path:
+            path.wait(0.2)
+            path.send([MIN_FRAME] * 500)
+    for capture in captures:
+        assert (capture.packets, capture.dropped) == (500, 0)
+        data = capture.path.read_bytes()
+        assert struct.unpack_from("<I", data) == (NANOSECOND_MAGIC,)
+        assert struct.unpack_from("<I", data, 16) == (64,)
+        assert len(data) == 24 + 500 * (16 + MIN_FRAME)
+
+
+def test_a_port_that_is_not_there_is_named(network: Network, tmp_path: Path) -> None:
+    with (
+        pytest.raises(KernelError, match=r"capturing on nowhere: .*nowhere"),
+        captured(network.ports.pid, ["nowhere"], tmp_path, logs=tmp_path, snap_bytes=64),
+    ):
+        pass

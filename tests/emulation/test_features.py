@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulation import features, library
+from emulation.features import MissingFeature
+from emulation.stages import Feature, needed, stages
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def test_this_kernel_can_do_what_the_library_needs() -> None:
+    available = features.probe()
+    for name in library.names():
+        features.require(library.load(name), available)
+
+
+def test_a_missing_feature_is_named_with_what_needs_it_and_what_brings_it() -> None:
+    far = library.load("profile.yaml", beside=FIXTURES / "profile-needs-netem")
+    available = dict.fromkeys(Feature, "") | {Feature.NETEM: "No such file or directory"}
+    with pytest.raises(MissingFeature, match=r"no netem, which profile 'far-away' needs for uplink delay.*sch_netem"):
+        features.require(far, available)
+
+
+@pytest.mark.parametrize("feature", [Feature.TBF, Feature.IFB, Feature.REDIRECT, Feature.NFT_BRIDGE, Feature.BRIDGE])
+def test_every_feature_that_a_shaped_link_uses_is_required(feature: Feature) -> None:
+    available = dict.fromkeys(Feature, "") | {feature: "gone"}
+    with pytest.raises(MissingFeature, match=feature.value):
+        features.require(library.load("nistnet-80211"), available)
+
+
+def test_stages_come_from_what_the_profile_says() -> None:
+    assert [(stage.kind, stage.direction) for stage in stages(library.load("nistnet-80211"))] == [
+        ("rate", "uplink"),
+        ("loss", "uplink"),
+        ("rate", "downlink"),
+        ("loss", "downlink"),
+    ]
+    assert Feature.NETEM not in needed(library.load("wireline-100m"))
+
+
+def test_probing_leaves_no_interface_behind() -> None:
+    before = sorted(path.name for path in Path("/sys/class/net").iterdir())
+    features.probe()
+    assert sorted(path.name for path in Path("/sys/class/net").iterdir()) == before

@@ -1,0 +1,149 @@
+"""The access point on the real kernel: profiles hold, and a link that does not hold is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from emulation import library, loss, losstable, shaper
+from emulation.loss import SeededLosses
+from emulation.namespace import KernelError, run_tool
+from emulation.probe import MIN_FRAME, probe_path
+from emulation.profile import LinkProfile
+from emulation.proof import Ends, loss_checks, probe_link
+from results.link import LinkCheck
+from topologies.network import Network
+from topologies.star import star
+
+NISTNET, WIRELINE = library.load("nistnet-80211"), library.load("wireline-100m")
+
+
+@pytest.fixture(scope="module")
+def network() -> Iterator[Network]:
+    with star(stations=2, congestion_control="reno") as built:
+        yield built
+
+
+def ends(network: Network) -> Ends:
+    station, server = network.stations[0], network.servers[0]
+    return Ends(
+        station_pid=station.pid,
+        station_address=station.address,
+        wired_pid=server.pid,
+        wired_address=server.address,
+    )
+
+
+def losses_of(profile: LinkProfile, seed: int = 1) -> tuple[SeededLosses, ...]:
+    return tuple(
+        loss.expand(share=getattr(profile, way).loss, seed=seed, direction=way, modulus=loss.MIN_MODULUS)
+        for way in loss.DIRECTIONS
+    )
+
+
+def broken(checks: Sequence[LinkCheck]) -> set[str]:
+    return {check.quantity for check in checks if not check.holds}
+
+
+@pytest.mark.parametrize("profile", [NISTNET, WIRELINE], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_profile_of_the_library_holds(network: Network, profile: LinkProfile, seed: int) -> None:
+    losses = losses_of(profile, seed)
+    with shaper.applied(profile, network.ports, losses) as link:
+        checks = probe_link(profile, ends(network), losses)
+        counted = loss_checks(losses, link.loss_counts())
+    assert broken(checks) == set(), [check for check in checks if not check.holds]
+    assert {(check.quantity, check.direction) for check in checks} == {
+        (quantity, way) for quantity in ("delay", "rate", "losses", "duplicates") for way in loss.DIRECTIONS
+    }
+    assert all(check.holds for check in counted)
+
+
+def test_a_slower_link_than_asked_is_found_out(network: Network) -> None:
+    slower = LinkProfile.model_validate(NISTNET.model_dump() | {"rate": 9e5, "uplink": {}, "downlink": {}})
+    losses = losses_of(slower)
+    with shaper.applied(slower, network.ports, losses):
+        asked = LinkProfile.model_validate(slower.model_dump() | {"rate": 1e6, "uplink": {}, "downlink": {}})
+        assert "rate" in broken(probe_link(asked, ends(network), losses))
+
+
+def test_other_losses_than_listed_are_found_out(network: Network) -> None:
+    with shaper.applied(NISTNET, network.ports, losses_of(NISTNET, seed=1)) as link:
+        asked = losses_of(NISTNET, seed=2)
+        assert broken(probe_link(NISTNET, ends(network), asked)) == {"losses"}
+        counted = loss_checks(asked, link.loss_counts())
+    assert not all(check.holds for check in counted)
+
+
+def test_an_unshaped_link_is_found_out(network: Network) -> None:
+    bare = LinkProfile.model_validate({"name": "bare", "description": "d", "source": "s", "medium": "duplex"})
+    losses = losses_of(bare)
+    with shaper.applied(bare, network.ports, losses):
+        assert broken(probe_link(WIRELINE, ends(network), losses)) == {"rate"}
+
+
+def arrived(network: Network, seed: int) -> list[int]:
+    """Which of 3,000 uplink packets arrive."""
+    bare = LinkProfile.model_validate(
+        {"name": "lossy", "description": "d", "source": "s", "medium": "duplex", "loss": 0.03}
+    )
+    where = ends(network)
+    with (
+        shaper.applied(bare, network.ports, losses_of(bare, seed)),
+        probe_path(from_pid=where.station_pid, to_pid=where.wired_pid, to_address=where.wired_address) as path,
+    ):
+        path.wait(0.3)
+        return path.send([MIN_FRAME] * 3000).number.tolist()
+
+
+def test_the_same_seed_drops_the_same_packets_on_two_runs(network: Network) -> None:
+    first, again, other = arrived(network, 11), arrived(network, 11), arrived(network, 12)
+    assert first == again
+    assert first != other
+    listed = set(losses_of(NISTNET, 11)[0].indices[:200].tolist())
+    assert set(range(3000)) - set(first) == {index for index in listed if index < 3000}
+
+
+def test_both_directions_share_one_medium(network: Network) -> None:
+    """A burst each way at the same time takes as long as both after one another."""
+    where = ends(network)
+    clean = LinkProfile.model_validate(
+        NISTNET.model_dump() | {"uplink": {"loss": 0, "rate": 1e6}} | {"downlink": {"loss": 0, "rate": 1e6}}
+    )
+    with (
+        shaper.applied(clean, network.ports, losses_of(clean)) as link,
+        probe_path(from_pid=where.station_pid, to_pid=where.wired_pid, to_address=where.wired_address) as up,
+        probe_path(from_pid=where.wired_pid, to_pid=where.station_pid, to_address=where.station_address) as down,
+    ):
+        up.wait(1.0)
+        down.wait(1.0)
+        up.hand_over([1514] * 20)
+        down.hand_over([1514] * 20)
+        arrivals = [up.collect(20), down.collect(20)]
+        assert [queue.name for queue in link.queue_counts()] == ["air"]
+    last = max(int(one.received_ns.max()) for one in arrivals)
+    first = min(int(one.received_ns.min()) for one in arrivals)
+    assert 39 * 1514 * 8 / ((last - first) / 1e9) == pytest.approx(1e6, rel=0.05)
+
+
+def test_everything_is_taken_off_again(network: Network) -> None:
+    with shaper.applied(NISTNET, network.ports, losses_of(NISTNET)):
+        assert "tbf" in run_tool(["tc", "qdisc"], pid=network.ports.pid)
+    assert "tbf" not in run_tool(["tc", "qdisc"], pid=network.ports.pid)
+    assert "clsact" not in run_tool(["tc", "qdisc"], pid=network.ports.pid)
+    assert run_tool(["nft", "list", "ruleset"], pid=network.ports.pid) == ""
+
+
+def test_applying_twice_is_refused_and_leaves_the_first_in_force(network: Network) -> None:
+    with shaper.applied(NISTNET, network.ports, losses_of(NISTNET)) as link:
+        with pytest.raises(KernelError), shaper.applied(WIRELINE, network.ports, losses_of(WIRELINE)):
+            pass
+        assert link.queue_counts()[0].name == "air"
+
+
+def test_the_loss_program_counts_ip_packets_only() -> None:
+    text = losstable.program("wired", losses_of(NISTNET))
+    assert text.count("ether type { ip, ip6 }") == 4
+    assert text.count(" drop\n") == 2
+    assert " drop\n" not in losstable.program("wired", losses_of(WIRELINE))

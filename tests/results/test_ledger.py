@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from ledger_tables import consumers, delivered, published
+
+from results.ledger import first_deliveries, reconcile
+from results.manifest import Consumer
+from results.schema import Outcome
+
+FIVE = [(0, seq) for seq in range(5)]
+
+
+def test_all_delivered_in_order_closes_with_nothing_to_report() -> None:
+    result = reconcile(published(FIVE), delivered([(0, 0, seq) for seq in range(5)]), consumers())
+    assert (result.expected, result.delivered) == (5, 5)
+    assert (result.lost, result.in_doubt, result.duplicates, result.reordered, result.foreign) == (0, 0, 0, 0, 0)
+    assert result.closes
+
+
+def test_a_gap_is_lost_and_a_missing_tail_is_in_doubt() -> None:
+    result = reconcile(published(FIVE), delivered([(0, 0, 0), (0, 0, 2)]), consumers())
+    assert (result.delivered, result.lost, result.in_doubt) == (2, 1, 2)
+
+
+def test_a_send_without_an_answer_is_never_lost() -> None:
+    sends = published(FIVE, outcomes={(0, 1): Outcome.IN_DOUBT})
+    result = reconcile(sends, delivered([(0, 0, 0), (0, 0, 2), (0, 0, 3), (0, 0, 4)]), consumers())
+    assert (result.lost, result.in_doubt) == (0, 1)
+
+
+def test_a_refused_send_is_not_expected() -> None:
+    sends = published(FIVE, outcomes={(0, 4): Outcome.FAILED})
+    result = reconcile(sends, delivered([(0, 0, seq) for seq in range(4)]), consumers())
+    assert (result.expected, result.refused, result.in_doubt) == (4, 1, 0)
+
+
+def test_a_second_copy_is_a_duplicate_and_nothing_else() -> None:
+    result = reconcile(published(FIVE), delivered([(0, 0, seq) for seq in (0, 1, 1, 2, 3, 4)]), consumers())
+    assert (result.duplicates, result.reordered, result.lost) == (1, 0, 0)
+
+
+def test_an_overtaken_message_is_reordered_and_nothing_else() -> None:
+    result = reconcile(published(FIVE), delivered([(0, 0, seq) for seq in (0, 2, 1, 3, 4)]), consumers())
+    assert (result.reordered, result.duplicates, result.lost) == (1, 0, 0)
+
+
+def test_a_delivery_that_nobody_sent_does_not_close() -> None:
+    result = reconcile(published(FIVE), delivered([*((0, 0, seq) for seq in range(5)), (0, 9, 0)]), consumers())
+    assert result.foreign == 1
+    assert not result.closes
+
+
+def test_a_selector_narrows_what_is_expected() -> None:
+    narrow = [Consumer(id=0, node="sta1", topic=0, selector=(0, 10))]
+    result = reconcile(published(FIVE, prop=50), delivered([]), narrow)
+    assert result.expected == 0
+    assert reconcile(published(FIVE, prop=5), delivered([]), narrow).expected == 5
+
+
+@given(
+    arrivals=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 9)), max_size=60),
+    outcomes=st.dictionaries(st.tuples(st.integers(0, 1), st.integers(0, 9)), st.sampled_from(list(Outcome))),
+)
+def test_the_books_always_balance(
+    arrivals: list[tuple[int, int, int]], outcomes: dict[tuple[int, int], Outcome]
+) -> None:
+    sends = [(producer, seq) for producer in range(2) for seq in range(10)]
+    table = delivered(arrivals)
+    result = reconcile(published(sends, outcomes=outcomes), table, consumers(3))
+    assert result.expected == result.delivered + result.lost + result.in_doubt
+    assert result.expected + result.refused == 3 * len(sends)
+    assert result.delivered == len(set(arrivals)) == int(first_deliveries(table).sum())
+    assert result.delivered + result.duplicates == len(arrivals)
+    assert result.foreign == 0

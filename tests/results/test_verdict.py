@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from results.verdict import Check, Health, HealthCheck, State, Verdict
+
+
+def verdict(**healths: Health) -> Verdict:
+    return Verdict(
+        checks=tuple(
+            HealthCheck(check=check, health=healths.get(check.value, Health.PASSED), detail="why") for check in Check
+        )
+    )
+
+
+def test_all_passed_or_waived_is_valid() -> None:
+    assert verdict().state is State.VALID
+    assert verdict(server_cpu=Health.WAIVED).state is State.VALID
+
+
+@pytest.mark.parametrize("check", list(Check))
+def test_one_failure_makes_a_trial_invalid(check: Check) -> None:
+    assert verdict(**{check.value: Health.FAILED}).state is State.INVALID
+
+
+def test_an_unknown_check_is_inconclusive_unless_another_failed() -> None:
+    assert verdict(heartbeat=Health.UNKNOWN).state is State.INCONCLUSIVE
+    assert verdict(heartbeat=Health.UNKNOWN, link_rate=Health.FAILED).state is State.INVALID
+
+
+def test_a_check_that_was_not_made_is_inconclusive() -> None:
+    assert Verdict(checks=()).state is State.INCONCLUSIVE
+
+
+def test_reasons_name_what_did_not_pass() -> None:
+    assert verdict(link_rate=Health.FAILED).reasons() == ("link_rate: why",)
