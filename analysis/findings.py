@@ -100,6 +100,9 @@ def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa
         finding.standing = Standing.DAMAGED
         numbered.append(finding)
     _fill(numbered, rows)
+    for finding in found.values():
+        if finding.standing is Standing.MISSING:
+            finding.reasons.append("planned, not run")
     levels = {cell.name: cell.levels for cell in campaign.cells}
     names = [*levels, *sorted({finding.cell for finding in found.values()} - set(levels))]
     ordered = sorted(found.values(), key=lambda finding: finding.number)

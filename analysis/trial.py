@@ -48,15 +48,18 @@ def _verdict(trial: Trial, manifest: Manifest, rows: Rows) -> None:
 
 
 def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
+    window = manifest.window
+    if window.end_ns <= window.start_ns:
+        raise DamagedTrial(
+            f"{trial.path / 'manifest.json'}: the window ends at {window.end_ns} ns, not after {window.start_ns}"
+        )
     tables = {name: trial.table(name) for name in ("published", "delivered", "resources")}
     for name, table in tables.items():
         if table.num_rows != manifest.rows.get(name, table.num_rows):
             raise DamagedTrial(
                 f"{trial.path / name}.parquet: {table.num_rows} rows, the manifest says {manifest.rows[name]}"
             )
-    published, delivered, window = tables["published"], tables["delivered"], manifest.window
-    if window.end_ns <= window.start_ns:
-        raise DamagedTrial(f"{trial.path}: the window ends at {window.end_ns} ns, not after {window.start_ns}")
+    published, delivered = tables["published"], tables["delivered"]
     ledger, proof = read_ledger(published, delivered), trial.link()
     metrics = window_metrics(ledger, window) | account_metrics(published, delivered, manifest.workload.consumers)
     metrics |= medium_metrics(proof, deliveries=metrics["deliveries"] or 0.0)

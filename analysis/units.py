@@ -7,6 +7,7 @@ import math
 from analysis.metrics import Metric, Unit
 from analysis.statistics import Estimate, Ratio
 
+WIDE = 0.5  # an interval wider than this share of its ratio is given by its ends, being far from symmetric
 NOTABLE = 0.0005  # a ratio nearer to 1 than this is called equal
 _PREFIXES: dict[Unit, tuple[tuple[float, str], ...]] = {
     "1/s": ((1.0, "msg/s"),),
@@ -25,11 +26,10 @@ def scale(unit: Unit, value: float) -> tuple[float, str]:
 
 
 def digits(value: float, *, significant: int = 3) -> str:
-    """So many significant digits, without exponents where people would not write them."""
+    """So many significant digits, all digits before the point, no exponents where people would not write them."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "∞"
-    value = float(f"{value:.{significant - 1}e}")
-    size = math.floor(math.log10(abs(value)))
+    size = math.floor(math.log10(abs(float(f"{value:.{significant - 1}e}"))))
     if size >= 6 or size < -4:
         return f"{value:.{significant - 1}e}"
     return f"{value:,.{max(0, significant - 1 - size)}f}".replace(",", "\u202f")
@@ -40,6 +40,8 @@ def quantity(metric: Metric, value: float | None) -> str:
     if value is None:
         return "–"
     factor, unit = scale(metric.unit, value)
+    if metric.unit == "count" and value == round(value):
+        return f"{value:,.0f}".replace(",", "\u202f")
     return f"{digits(value / factor)} {unit}".rstrip()
 
 
@@ -72,20 +74,28 @@ def factor_text(ratio: Ratio) -> str:
 
 
 def times_text(ratio: Ratio) -> str:
-    """The same in words: how many times more or less, ± the interval's wider side."""
+    """The same in words: how many times more or less, and how sure that is."""
     if ratio.ratio is None:
         return ""
     if ratio.differs is False:
         return "no difference shown"
     times = max(ratio.ratio, 1 / ratio.ratio)
+    word = "more" if ratio.ratio > 1 else "less"
     if times - 1 < NOTABLE:
         return "equal"
-    word = "more" if ratio.ratio > 1 else "less"
-    spread = relative_spread(ratio)
     if times < 2:
         return f"{digits(abs(ratio.ratio - 1) * 100)} % {word}"
-    change = f"{digits(times)} times {word}"
-    return change if spread is None else f"{change}, ± {digits(spread * 100, significant=2)} %"
+    return f"{digits(times)} times {word}{_sureness(ratio)}"
+
+
+def _sureness(ratio: Ratio) -> str:
+    spread = relative_spread(ratio)
+    if spread is None or ratio.low is None or ratio.high is None:
+        return ""
+    if spread <= WIDE:
+        return f", ± {digits(spread * 100, significant=2)} %"
+    ends = sorted((ratio.low, ratio.high) if (ratio.ratio or 0) > 1 else (1 / ratio.low, 1 / ratio.high))
+    return f", {digits(ends[0])} to {digits(ends[1])}"
 
 
 def difference_text(metric: Metric, before: Estimate | None, after: Estimate | None) -> str:

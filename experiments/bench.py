@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -102,12 +102,5 @@ def services(settings: Settings) -> tuple[Service, ...]:
     found = registry.get(settings.stack).services()
     if not settings.faults:
         return found
-    return tuple(
-        Service(
-            name=one.name,
-            role=one.role,
-            port=one.port,
-            variables={**one.variables, f"{one.role}_faults": dict(settings.faults)},
-        )
-        for one in found
-    )
+    words = {f"{one.role}_faults": settings.fault_words() for one in found}
+    return tuple(replace(one, variables={**one.variables, **words}) for one in found)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from uuid import uuid4
 
 import ansible_runner
 
@@ -18,6 +22,8 @@ Action = Literal["install", "configure", "start", "reset", "stop"]
 PLAYBOOKS = Path(__file__).resolve().parents[1] / "playbooks"
 CACHE = Path.home() / ".cache" / "airwire"
 _FORKS = 8
+_POLL_S = 0.5
+_MARK = "AIRWIRE_DEPLOYMENT"
 _LAST_LINES = 20
 
 
@@ -87,42 +93,88 @@ def apply(
     archive).  timeout_s: limit of the whole call.  DeployError when a task fails, a host cannot be reached or
     the limit passes.
     """
+    scratch = scratch.resolve()
     private = scratch / "ansible"
     private.mkdir(parents=True, exist_ok=True)
-    failures: list[DeployError] = []
-    progress = {"task": "start Ansible"}
+    watch = _Watch(hosts=", ".join(target.name for target in targets), timeout_s=timeout_s)
+    try:
+        run = ansible_runner.run(
+            private_data_dir=str(private),
+            playbook=str(PLAYBOOKS / "services.yml"),
+            inventory=inventory(targets, scratch=scratch),
+            extravars={
+                "airwire_actions": list(actions),
+                "airwire_scratch": str(scratch),
+                "airwire_cache": str(cache.resolve()),
+                "airwire_source": str(PLAYBOOKS.parent),
+            },
+            envvars={**_environment(private), _MARK: watch.mark},
+            settings={"pexpect_timeout": _POLL_S},
+            event_handler=watch.on_event,
+            cancel_callback=watch.late,
+            forks=_FORKS,
+            quiet=True,
+        )
+        watch.judge(run)
+    except BaseException:
+        _end_marked(watch.mark)
+        raise
 
-    def on_event(event: dict[str, Any]) -> bool:
+
+class _Watch:
+    """Follows one Ansible run: the task it is at, the failures so far, its time."""
+
+    def __init__(self, *, hosts: str, timeout_s: float) -> None:
+        self.mark = uuid4().hex
+        self._hosts, self._timeout_s = hosts, timeout_s
+        self._deadline = time.monotonic() + timeout_s
+        self._task = "start Ansible"
+        self._failures: list[DeployError] = []
+
+    def on_event(self, event: dict[str, Any]) -> bool:
+        """Called by ansible-runner; False because the event needs no file."""
         data = event.get("event_data", {})
-        progress["task"] = data.get("task", progress["task"])
+        self._task = data.get("task", self._task)
         if failure := _failure(event.get("event", ""), data):
-            failures.append(failure)
-        return False  # the event needs no file
+            self._failures.append(failure)
+        return False
 
-    run = ansible_runner.run(
-        private_data_dir=str(private),
-        playbook=str(PLAYBOOKS / "services.yml"),
-        inventory=inventory(targets, scratch=scratch),
-        extravars={
-            "airwire_actions": list(actions),
-            "airwire_scratch": str(scratch),
-            "airwire_cache": str(cache),
-            "airwire_source": str(PLAYBOOKS.parent),
-        },
-        envvars=_environment(private),
-        settings={"pexpect_timeout": 1, "job_timeout": max(1, round(timeout_s))},
-        event_handler=on_event,
-        cancel_callback=_never,  # else ansible-runner takes SIGINT and SIGTERM away from the caller
-        forks=_FORKS,
-        quiet=True,
-    )
-    if failures:
-        raise failures[0]
-    hosts = ", ".join(target.name for target in targets)
-    if run.status == "timeout":
-        raise DeployError(task=progress["task"], host=hosts, message=f"not finished after {timeout_s:g} s; ended")
-    if run.status != "successful":
-        raise DeployError(task=progress["task"], host=hosts, message=_last_words(run))
+    def late(self) -> bool:
+        """Called by ansible-runner, which otherwise takes SIGINT and SIGTERM away from our caller."""
+        return time.monotonic() > self._deadline
+
+    def judge(self, run: Any) -> None:
+        """DeployError unless the run went well."""
+        if self._failures:
+            raise self._failures[0]
+        if run.status == "canceled":
+            message = f"not finished after {self._timeout_s:g} s, so it was ended"
+            raise DeployError(task=self._task, host=self._hosts, message=message)
+        if run.status != "successful":
+            raise DeployError(task=self._task, host=self._hosts, message=_last_words(run))
+
+
+def _end_marked(mark: str) -> None:
+    """End what a failed run left on this machine, unfinished services included.
+
+    Ansible's workers leave its process group, so the mark in their environment is what tells them.
+    """
+    wanted = f"{_MARK}={mark}".encode()
+    while True:
+        found = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _marked(pid, wanted)]
+        if not found:
+            return
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _marked(pid: int, wanted: bytes) -> bool:
+    try:
+        return wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:  # it ended, or is another user's
+        return False
 
 
 def inventory(targets: Sequence[Target], *, scratch: Path) -> dict[str, Any]:
@@ -171,7 +223,9 @@ def _failure(event: str, data: Mapping[str, Any]) -> DeployError | None:
 
 
 def _message(results: Sequence[Mapping[str, Any]]) -> str:
-    said = [str(result.get(key, "")).strip() for result in results for key in ("msg", "stderr", "module_stderr")]
+    # Ansible's own reason, where there is one, stands beside a message that says nothing.
+    keys = ("reason",) if "reason" in results[0] else ("msg", "stderr", "module_stderr")
+    said = [str(result.get(key, "")).strip() for result in results for key in keys]
     return "\n".join(_tail(text) for text in dict.fromkeys(said) if text) or "it gave no reason"
 
 
@@ -182,7 +236,3 @@ def _last_words(run: Any) -> str:
 
 def _tail(text: str) -> str:
     return "\n".join(text.strip().splitlines()[-_LAST_LINES:])
-
-
-def _never() -> bool:
-    return False

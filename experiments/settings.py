@@ -10,6 +10,7 @@ from emulation.profile import parse_time
 from results.marker import SIZE as MARKER_BYTES
 from results.verdict import Check
 from stacks.driver import Ack, Delivery, Guarantee
+from stacks.reference.faults import parse
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
 Count = Annotated[int, Field(ge=1, le=10_000)]
@@ -144,4 +145,9 @@ class Settings(_Settings):
     def _faults_belong_to_the_reference_stack(self) -> Settings:
         if self.faults and self.stack != "reference":
             raise ValueError(f"faults can be switched on in stack 'reference' only, not in {self.stack!r}")
+        parse(self.fault_words())
         return self
+
+    def fault_words(self) -> list[str]:
+        """The faults as the reference broker takes them."""
+        return [f"{name}={value}" for name, value in self.faults.items()]

@@ -21,8 +21,9 @@ def read(path: Path) -> tuple[Any, dict[Key, int]]:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise YamlError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-    loader = yaml.SafeLoader(text)
+    loader = None
     try:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         lines: dict[Key, int] = {}
         return (None if node is None else _value(loader, node, (), lines, path)), lines
@@ -31,7 +32,8 @@ def read(path: Path) -> tuple[Any, dict[Key, int]]:
         where = f":{mark.line + 1}" if mark else ""
         raise YamlError(f"{path}{where}: not YAML: {getattr(error, 'problem', None) or error}") from error
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
 
 
 def _value(loader: yaml.SafeLoader, node: yaml.Node, at: Key, lines: dict[Key, int], path: Path) -> Any:

@@ -165,7 +165,7 @@ def acknowledgement(identity: str) -> bytes:
 def _acknowledging_each(session: Session, handler: Handler) -> Callable[[Frame], None]:
     def on_message(frame: Frame) -> None:
         handler(frame.body, _redelivered(frame))
-        session.write(acknowledgement(frame.headers["ack"]))
+        session.write(acknowledgement(frame.headers["ack"]))  # leaves with the read's other acknowledgements
 
     return on_message
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.compare import FACTOR, describe
-from analysis.findings import CellFinding, Findings, TrialFinding
+from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.plots.cells import colours
 from analysis.plots.style import HAIR, INK, MUTED, SHADE, Plot, canvas, finish, heading, ticks
 
@@ -13,17 +13,17 @@ _GAP = 0.09  # of the axis' height: labels nearer to each other than this are mo
 
 
 def overtime_plots(findings: Findings) -> dict[str, Plot]:
-    """Cell name to its plot; cells without a valid trial have none."""
+    """Cell name to its plot, trials that do not count included, as dotted lines; None where nothing was measured."""
     colour = colours(findings)
     return {
         cell.name: _plot(cell, colour[cell.levels.get(FACTOR, "")])
         for cell in findings.cells
-        if any(trial.seconds for trial in cell.valid)
+        if any(trial.seconds for trial in cell.trials)
     }
 
 
 def _plot(cell: CellFinding, colour: str) -> Plot:
-    trials = [trial for trial in cell.valid if trial.seconds]
+    trials = [trial for trial in cell.trials if trial.seconds]
     window_s = max(trial.metrics["window_s"] for trial in trials)
     figure, (top, bottom) = canvas(height_in=3.5, top=0.84, left=0.14, right=0.83, bottom=0.14, rows=(2.3, 1.0))
     ends = [t for trial in trials for points in trial.seconds.values() for t, _ in (points[0], points[-1])]
@@ -47,7 +47,9 @@ def _plot(cell: CellFinding, colour: str) -> Plot:
              fontsize=8, color=MUTED)  # fmt: skip
     bottom.set_xlabel("seconds from the start of the window", fontsize=8.5)
     title = describe(cell.levels)
-    heading(figure, title if len(title) < 58 else cell.name, "one line per valid trial")
+    counts = {trial.standing is Standing.VALID for trial in trials}
+    note = "one line per valid trial" if counts == {True} else "one line per trial; dotted: trials that do not count"
+    heading(figure, title if len(title) < 58 else cell.name, note)
     about = f"throughput and link use of {cell.name}, second by second, {len(trials)} trials"
     return finish(figure, name=f"time-{cell.name}", title=f"Over time: {title}", about=about)
 
@@ -60,7 +62,8 @@ def _lines(ax: Any, trials: list[TrialFinding], colour: str) -> float:
         inside = []
         for trial in trials:
             points = trial.seconds.get(name, [])
-            ax.plot([t for t, _ in points], [v for _, v in points], color=shade, linewidth=1.2, alpha=0.85)
+            ax.plot([t for t, _ in points], [v for _, v in points], color=shade, linewidth=1.2, alpha=0.85,
+                    linestyle=_style(trial, "-"))  # fmt: skip
             inside += [v for t, v in points if t > 0]
             peak = max([peak, *(v for _, v in points)])
         if inside:
@@ -80,7 +83,8 @@ def _utilisation(ax: Any, trials: list[TrialFinding]) -> float:
     for trial in trials:
         for name, style in styles.items():
             if points := trial.seconds.get(name):
-                ax.plot([t for t, _ in points], [v for _, v in points], color=INK, linewidth=1.0, linestyle=style,
+                ax.plot([t for t, _ in points], [v for _, v in points], color=INK, linewidth=1.0,
+                        linestyle=_style(trial, style),
                         alpha=0.8)  # fmt: skip
                 highest = max([highest, *(v for _, v in points)])
                 labels[name] = points[len(points) // 2][1]
@@ -91,3 +95,7 @@ def _utilisation(ax: Any, trials: list[TrialFinding]) -> float:
         ax.text(1.02, last, f"{text} {'– –' if styles[name] == '--' else '—'}", transform=ax.get_yaxis_transform(),
                 color=INK, fontsize=8, va="center")  # fmt: skip
     return highest
+
+
+def _style(trial: TrialFinding, valid: str) -> str:
+    return valid if trial.standing is Standing.VALID else ":"

@@ -81,6 +81,15 @@ def test_line_ends_at_the_limits_mean_the_same_however_they_are_cut(pieces: list
     assert outcome([stream], **limits) == outcome([bytes([byte]) for byte in stream], **limits)
 
 
+@pytest.mark.parametrize("end", [b"\n\n", b"\n\r\n"])
+@pytest.mark.parametrize("over", [0, 1, 2])
+def test_the_limit_of_a_header_is_exact_however_the_stream_is_cut(end: bytes, over: int) -> None:
+    stream = b"SEND\nn:" + b"9" * (93 + over - (end == b"\n\r\n")) + end + b"\0"
+    whole = outcome([stream], max_head_bytes=100)
+    assert whole == outcome([bytes([byte]) for byte in stream], max_head_bytes=100)
+    assert bool(whole[1]) == (over > 0)
+
+
 def test_of_a_repeated_header_the_first_counts() -> None:
     assert outcome([b"SEND\nn:1\nn:2\n\n\0"]) == ([Frame("SEND", {"n": "1"})], "")
 

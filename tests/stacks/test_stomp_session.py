@@ -245,6 +245,26 @@ def test_an_older_version_is_refused() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(
+    ("last_words", "reason"),
+    [
+        (encode(Frame("ERROR", {"message": "client already connected"})), "client already connected"),
+        (b"", "the server closed the connection"),
+        (encode(Frame("SEND", {})), "the server does not speak STOMP: it sent SEND"),
+    ],
+)
+def test_a_server_that_refuses_the_connection_is_quoted(last_words: bytes, reason: str) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.frame()
+        peer.writer.write(last_words)
+
+    async def main() -> None:
+        async with server(script) as at:
+            assert await fails(connect(at, {})) == reason
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
 def test_a_connect_that_is_given_up_leaves_no_connection() -> None:
     async def script(peer: Peer) -> None:
         await peer.frame()

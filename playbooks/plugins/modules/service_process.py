@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import select
 import shutil
 import signal
@@ -91,7 +92,8 @@ pid:
 """
 
 POLL_S = 0.02
-LOG_LINES = 15
+LOG_LINES, LOG_COLUMNS = 10, 240
+CALL_STACK = re.compile(r"\s+(at |\.\.\. \d+ )")
 
 
 class ServiceError(Exception):
@@ -213,9 +215,15 @@ class Log(NamedTuple):
             return file.read().decode(errors="replace")
 
     def end(self) -> str:
-        """Its last lines, as the end of a message."""
-        lines = self.text().splitlines()[-LOG_LINES:]
-        return "its log ends:\n" + "\n".join(lines) if lines else "its log is empty"
+        """Its last lines, without Java's call stacks, as the end of a message."""
+        lines = [line for line in self.text().splitlines() if not CALL_STACK.match(line)][-LOG_LINES:]
+        return "its log ends:\n" + "\n".join(map(_clip, lines)) if lines else "its log is empty"
+
+
+def _clip(line: str) -> str:
+    """A line of bearable length: what is wrong stands at its begin or at its end."""
+    half = LOG_COLUMNS // 2
+    return line if len(line) <= LOG_COLUMNS else f"{line[:half]} ... {line[-half:]}"
 
 
 def launch(options: dict[str, Any]) -> subprocess.Popen[bytes]:

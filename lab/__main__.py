@@ -1,0 +1,5 @@
+"""`python -m lab` is `lab`."""
+
+from lab.main import main
+
+main()

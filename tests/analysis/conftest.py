@@ -1,0 +1,33 @@
+"""One Spark session and one undamaged campaign for all tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from synthetic_campaign import write_campaign
+
+from analysis.findings import Findings
+from analysis.report.build import find
+from analysis.spark.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    with session(master="local[2]") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_campaign(tmp_path_factory.mktemp("campaigns"))
+
+
+@pytest.fixture(scope="session")
+def findings(campaign: Path, spark: SparkSession) -> Findings:
+    return find(campaign, spark)

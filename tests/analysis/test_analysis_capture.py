@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pcap_files import ACK, SERVER, STATION, Segment, address, frame, pcap, segments_pcap, write
+
+from analysis.capture import scan as scanning
+from analysis.capture.columns import HEADROOM
+from analysis.capture.format import NotACapture, read_format
+from analysis.capture.reader import read_capture
+from analysis.capture.scan import scan, walk
+
+T0 = 1_700_000_000_123_456_000
+
+
+def some_segments(count: int = 20) -> list[Segment]:
+    return [Segment(t_ns=T0 + k * 1_000_000, seq=k * 100, ack=7, payload=100 + k, window=k) for k in range(count)]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("nano", [True, False])
+def test_all_four_variants_of_the_format_give_the_same_packets(tmp_path: Path, order: str, nano: bool) -> None:
+    segments = some_segments()
+    capture = read_capture(write(tmp_path / "a.pcap", segments, order=order, nano=nano))
+    packets = capture.packets
+    assert (capture.records, capture.damage, capture.others) == (20, None, {})
+    assert packets.t_ns.tolist() == [s.t_ns for s in segments]
+    assert packets.seq.tolist() == [s.seq for s in segments]
+    assert packets.payload.tolist() == [s.payload for s in segments]
+    assert packets.wire.tolist() == [s.payload + 54 for s in segments]
+    assert packets.window.tolist() == [s.window for s in segments]
+    assert set(packets.src.tolist()) == {int.from_bytes(address(STATION))}
+    assert set(packets.dst.tolist()) == {int.from_bytes(address(SERVER))}
+    assert set(packets.sport.tolist()) == {40000}
+    assert set(packets.dport.tolist()) == {61613}
+
+
+def test_a_capture_cut_by_its_snap_length_still_knows_the_payload(tmp_path: Path) -> None:
+    capture = read_capture(write(tmp_path / "a.pcap", some_segments(), snap=60))
+    assert capture.packets.payload.tolist() == [100 + k for k in range(20)]
+
+
+def test_ip_options_do_not_shift_the_tcp_header(tmp_path: Path) -> None:
+    segments = [Segment(t_ns=T0, seq=5, payload=9), Segment(t_ns=T0 + 1, seq=1234, ack=99, payload=3, ip_options=3)]
+    packets = read_capture(write(tmp_path / "a.pcap", segments)).packets
+    assert (packets.seq.tolist(), packets.ack.tolist(), packets.payload.tolist()) == ([5, 1234], [0, 99], [9, 3])
+
+
+def test_what_is_not_tcp_is_counted_and_never_parsed(tmp_path: Path) -> None:
+    good = frame(Segment(t_ns=T0, payload=10))
+    udp = good[:23] + b"\x11" + good[24:]
+    icmp = good[:23] + b"\x01" + good[24:]
+    sctp = good[:23] + b"\x84" + good[24:]
+    vlan = good[:12] + b"\x81\x00\x00\x05\x08\x00" + good[14:]
+    arp, ipv6 = good[:12] + b"\x08\x06" + good[14:], good[:12] + b"\x86\xdd" + good[14:]
+    fragment = good[:20] + b"\x20\x00" + good[22:]
+    version = good[:14] + b"\x65" + good[15:]
+    short_offset = good[:46] + b"\x10" + good[47:]
+    too_long = good[:16] + b"\xff\xff" + good[18:]
+    frames = [good, udp, icmp, sctp, vlan, arp, ipv6, fragment, version, short_offset, too_long, good[:50], good[:10]]
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([(T0 + k, data) for k, data in enumerate(frames)]))
+    capture = read_capture(path)
+    assert capture.packets.frame.tolist() == [0]
+    assert capture.others == {
+        "udp": 1, "icmp": 1, "other": 1, "vlan": 1, "arp": 1, "ipv6": 1, "fragment": 1, "malformed": 3, "cut": 2,
+    }  # fmt: skip
+    assert len(capture.packets) + sum(capture.others.values()) == capture.records == len(frames)
+
+
+def test_an_empty_capture_has_no_packets(tmp_path: Path) -> None:
+    capture = read_capture(write(tmp_path / "a.pcap", []))
+    assert (len(capture.packets), capture.records, capture.damage) == (0, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "0 bytes"),
+        (b"\xd4\xc3\xb2", "3 bytes"),
+        (b"GET / HTTP/1.1\r\nHost: example\r\n", "magic 0x20544547"),
+        (struct.pack("<IIIHHq", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1), "pcapng"),
+        (pcap([], link=113), "link type 113"),
+    ],
+)
+def test_another_kind_of_file_is_refused_by_name(tmp_path: Path, data: bytes, said: str) -> None:
+    path = tmp_path / "other.pcap"
+    path.write_bytes(data)
+    with pytest.raises(NotACapture, match=said) as caught:
+        read_capture(path)
+    assert "other.pcap" in str(caught.value)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_a_truncated_file_gives_its_whole_records_and_says_where_it_ends(tmp_path: Path, data: st.DataObject) -> None:
+    whole = segments_pcap(some_segments(8))
+    cut = data.draw(st.integers(24, len(whole) - 1))
+    path = tmp_path / "a.pcap"
+    path.write_bytes(whole[:cut])
+    capture = read_capture(path)
+    ends = [24]
+    for k in range(8):
+        ends.append(ends[-1] + 16 + 54 + 100 + k)
+    before = max(k for k, end in enumerate(ends) if end <= cut)
+    assert capture.records == len(capture.packets) == before
+    assert (capture.damage is None) == (cut == ends[before])
+    if capture.damage:
+        assert f"at byte {ends[before]}" in capture.damage
+
+
+def test_an_impossible_record_length_ends_the_reading(tmp_path: Path) -> None:
+    whole = bytearray(segments_pcap(some_segments(5)))
+    third = 24 + 2 * (16 + 54) + 201
+    struct.pack_into("<I", whole, third + 8, 0x7FFFFFFF)
+    path = tmp_path / "a.pcap"
+    path.write_bytes(whole)
+    capture = read_capture(path)
+    assert capture.records == 2
+    assert capture.damage is not None
+    assert f"record at byte {third} claims 2147483647 bytes" in capture.damage
+
+
+def test_an_impossible_time_ends_the_reading(tmp_path: Path) -> None:
+    whole = bytearray(segments_pcap(some_segments(5), nano=False))
+    struct.pack_into("<I", whole, 24 + 16 + 54 + 100 + 4, 1_000_000)
+    path = tmp_path / "a.pcap"
+    path.write_bytes(whole)
+    capture = read_capture(path)
+    assert (capture.records, len(capture.packets)) == (1, 1)
+    assert capture.damage is not None
+    assert "fraction" in capture.damage
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(noise=st.binary(max_size=300), at=st.integers(0, 900), start=st.booleans())
+def test_no_bytes_make_the_reader_fail(tmp_path: Path, noise: bytes, at: int, start: bool) -> None:
+    whole = bytearray(segments_pcap(some_segments(6)))
+    place = at if start else max(24, at)
+    whole[place : place + len(noise)] = noise
+    path = tmp_path / "a.pcap"
+    path.write_bytes(whole)
+    try:
+        capture = read_capture(path)
+    except NotACapture:
+        assert start
+        return
+    assert len(capture.packets) + sum(capture.others.values()) == capture.records
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 1500), min_size=1, max_size=400),
+    cut=st.integers(0, 60),
+    seed=st.integers(0, 2**16),
+    nested=st.booleans(),
+    order=st.sampled_from("<>"),
+)
+def test_many_chains_find_the_same_records_as_one(
+    sizes: list[int], cut: int, seed: int, nested: bool, order: str
+) -> None:
+    random = np.random.default_rng(seed)
+    inner = pcap([(T0 + k, random.bytes(40)) for k in range(60)], order=order)
+    frames = [(T0 + k * 10**6, inner[24:][:size] if nested else random.bytes(size)) for k, size in enumerate(sizes)]
+    whole = pcap(frames, order=order)
+    size = max(24, len(whole) - cut)
+    data = np.zeros(size + HEADROOM, dtype=np.uint8)
+    data[:size] = np.frombuffer(whole[:size], dtype=np.uint8)
+    form = read_format(whole[:24], "x")
+    one = walk(data.data, order=form.order, start=24, end=size)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scanning, "LARGE", 0)
+        many = scan(data, size=size, form=form)
+    assert many.offsets.tolist() == one.offsets.tolist()
+    assert many.damage == one.damage
+
+
+def test_a_large_file_is_read_whole(tmp_path: Path) -> None:
+    segments = [Segment(t_ns=T0 + k * 1000, seq=k * 1000, payload=1000, flags=ACK) for k in range(6000)]
+    path = write(tmp_path / "a.pcap", segments)
+    assert path.stat().st_size > scanning.LARGE
+    capture = read_capture(path)
+    assert (capture.records, capture.damage) == (6000, None)
+    assert capture.packets.seq.tolist() == [k * 1000 for k in range(6000)]

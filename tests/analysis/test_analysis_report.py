@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import csv
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from synthetic_campaign import Spec, write_campaign
+
+from analysis.compare import compare, matches
+from analysis.findings import Findings, Standing
+from analysis.report import NoReport, NothingToReport, build, summary
+from analysis.report.build import find, write
+from analysis.report.publish import ReportBusy, staged
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[2]
+WIRED, AIR = "wireline-100m_100_ndnp", "nistnet-80211_100_ndnp"
+
+
+@pytest.fixture(scope="module")
+def report(findings: Findings) -> Path:
+    return write(findings)
+
+
+def rows(report: Path, table: str) -> list[dict[str, str]]:
+    with (report.parent / "tables" / f"{table}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_metrics_of_a_trial_are_those_its_files_were_made_with(findings: Findings) -> None:
+    trial = next(t for t in findings.trials if (t.cell, t.number) == (AIR, 1))
+    assert trial.standing is Standing.VALID
+    # 10.2 messages a second to 2 consumers; 0.2, 0.4, 0.6 and 0.8 s in turn; number 3 is lost.
+    assert trial.metrics["published_per_s"] == pytest.approx(10.2, rel=0.02)
+    assert trial.metrics["delivered_per_s"] == pytest.approx(2 * 10.2, rel=0.03)
+    assert trial.metrics["latency_mean_s"] == pytest.approx(0.5, rel=0.02)
+    assert trial.metrics["latency_p99_s"] == pytest.approx(0.8)
+    assert trial.metrics["publish_latency_mean_s"] == pytest.approx(0.05)
+    assert trial.metrics["loss_share"] == pytest.approx(1 / 91)
+    assert trial.metrics["goodput_bit_s"] == trial.metrics["delivered_per_s"] * 800
+    assert trial.metrics["air_utilisation"] == pytest.approx(0.9)
+    assert trial.metrics["air_bytes_per_delivery"] == pytest.approx(900_000 / trial.metrics["deliveries"])
+    assert trial.metrics["retr_share_uplink"] == pytest.approx(1 / 41)
+    assert trial.metrics["rtt_mean_uplink_s"] == pytest.approx(0.080)
+    assert list(trial.flows) == ["sta1:40000 → srv:61613"]
+    assert trial.directions["sta1:40000 → srv:61613"] == "uplink"
+
+
+def test_cells_are_compared_over_trials_of_equal_seed(findings: Findings) -> None:
+    found = {match.title: match for match in matches(findings)}
+    assert len(found) == 4
+    match = found["100 B · non-durable, non-persistent"]
+    assert (match.baseline.name, [cell.name for cell in match.others]) == (WIRED, [AIR])
+    one = compare(match.baseline, match.others[0], "delivered_per_s")
+    pairs = zip(match.baseline.valid, match.others[0].valid, strict=True)
+    ratios = [b.metrics["delivered_per_s"] / a.metrics["delivered_per_s"] for a, b in pairs]
+    assert one.ratio.n == 3
+    assert one.ratio.ratio == pytest.approx((ratios[0] * ratios[1] * ratios[2]) ** (1 / 3))
+
+
+def test_only_valid_trials_are_averaged_and_the_others_are_told_apart(tmp_path: Path, spark: SparkSession) -> None:
+    spec = Spec(
+        bodies=(100,), guarantees=("non-durable, non-persistent",), trials=4,
+        states={(AIR, 1): "invalid", (AIR, 2): "inconclusive"}, absent=frozenset({(AIR, 3)}),
+    )  # fmt: skip
+    findings = find(write_campaign(tmp_path, spec), spark)
+    cell = next(cell for cell in findings.cells if cell.name == AIR)
+    assert [trial.standing.value for trial in cell.trials] == ["invalid", "inconclusive", "missing", "valid"]
+    found = cell.estimate("delivered_per_s")
+    assert found is not None
+    assert (found.n, found.half_width) == (1, None)
+    assert found.mean == cell.trials[3].metrics["delivered_per_s"]
+    text = write(findings).read_text()
+    assert "5 of 8 planned trials are valid, 1 invalid, 1 inconclusive, 1 missing" in text
+    assert "link_rate: delivered 0.50 Mbit/s of 1.00 Mbit/s" in text
+    ratio = compare(findings.cells[0], cell, "delivered_per_s").ratio
+    assert (ratio.n, ratio.low) == (1, None)
+
+
+def test_a_campaign_of_one_network_is_reported_without_a_comparison(tmp_path: Path, spark: SparkSession) -> None:
+    spec = Spec(bodies=(100,), networks=("nistnet-80211",), trials=1)
+    text = write(find(write_campaign(tmp_path, spec), spark)).read_text()
+    assert "Cells at a glance" in text
+    assert "(1 trial)" in text
+
+
+def test_a_campaign_without_a_valid_trial_still_has_a_report(tmp_path: Path, spark: SparkSession) -> None:
+    spec = Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=1,
+                states={(AIR, 1): "invalid", (WIRED, 1): "invalid"})  # fmt: skip
+    text = write(find(write_campaign(tmp_path, spec), spark)).read_text()
+    assert "0 of 2 planned trials are valid" in text
+    assert "no means to draw" in text
+
+
+def test_sections_stand_in_their_order(report: Path) -> None:
+    ids = re.findall(r'<section id="(\w+)"', report.read_text())
+    assert ids == ["verdict", "comparison", "plots", "cells", "provenance"]
+
+
+class References(HTMLParser):
+    """Everything a page would fetch, and the anchors it points to and has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.targets: set[str] = set()
+        self.ids: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if "id" in values:
+            assert values["id"] not in self.ids
+            self.ids.add(values["id"])
+        if tag == "a":
+            self.targets.add(values["href"].removeprefix("#"))
+        else:
+            self.fetched += [values[name] for name in ("src", "href") if name in values]
+
+
+def test_the_page_needs_nothing_but_itself(report: Path) -> None:
+    text = report.read_text()
+    page = References()
+    page.feed(text)
+    assert page.fetched
+    assert all(reference.startswith("data:") for reference in page.fetched)
+    assert page.targets <= page.ids
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_each_plot_stands_beside_the_report_as_svg_and_png(report: Path) -> None:
+    plots = report.parent / "plots"
+    names = {path.stem for path in plots.glob("*.svg")}
+    assert {"cells-delivered-per-s", "cells-air-utilisation", "latency-01", f"time-{AIR}"} <= names
+    assert names == {path.stem for path in plots.glob("*.png")}
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in plots.glob("*.png"))
+
+
+def test_tables_hold_si_units_and_every_trial(report: Path, findings: Findings) -> None:
+    trials = rows(report, "trials")
+    assert len(trials) == 24
+    one = next(row for row in trials if (row["cell"], row["trial"]) == (AIR, "2"))
+    finding = next(t for t in findings.trials if (t.cell, t.number) == (AIR, 2))
+    assert (one["network"], one["body"], one["state"], one["seed"]) == ("nistnet-80211", "100 B", "valid", "102")
+    assert float(one["latency_p50_s"]) == finding.metrics["latency_p50_s"]
+    cells = [row for row in rows(report, "cells") if row["metric"] == "delivered_per_s"]
+    assert (len(cells), cells[0]["unit"], cells[0]["n"]) == (8, "1/s", "3")
+    lost = next(row for row in rows(report, "comparison") if row["metric"] == "loss_share")
+    assert (lost["ratio"], lost["undefined"]) == ("", "3 of 3 pairs hold a zero")
+    assert {row["direction"] for row in rows(report, "flows")} == {"uplink"}
+    assert {row["series"] for row in rows(report, "seconds")} >= {"delivered_per_s", "utilisation_air"}
+
+
+def test_the_summary_says_what_the_report_says(report: Path, findings: Findings) -> None:
+    found = summary(report.parent)
+    assert found.verdict == "All 24 trials are valid: no health check failed in any of them."
+    cell = next(cell for cell in found.cells if cell.name == AIR)
+    assert cell.states == {"valid": 3, "invalid": 0, "inconclusive": 0, "damaged": 0, "missing": 0}
+    estimate = next(c for c in findings.cells if c.name == AIR).estimate("delivered_per_s")
+    assert estimate is not None
+    assert cell.metrics["delivered_per_s"].mean == estimate.mean
+    assert cell.metrics["delivered_per_s"].text in report.read_text()
+    assert any("subscriber throughput is" in line for line in found.headlines)
+
+
+def test_names_from_files_cannot_become_markup(tmp_path: Path, spark: SparkSession) -> None:
+    spec = Spec(bodies=(100,), guarantees=("<script>alert(1)</script>",), trials=1)
+    text = write(find(write_campaign(tmp_path, spec), spark)).read_text()
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_no_report_and_no_trials_are_said_with_the_way_out(tmp_path: Path) -> None:
+    empty = write_campaign(tmp_path, Spec(trials=1, absent=frozenset(_all_cells())))
+    with pytest.raises(NothingToReport, match="no trial is finished; `lab resume"):
+        build(empty)
+    with pytest.raises(NothingToReport, match="no such campaign"):
+        build(tmp_path / "nowhere")
+    with pytest.raises(NoReport, match="lab report"):
+        summary(empty)
+
+
+def _all_cells() -> list[tuple[str, int]]:
+    return [
+        (f"{n}_{b}_{g}", 1) for n in ("wireline-100m", "nistnet-80211") for b in (100, 5120) for g in ("ndnp", "dp")
+    ]
+
+
+def test_an_interrupted_build_leaves_the_older_report(tmp_path: Path) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def attempt(text: str, *, fail: bool) -> None:
+        with staged(tmp_path, names=("plots", "report.html")) as folder:
+            (folder / "plots").mkdir()
+            (folder / "plots" / text).touch()
+            (folder / "report.html").write_text(text)
+            if fail:
+                raise Interrupted
+
+    attempt("first", fail=False)
+    with pytest.raises(Interrupted):
+        attempt("second", fail=True)
+    assert (tmp_path / "report.html").read_text() == "first"
+    attempt("third", fail=False)
+    assert (tmp_path / "report.html").read_text() == "third"
+    assert [path.name for path in (tmp_path / "plots").iterdir()] == ["third"]
+    assert {path.name for path in tmp_path.iterdir()} == {"plots", "report.html"}
+
+
+def test_two_builds_at_once_do_not_mix(tmp_path: Path) -> None:
+    with staged(tmp_path, names=()), pytest.raises(ReportBusy, match="another process"), staged(tmp_path, names=()):
+        pass
+
+
+def test_the_same_campaign_gives_the_same_page(report: Path, findings: Findings) -> None:
+    before = report.read_bytes()
+    assert write(findings).read_bytes() == before
+
+
+_BUILD = "import sys, pathlib; from analysis.report import build; build(pathlib.Path(sys.argv[1]))"
+
+
+def test_building_is_quiet_and_leaves_no_process(tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=1))
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", _BUILD, str(campaign)], capture_output=True, text=True, check=False,
+                          env=environment, cwd=tmp_path, timeout=200)  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (campaign / "report.html").is_file()
+    assert not (campaign / ".report").exists()
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not any(str(campaign).encode() in command for command in commands)
+
+
+def test_a_machine_without_java_is_told_so(tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=1))
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    environment |= {"PYTHONPATH": str(ROOT), "JAVA_HOME": str(tmp_path / "no-java")}
+    done = subprocess.run([sys.executable, "-c", _BUILD, str(campaign)], capture_output=True, text=True, check=False,
+                          env=environment, timeout=200)  # fmt: skip
+    assert done.returncode != 0
+    assert "SparkFailed" in done.stderr
+    assert "no-java" in done.stderr

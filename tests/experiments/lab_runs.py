@@ -1,0 +1,116 @@
+"""Running the real command line on small scenarios, and looking for what it leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+
+ROOT = Path(__file__).parents[2]
+SMALL: dict[str, Any] = {
+    "scenario": "small",
+    "network": "wireline-100m",
+    "stack": "reference",
+    "stations": 2,
+    "congestion_control": "reno",
+    "workload": {
+        "clients": {"publishers": 2, "subscribers": 4, "topics": 2},
+        "body_bytes": 200,
+        "loop": "open",
+        "rate": 20,
+    },
+    "window": {"warmup_s": 0.3, "window_s": 2, "drain_s": 3},
+    "trials": 1,
+}
+
+
+def scenario_file(folder: Path, **settings: object) -> Path:
+    """A scenario file: the small one with these settings changed."""
+    path = folder / "scenario.yaml"
+    path.write_text(yaml.safe_dump(SMALL | settings))
+    return path
+
+
+def command(*words: str | Path, results: Path) -> list[str]:
+    """The command line of `lab`, with results elsewhere."""
+    verb, *rest = map(str, words)
+    return [sys.executable, "-m", "lab", verb, *rest, "--results", str(results)]
+
+
+def lab(*words: str | Path, results: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run `lab` to its end."""
+    words_ = command(*words, results=results)
+    return subprocess.run(words_, capture_output=True, text=True, cwd=ROOT, timeout=240, check=False, **options)
+
+
+def traces(folder: Path) -> dict[str, object]:
+    """What a trial with results below `folder` could leave: processes, namespaces, links, rules, the sysctl, files.
+
+    A network namespace lives as long as a process in it, a name, or an open file; a process of ours is one that
+    this process started or that has a file of `folder` open or in its words.
+    """
+    own = {str(child.pid) for child in psutil.Process().children(recursive=True)}
+    processes = [_words(entry) for entry in _processes() if entry.name in own or str(folder) in _mentions(entry)]
+    rules = subprocess.run(["nft", "list", "ruleset"], capture_output=True, text=True, check=True).stdout
+    return {
+        "processes": processes,
+        "open namespaces": [link for link in _links(Path("/proc/self")) if link.startswith("net:")],
+        "links": sorted(os.listdir("/sys/class/net")),
+        "rules": rules,
+        "named": subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout,
+        "allowed": Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text(),
+    }
+
+
+def process_namespaces(pid: int) -> set[str]:
+    """Namespaces of processes below a process, other than ours: a trial's."""
+    below = psutil.Process(pid).children(recursive=True)
+    found = {_namespace(Path("/proc") / str(child.pid)) for child in below}
+    return found - {_namespace(Path("/proc/self")), ""}
+
+
+def living_in(namespaces: set[str]) -> list[str]:
+    """Processes in these namespaces of processes."""
+    return [_words(entry) for entry in _processes() if _namespace(entry) in namespaces]
+
+
+def _processes() -> list[Path]:
+    return [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def _namespace(entry: Path) -> str:
+    try:
+        return os.readlink(entry / "ns" / "pid")
+    except OSError:
+        return ""
+
+
+def _words(entry: Path) -> str:
+    try:
+        return (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _links(entry: Path) -> list[str]:
+    found = []
+    try:
+        for name in os.listdir(entry / "fd"):
+            with contextlib.suppress(OSError):
+                found.append(os.readlink(entry / "fd" / name))
+    except OSError:
+        return []
+    return found
+
+
+def _mentions(entry: Path) -> str:
+    # Our own process and its kin mention the folder, because they test it.
+    if entry.name in {str(os.getpid()), *(str(parent.pid) for parent in psutil.Process().parents())}:
+        return ""
+    return " ".join([_words(entry), *_links(entry)])

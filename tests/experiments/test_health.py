@@ -1,0 +1,157 @@
+"""Each health check fires on what it is for, and on nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from experiments.health import LIMITS, Evidence, judge
+from experiments.settings import CheckSettings, Waiver
+from results.link import LinkCheck
+from results.manifest import Consumer, Window
+from results.schema import DELIVERED, PUBLISHED, RESOURCES
+from results.verdict import Check, Health, State
+
+SECOND = 10**9
+WINDOW = Window(go_ns=0, start_ns=SECOND, end_ns=11 * SECOND, drained_ns=12 * SECOND, started_at="2026-01-01")
+
+
+def link_check(quantity: str, *, holds: bool = True) -> LinkCheck:
+    return LinkCheck.model_validate(
+        {
+            "quantity": quantity,
+            "direction": "uplink",
+            "source": "probe",
+            "asked": 1,
+            "delivered": 1 if holds else 2,
+            "low": 1,
+            "high": 1,
+        }
+    )
+
+
+def resources(*, generator: float = 0.1, server: float = 0.1, rss: float = 1e8, lateness: float = 0.01) -> pa.Table:
+    """Samples of 10 s; generator in cores, server in cores of two."""
+    rows = []
+    for second in range(13):
+        t_ns = second * SECOND
+        rows += [
+            (t_ns, "generator:sta1", "cpu_seconds", generator * second),
+            (t_ns, "server:one", "cpu_seconds", server * second),
+            (t_ns, "server:one", "rss_bytes", rss),
+            (t_ns, "heartbeat", "lateness_s", lateness if second == 5 else 0.001),
+        ]
+    return pa.table([list(column) for column in zip(*rows, strict=True)], schema=RESOURCES)
+
+
+def published(count: int = 5) -> pa.Table:
+    rows = [
+        {
+            "producer": 0,
+            "seq": seq,
+            "topic": 0,
+            "body_bytes": 100,
+            "property": None,
+            "t_sched_ns": 2 * SECOND + seq,
+            "t_send_ns": 2 * SECOND + seq,
+            "t_ack_ns": 2 * SECOND + seq + 10,
+            "outcome": 0,
+        }
+        for seq in range(count)
+    ]
+    return pa.Table.from_pylist(rows, schema=PUBLISHED)
+
+
+def delivered(seqs: list[int], *, t_recv_ns: int = 3 * SECOND) -> pa.Table:
+    rows = [
+        {"consumer": 0, "producer": 0, "seq": seq, "t_recv_ns": t_recv_ns, "arrival": n, "redelivered": False}
+        for n, seq in enumerate(seqs)
+    ]
+    return pa.Table.from_pylist(rows, schema=DELIVERED)
+
+
+GOOD = Evidence(
+    link_checks=[link_check(quantity) for quantity in ("rate", "delay", "loss", "losses", "duplicates")],
+    offloads_on=[],
+    capture_drops={"wired": 0, "port-sta1": 0},
+    resources=resources(),
+    window=WINDOW,
+    cores=2,
+    memory_bytes=10**9,
+    send_lateness_s=0.001,
+    published=published(),
+    delivered=delivered([0, 1, 2, 3, 4]),
+    consumers=[Consumer(id=0, node="sta1", topic=0)],
+    unreadable=0,
+    lost=[],
+)
+BAD: dict[Check, dict[str, object]] = {
+    Check.LINK_RATE: {"link_checks": [*GOOD.link_checks, link_check("rate", holds=False)]},
+    Check.LINK_LOSS: {"link_checks": [*GOOD.link_checks, link_check("losses", holds=False)]},
+    Check.LINK_DELAY: {"link_checks": [*GOOD.link_checks, link_check("delay", holds=False)]},
+    Check.OFFLOADS_OFF: {"offloads_on": ["sta1-eth: tso"]},
+    Check.CAPTURE_DROPS: {"capture_drops": {"wired": 1}},
+    Check.GENERATOR_CPU: {"resources": resources(generator=0.7)},
+    Check.SERVER_CPU: {"resources": resources(server=1.3)},
+    Check.SERVER_MEMORY: {"resources": resources(rss=7e8)},
+    Check.SEND_LATENESS: {"send_lateness_s": 0.3},
+    Check.HEARTBEAT: {"resources": resources(lateness=2.5)},
+    Check.LEDGER_CLOSES: {"unreadable": 1},
+    Check.CLEAN_SLATE: {"delivered": delivered([0, 1, 2, 3, 4], t_recv_ns=SECOND)},
+    Check.SERVERS_ALIVE: {"lost": ["server one ended"]},
+}
+UNKNOWN: dict[Check, dict[str, object]] = {
+    Check.LINK_DELAY: {"link_checks": [check for check in GOOD.link_checks if check.quantity != "delay"]},
+    Check.CAPTURE_DROPS: {"capture_drops": {"wired": None}},
+    Check.SEND_LATENESS: {"send_lateness_s": None},
+}
+
+
+def test_a_good_trial_is_valid() -> None:
+    verdict = judge(GOOD, CheckSettings(), {})
+    assert verdict.state is State.VALID, verdict.reasons()
+    assert [check.check for check in verdict.checks] == list(Check)
+
+
+@pytest.mark.parametrize("check", list(Check))
+def test_each_check_fires_on_its_own_fault_and_only_it(check: Check) -> None:
+    verdict = judge(replace(GOOD, **BAD[check]), CheckSettings(), {})  # type: ignore[arg-type]
+    assert [one.check for one in verdict.checks if one.health is Health.FAILED] == [check]
+    assert verdict.state is State.INVALID
+
+
+@pytest.mark.parametrize("check", list(UNKNOWN))
+def test_what_was_not_measured_is_unknown_and_the_trial_inconclusive(check: Check) -> None:
+    verdict = judge(replace(GOOD, **UNKNOWN[check]), CheckSettings(), {})  # type: ignore[arg-type]
+    assert [one.check for one in verdict.checks if one.health is Health.UNKNOWN] == [check]
+    assert verdict.state is State.INCONCLUSIVE
+
+
+def test_without_samples_every_check_on_resources_is_unknown() -> None:
+    verdict = judge(replace(GOOD, resources=RESOURCES.empty_table()), CheckSettings(), {})
+    unknown = {one.check for one in verdict.checks if one.health is Health.UNKNOWN}
+    assert unknown == {Check.GENERATOR_CPU, Check.SERVER_CPU, Check.SERVER_MEMORY, Check.HEARTBEAT}
+
+
+def test_a_delivery_that_was_never_sent_does_not_close_the_ledger() -> None:
+    verdict = judge(replace(GOOD, delivered=delivered([0, 1, 2, 3, 4, 99])), CheckSettings(), {})
+    assert [one.check for one in verdict.checks if one.health is Health.FAILED] == [Check.LEDGER_CLOSES]
+
+
+def test_a_waiver_holds_in_the_cells_it_names_and_says_why() -> None:
+    settings = CheckSettings(
+        waive=(Waiver(check=Check.SERVER_CPU, when={"network": "wire"}, because="closed loop on a wire"),)
+    )
+    busy = replace(GOOD, resources=resources(server=1.9))
+    on_the_wire = judge(busy, settings, {"network": "wire"})
+    assert on_the_wire.state is State.VALID
+    assert "closed loop on a wire" in on_the_wire.reasons()[0]
+    assert judge(busy, settings, {"network": "air"}).state is State.INVALID
+
+
+def test_a_scenario_may_tighten_a_limit() -> None:
+    settings = CheckSettings(limits={Check.SERVER_CPU: 0.01})
+    assert judge(GOOD, settings, {}).state is State.INVALID
+    assert all(limit.value >= 0 for limit in LIMITS.values())

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.plan import node_plans, workload
+from experiments.settings import Settings
+from stacks.driver import Endpoint
+
+
+def settings(publishers: int, subscribers: int, topics: int) -> Settings:
+    return Settings.model_validate(
+        {
+            "scenario": "s",
+            "network": "nistnet-80211",
+            "workload": {
+                "clients": {"publishers": publishers, "subscribers": subscribers, "topics": topics},
+                "body_bytes": 100,
+            },
+        }
+    )
+
+
+@given(
+    publishers=st.integers(1, 60), subscribers=st.integers(1, 60), topics=st.integers(1, 60), stations=st.integers(1, 5)
+)
+def test_every_client_is_planned_once_and_every_topic_has_a_publisher(
+    publishers: int, subscribers: int, topics: int, stations: int
+) -> None:
+    topics = min(topics, publishers)
+    cell = settings(publishers, subscribers, topics)
+    names = [f"sta{number}" for number in range(1, stations + 1)]
+    work = workload(cell, names)
+    assert {one.topic for one in work.producers} == set(range(topics))
+    plans = node_plans(cell, work, at=Endpoint(host="10.0.0.1", port=1), seed=1, out_dir=Path("/nowhere"))
+    assert sorted(one.id for plan in plans for one in plan.producers) == list(range(publishers))
+    assert sorted(one.id for plan in plans for one in plan.consumers) == list(range(subscribers))
+
+
+def test_both_ends_of_a_pair_share_a_station_and_a_topic() -> None:
+    work = workload(settings(8, 8, 8), ["sta1", "sta2", "sta3"])
+    for producer, consumer in zip(work.producers, work.consumers, strict=True):
+        assert (producer.node, producer.topic) == (consumer.node, consumer.topic)
+
+
+def test_clients_are_spread_evenly() -> None:
+    work = workload(settings(1, 50, 1), ["sta1", "sta2", "sta3", "sta4"])
+    counts = [sum(one.node == f"sta{number}" for one in work.consumers) for number in range(1, 5)]
+    assert max(counts) - min(counts) <= 1

@@ -1,0 +1,136 @@
+"""Campaigns under the real command line: interrupted, killed, resumed, on a full disk."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from lab_runs import ROOT, command, lab, living_in, process_namespaces, scenario_file, traces
+
+from experiments import campaign as campaigns
+from results.campaign import read_campaign
+from results.store import trials
+
+
+def begin(scenario: Path, results: Path, *, finished: int) -> tuple[subprocess.Popen[str], set[str]]:
+    """Start a campaign and wait until so many trials are finished and the next one is recording packets.
+
+    Returns it with the namespaces of processes that its trial lives in.
+    """
+    process = subprocess.Popen(
+        command("run", scenario, "--no-report", results=results),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not (
+        len(list(results.glob("*/2*/*/trial-*"))) == finished and list(results.glob("*/2*/*/.partial-*/*.pcap"))
+    ):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return process, process_namespaces(process.pid)
+
+
+def assert_gone(spaces: set[str], before: dict[str, object], folder: Path) -> None:
+    """The kernel ends a dead process's namespace in its own time: wait for that, not for a command of ours."""
+    assert spaces
+    deadline = time.monotonic() + 20
+    while (living_in(spaces) or traces(folder) != before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert living_in(spaces) == []
+    assert traces(folder) == before
+    assert not list(folder.glob("results/*/2*/*/.partial-*"))
+
+
+def test_a_killed_runner_leaves_nothing_and_resume_completes_the_campaign(tmp_path: Path) -> None:
+    before, results = traces(tmp_path), tmp_path / "results"
+    scenario = scenario_file(tmp_path, trials=2, congestion_control="cubic")
+    process, spaces = begin(scenario, results, finished=1)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    (folder,) = campaigns.folders(results)
+    finished = {trial.path: trial.path.stat().st_ino for trial in trials(folder)}
+
+    assert "1/2" in lab("list", results=results).stdout
+    assert_gone(spaces, before, tmp_path)
+
+    resumed = lab("resume", "--no-report", results=results)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert "1 to run" in resumed.stdout
+    assert campaigns.missing(folder, read_campaign(folder)) == []
+    assert {path: path.stat().st_ino for path in finished} == finished, "a finished trial was run again"
+    assert traces(tmp_path) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_campaign_says_so_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    before = traces(tmp_path)
+    process, spaces = begin(scenario_file(tmp_path), tmp_path / "results", finished=0)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "lab resume" in said
+    assert_gone(spaces, before, tmp_path)
+
+
+def test_an_interrupted_scenario_is_taken_up_and_a_killed_trial_is_a_failed_one(tmp_path: Path) -> None:
+    results, scenario = tmp_path / "results", scenario_file(tmp_path, trials=2)
+    process, spaces = begin(scenario, results, finished=0)
+    (first_of_trial,) = [child for child in psutil.Process(process.pid).children() if "unshare" in child.name()]
+    os.kill(first_of_trial.pid, signal.SIGKILL)
+    said, complaints = process.communicate(timeout=100)
+    assert process.returncode == 1, said + complaints
+    assert "SIGKILL" in said
+    assert living_in(spaces) == []
+    assert len(campaigns.folders(results)) == 1
+
+    again = lab("run", scenario, "--no-report", results=results)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "taking up" in again.stdout
+    (folder,) = campaigns.folders(results)
+    assert len(trials(folder)) == 2
+
+
+def test_two_campaigns_run_side_by_side(tmp_path: Path) -> None:
+    both = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        scenario = scenario_file(tmp_path / name, scenario=name)
+        words = command("run", scenario, "--no-report", results=tmp_path / "results")
+        both.append(subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT))
+    for process in both:
+        said, complaints = process.communicate(timeout=120)
+        assert "1 trials, 1 to run" in said, said + complaints
+        assert process.returncode in (0, 3), said + complaints
+    assert sum(len(trials(folder)) for folder in campaigns.folders(tmp_path / "results")) == 2
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 200 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_told_and_nothing_half_written_looks_finished(tmp_path: Path, small_disk: Path) -> None:
+    done = lab("run", scenario_file(tmp_path, window={"window_s": 3}), "--no-report", results=small_disk)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "No space left on device" in done.stdout + done.stderr
+    (folder,) = campaigns.folders(small_disk)
+    assert trials(folder) == []
+    assert not list(folder.glob("*/.partial-*"))

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments import scenario as scenarios
+from experiments.scenario import ScenarioError
+
+ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "tests" / "fixtures"
+MINIMAL = {
+    "scenario": "small",
+    "network": "nistnet-80211",
+    "workload": {"clients": {"publishers": 1, "subscribers": 1}, "body_bytes": 100},
+}
+
+
+def load(tmp_path: Path, **settings: object) -> scenarios.Scenario:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(yaml.safe_dump(MINIMAL | settings))
+    return scenarios.load(path)
+
+
+@pytest.mark.parametrize(
+    ("folder", "message"),
+    [
+        (
+            "misspelt-key",
+            r"scenario\.yaml:6: workload\.akc: unknown key; did you mean 'ack'\? known are ack, body_bytes",
+        ),
+        ("wrong-type", r"scenario\.yaml:5: workload\.body_bytes: 'large': .*integer"),
+        ("impossible-values", r"(?s):3: stations: 0: .*:6: workload\.body_bytes: 23: .*24.*:8: workload\.rate: 0: "),
+        ("topics-without-publisher", r":6: workload\.clients: 3 topics cannot be filled by 1 publishers"),
+        ("unknown-network", r":2: network: no link profile 'nistnet-80212'; there are nistnet-80211"),
+        ("beyond-the-stack", r"stack: stack 'reference' does not offer persistent; .*activemq"),
+        ("bad-profile", r":2: network: .*profile\.yaml: uplink\.loss: 1\.01"),
+        ("not-yaml", r"scenario\.yaml:\d: not YAML"),
+        ("key-twice", r":3: the key 'network' is given twice"),
+        ("looser-limit", r":7: checks\.limits\.server_cpu: 0\.9: looser than 0\.6"),
+        ("unknown-check", r":8: checks\.waive\.check: 'server_cup': .*server_cpu"),
+    ],
+)
+def test_a_bad_scenario_is_refused_with_line_path_value_and_way_out(folder: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        scenarios.load(FIXTURES / f"scenario-{folder}" / "scenario.yaml")
+
+
+def test_every_problem_is_told_once(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load(tmp_path, network=["nowhere", "nistnet-80211"], stack=["no-such", "activemq"], stations=0)
+    assert len(str(caught.value).splitlines()) == len(set(str(caught.value).splitlines())) == 1
+    with pytest.raises(ScenarioError) as caught:
+        load(tmp_path, network=["nowhere", "nistnet-80211"], stack=["no-such", "activemq"])
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="nothing.yaml: No such file"):
+        scenarios.load(tmp_path / "nothing.yaml")
+
+
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "just words", "? [1, 2]\n: 3\n", "!!python/object:os.system {}"])
+def test_what_is_no_mapping_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(text)
+    with pytest.raises(ScenarioError, match=r"scenario\.yaml"):
+        scenarios.load(path)
+
+
+@given(data=st.binary(max_size=300))
+def test_any_file_ends_in_a_scenario_or_a_scenario_error(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "scenario.yaml"
+    path.write_bytes(data)
+    with pytest.raises(ScenarioError):
+        scenarios.load(path)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.yaml")), ids=lambda path: path.name)
+def test_every_scenario_that_we_ship_can_be_loaded(path: Path) -> None:
+    assert scenarios.load(path).cells
+
+
+def test_the_default_experiment_is_two_networks_by_two_sizes_by_two_guarantees() -> None:
+    scenario = scenarios.load(ROOT / "experiments" / "wireless-vs-wireline.yaml")
+    assert list(scenario.factors) == ["network", "body_bytes", "guarantee"]
+    assert (len(scenario.cells), scenario.settings.trials, scenario.baseline) == (8, 3, "wireline-100m")
+    clients = scenario.settings.workload.clients
+    assert (clients.publishers, clients.subscribers, clients.topics) == (1, 10, 1)
+
+
+def test_any_list_is_a_factor_and_cells_are_all_combinations(tmp_path: Path) -> None:
+    scenario = load(tmp_path, stations=[1, 2], congestion_control=["reno", "cubic"], network=["nistnet-80211"])
+    assert scenario.factors == {
+        "congestion_control": ("reno", "cubic"),
+        "network": ("nistnet-80211",),
+        "stations": ("1", "2"),
+    }
+    assert len({cell.name for cell in scenario.cells}) == 4
+
+
+def test_two_levels_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="two levels are both called '1'"):
+        load(tmp_path, stations=[1, 1])
+
+
+def test_an_empty_factor_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="network: .*at least one level"):
+        load(tmp_path, network=[])
+
+
+def test_the_digest_changes_with_whatever_changes_a_measurement(tmp_path: Path) -> None:
+    one = load(tmp_path).digest
+    assert load(tmp_path).digest == one
+    assert load(tmp_path, seed=2).digest != one
+    assert load(tmp_path, network="wireline-100m").digest != one
+    assert load(tmp_path, window={"window_s": 9}).digest != one
+
+
+def test_the_digest_changes_with_the_content_of_a_profile(tmp_path: Path) -> None:
+    profile = tmp_path / "mine.yaml"
+    text = "{name: mine, description: d, source: s, medium: duplex, rate: %s Mbit/s}"
+    profile.write_text(text % 1)
+    one = load(tmp_path, network="mine.yaml").digest
+    profile.write_text(text % 2)
+    assert load(tmp_path, network="mine.yaml").digest != one
+
+
+def test_times_may_have_units(tmp_path: Path) -> None:
+    scenario = load(tmp_path, window={"warmup_s": "500 ms", "window_s": 2, "drain_s": "1 s"})
+    assert scenario.settings.window.warmup_s == pytest.approx(0.5)
+
+
+def test_faults_are_for_the_reference_stack(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="'reference' only"):
+        load(tmp_path, faults={"drop": 3})

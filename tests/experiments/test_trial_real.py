@@ -1,0 +1,101 @@
+"""Whole trials on the real kernel, in this process, so that tests can get between the steps."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lab_runs import scenario_file, traces
+
+from emulation.namespace import in_namespace
+from experiments import campaign as campaigns
+from experiments import provenance, runner
+from experiments import scenario as scenarios
+from experiments import trial as trials
+from experiments.bench import Phase
+from experiments.deploy import DeployError
+from results.campaign import read_campaign
+from results.ledger import reconcile
+from results.store import Trial
+from results.verdict import Check, Health, State, Verdict
+from topologies.network import Network
+from topologies.star import star
+
+
+def run(tmp_path: Path, **settings: object) -> tuple[Trial, Verdict, list[Phase]]:
+    """Run the first trial of the small scenario with these settings changed."""
+    scenario = scenarios.load(scenario_file(tmp_path, **settings))
+    folder = campaigns.create(scenario, tmp_path / "results")
+    campaign = read_campaign(folder)
+    spec = runner._spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather())
+    phases: list[Phase] = []
+    trial, verdict = trials.run_trial(spec, phases.append)
+    return trial, verdict, phases
+
+
+def failed(verdict: Verdict) -> set[Check]:
+    return {one.check for one in verdict.checks if one.health is Health.FAILED}
+
+
+def test_a_trial_ends_valid_with_everything_recorded(tmp_path: Path) -> None:
+    before = traces(tmp_path)
+    trial, verdict, phases = run(tmp_path, network="nistnet-80211")
+    assert verdict.state is State.VALID, verdict.reasons()
+    assert traces(tmp_path) == before
+    manifest, link = trial.manifest(), trial.link()
+    assert [phase.name for phase in phases if phase.name != "load"] == ["build", "deploy", "connect", "drain", "stop"]
+    assert link.holds
+    assert {one.quantity for one in link.checks} == {"rate", "delay", "losses", "duplicates", "loss"}
+    assert {one.direction: one.listed for one in link.loss_lists}.keys() == {"uplink", "downlink"}
+    assert {one.side for one in manifest.captures} == {"station", "wired"}
+    for capture in manifest.captures:
+        assert (trial.path / capture.file).stat().st_size == capture.bytes
+        assert capture.packets > 0
+    assert manifest.sysctls["sta1"]["net.ipv4.tcp_congestion_control"] == "reno"
+    assert "tbf" in manifest.kernel_state["tc -s -d qdisc show"]
+    assert "numgen" in manifest.kernel_state["nft -t list ruleset"]
+    published, delivered = trial.table("published"), trial.table("delivered")
+    result = reconcile(published, delivered, manifest.workload.consumers)
+    assert result.closes
+    assert result.delivered == result.expected > 20
+    window = next(one for one in link.counters if one.during == "window")
+    assert [queue.name for queue in window.queues] == ["air"]
+    assert 0 < window.queues[0].bytes * 8 / window.seconds <= 1.02e6
+    assert not (trial.path / ".scratch").exists()
+
+
+def test_a_broker_that_dies_makes_the_trial_invalid_and_closes_the_books(tmp_path: Path) -> None:
+    trial, verdict, _ = run(tmp_path, faults={"crash": 30})
+    assert failed(verdict) == {Check.SERVERS_ALIVE}, verdict.reasons()
+    assert 20 <= trial.manifest().rows["published"] < 60
+
+
+def test_a_taken_port_is_told_with_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextlib.contextmanager
+    def star_with_a_squatter(*, stations: int, congestion_control: str) -> Iterator[Network]:
+        with star(stations=stations, congestion_control=congestion_control) as network:
+            server = network.servers[0]
+            with in_namespace(server.pid, lambda: socket.create_server((server.address, 7400))):
+                yield network
+
+    monkeypatch.setattr(trials, "star", star_with_a_squatter)
+    with pytest.raises(DeployError, match=r"(?s)server.*7400"):
+        run(tmp_path)
+    (campaign,) = campaigns.folders(tmp_path / "results")
+    assert not list(campaign.glob("*/trial-*"))
+    assert not list(campaign.glob("*/.partial-*"))
+
+
+def test_the_same_seed_gives_the_same_loss_lists_in_two_trials(tmp_path: Path) -> None:
+    lists = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        trial, _, _ = run(tmp_path / name, network="nistnet-80211")
+        lists.append([(one.direction, one.seed, one.sha256) for one in trial.link().loss_lists])
+        checks = [one for one in trial.link().checks if one.quantity in ("losses", "loss")]
+        assert len(checks) == 4
+        assert all(one.holds for one in checks)
+    assert lists[0] == lists[1]
