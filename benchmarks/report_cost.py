@@ -1,6 +1,6 @@
 """CPU-seconds of a report: driver, Java and Python workers together.
 
-    python benchmarks/report_cost.py [CAMPAIGN] [--packets N] [--repeat N]
+    python benchmarks/report_cost.py [CAMPAIGN] [--packets N] [--repeat N] [--no-archive]
 
 Without a campaign, one of the size of the default experiment is made: 24 trials, on the wire two captures
 of N packets and some 130,000 deliveries each.
@@ -83,10 +83,10 @@ def cpu() -> tuple[float, float]:
     return used[0].ru_utime + used[0].ru_stime, used[1].ru_utime + used[1].ru_stime
 
 
-def measure(campaign: Path) -> dict[str, float]:
+def measure(campaign: Path, *, archive: bool) -> dict[str, float]:
     """CPU-seconds of one report by part, and its wall time."""
     began, (own, children) = time.perf_counter(), cpu()
-    with session() as spark:
+    with session(jvm=None if archive else ()) as spark:
         findings = find(campaign, spark)
     reduced, (own_reduced, children_done) = time.perf_counter(), cpu()
     write(findings)
@@ -107,10 +107,11 @@ def main() -> None:
     parser.add_argument("campaign", nargs="?", type=Path)
     parser.add_argument("--packets", type=int, default=150_000)
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--no-archive", action="store_true", help="start Java without its class archive")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         campaign = asked.campaign or make(Path(folder), asked.packets)
-        runs = [measure(campaign) for _ in range(asked.repeat)]
+        runs = [measure(campaign, archive=not asked.no_archive) for _ in range(asked.repeat)]
     for name in runs[0]:
         print(f"{name:30}" + "".join(f"{run[name]:8.2f}" for run in runs) + " s")
 

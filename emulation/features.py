@@ -23,12 +23,11 @@ class MissingFeature(Exception):
 @contextmanager
 def throwaway_namespace() -> Iterator[int]:
     """A fresh network namespace, as the pid of the process that holds it; gone when the process is."""
-    holder = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "sh", "-c", "echo up; exec sleep 600"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "sh", "-c", "echo up; exec sleep 600"]
+    try:
+        holder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    except OSError as error:
+        raise KernelError(f"making a network namespace: {command[0]}: {error.strerror}") from error
     assert holder.stdout
     assert holder.stderr
     try:

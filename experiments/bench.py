@@ -67,14 +67,20 @@ class Bench:
         return self.network.servers[0]
 
     @property
-    def target(self) -> deploy.Target:
-        """The server, as Ansible sees it."""
-        return deploy.Target(
-            name=self.server.name,
-            address=self.server.address,
-            pid=self.server.pid,
-            roles=tuple(deploy.role_call(service) for service in self.services),
+    def targets(self) -> tuple[deploy.Target, ...]:
+        """The nodes, as Ansible sees them: the stack's services on the server, a client on every station."""
+        roles = {
+            "server": tuple(deploy.role_call(service) for service in self.services),
+            "station": (deploy.RoleCall(role="client"),),
+        }
+        return tuple(
+            deploy.Target(name=node.name, address=node.address, pid=node.pid, roles=roles[node.role])
+            for node in self.network.nodes
         )
+
+    def client_folder(self, node: str) -> Path:
+        """Where the client on a station writes its part of the ledger."""
+        return deploy.service_folder(scratch=self.scratch, target=node, name="client")
 
     def service_folder(self, service: Service) -> Path:
         """Where a service keeps its files."""

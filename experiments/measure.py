@@ -98,7 +98,7 @@ def _members(bench: Bench) -> list[Member]:
         bench.workload,
         at=Endpoint(host=bench.server.address, port=port),
         seed=bench.spec.seed,
-        out_dir=bench.scratch,
+        out_dir=bench.client_folder,
     )
     return [Member(plan=one, prefix=tuple(prefix(bench.network.node(one.node).pid))) for one in plans]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from experiments.load.protocol import ConsumerPlan, NodePlan, ProducerPlan
@@ -46,8 +46,10 @@ def guarantee_class(settings: Settings) -> str:
     return f"{guarantee.subscription}, {guarantee.delivery.value}, ack {settings.workload.ack.value}"
 
 
-def node_plans(settings: Settings, work: Workload, *, at: Endpoint, seed: int, out_dir: Path) -> tuple[NodePlan, ...]:
-    """One plan per station that has clients."""
+def node_plans(
+    settings: Settings, work: Workload, *, at: Endpoint, seed: int, out_dir: Callable[[str], Path]
+) -> tuple[NodePlan, ...]:
+    """One plan per station that has clients.  out_dir: from a station's name to the folder for its ledger."""
     nodes = sorted({one.node for one in work.producers} | {one.node for one in work.consumers})
     return tuple(
         NodePlan(
@@ -78,7 +80,7 @@ def node_plans(settings: Settings, work: Workload, *, at: Endpoint, seed: int, o
             rate_per_producer=work.rate_per_producer,
             property_range=settings.workload.selector.of if settings.workload.selector else None,
             seed=seed,
-            out_dir=str(out_dir),
+            out_dir=str(out_dir(node)),
             connect_timeout_s=60.0,
         )
         for node in nodes

@@ -95,7 +95,7 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None]) -> 
 def _deploy(bench: Bench, *actions: deploy.Action) -> None:
     deploy.apply(
         actions,
-        [bench.target],
+        bench.targets,
         scratch=bench.scratch,
         timeout_s=DEPLOY_LIMIT_S,
         cache=Path(bench.spec.cache),

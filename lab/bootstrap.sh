@@ -54,6 +54,11 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
     tail -20 "$log" >&2; rm -f "$log"
     fail "that did not work (see above); this repeats it: .venv/bin/pip install --require-hashes --no-deps -r requirements.lock"
   fi
-  rm -f "$log"
+  rm -f "$log" build/spark.jsa
   echo "$want" >"$stamp"
+fi
+
+if [ ! -e build/spark.jsa ]; then
+  say "archiving Spark's classes, which makes every report start faster"
+  .venv/bin/python -m analysis.spark.warm >/dev/null || say "that did not work; reports will start more slowly"
 fi

@@ -24,7 +24,16 @@ from experiments.scenario import ScenarioError
 from results.store import DamagedTrial
 
 ROOT = Path(__file__).resolve().parents[1]
-out = Console(highlight=False, soft_wrap=True)
+DEFAULT_RESULTS = ROOT / "results"
+_WIDE = 400  # columns where nobody watches: nothing is folded
+
+
+def is_terminal() -> bool:
+    """Whether somebody watches."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+out = Console(highlight=False, width=None if is_terminal() else _WIDE)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -47,7 +56,6 @@ Results = Annotated[
         file_okay=False,
     ),
 ]
-DEFAULT_RESULTS = ROOT / "results"
 
 _USAGE_ERRORS = (ScenarioError, ProfileError)
 _FAILURES = (CampaignError, DamagedTrial, DeployError, GaveUp, KernelError, NotPossible)
@@ -99,8 +107,3 @@ def shown(path: Path) -> str:
     """A path as the user would type it."""
     path = path.absolute()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
-
-
-def is_terminal() -> bool:
-    """Whether somebody watches."""
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

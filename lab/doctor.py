@@ -13,7 +13,7 @@ from emulation.features import MissingFeature
 from emulation.namespace import read_sysctl
 from emulation.stages import CURE, Feature
 from experiments import provenance
-from lab.common import Status, is_terminal, out, told
+from lab.common import Status, out, told
 
 _TOOLS = {
     "tcpdump": "apt-get install tcpdump",
@@ -44,10 +44,9 @@ def _examine() -> Status:
     for name, problem, cure, needed in rows:
         mark = "[green]ok[/]" if not problem else "[red]no[/]" if needed else "[yellow]--[/]"
         table.add_row(mark, name, problem or "works", cure if problem else "")
-    width = None if is_terminal() else 200
-    out.print(table, width=width)
+    out.print(table)
     out.print()
-    out.print(_profiles(available), width=width)
+    out.print(_profiles(available))
     machine = provenance.gather()
     out.print(f"\nkernel {machine.kernel.release}; {machine.machine.cpu_model}, {machine.machine.cores} cores")
     out.print(f"TCP congestion controls: {read_sysctl(congestion.AVAILABLE)}")

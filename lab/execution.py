@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rich.table import Table
+from rich.text import Text
+
 from experiments import campaign as campaigns
 from experiments import runner
 from experiments.runner import GaveUp, Outcome
@@ -13,6 +16,14 @@ from lab.progress import watching
 from results.campaign import read_campaign
 from results.store import DamagedTrial, trials
 from results.verdict import State
+
+# What a terminal shows of a cell; the report has the rest.
+_COLUMNS = {
+    "published_per_s": "published/s",
+    "delivered_per_s": "delivered/s",
+    "latency_mean_s": "mean latency",
+    "air_utilisation": "medium used",
+}
 
 
 def preflight(scenario: Scenario) -> None:
@@ -25,6 +36,7 @@ def execute(folder: Path, *, build_report: bool) -> Status:
     campaign = read_campaign(folder)
     todo = campaigns.missing(folder, campaign)
     out.print(f"{len(campaign.cells)} cells, {len(campaign.order)} trials, {len(todo)} to run")
+    outcomes: list[Outcome] = []
     gave_up = None
     try:
         with watching(campaign, todo) as watcher:
@@ -33,35 +45,47 @@ def execute(folder: Path, *, build_report: bool) -> Status:
         err.print(f"\ninterrupted; nothing is left running. Go on with: lab resume {shown(folder)}", style="yellow")
         return Status.INTERRUPTED
     except GaveUp as error:
-        outcomes, gave_up = [], error
-    status = _status(folder, outcomes, failed=gave_up is not None)
-    if build_report and trials(folder):
-        status = max(status, build(folder), key=_severity)
-    if gave_up is not None:
-        err.print(f"{gave_up}\nonce that is cured, go on with: lab resume {shown(folder)}", style="red", markup=False)
+        gave_up = error
+    failed = gave_up is not None or any(outcome.state == "failed" for outcome in outcomes)
+    status = Status.FAILED if failed else verdict_status(folder)
+    if build_report and trials(folder) and build(folder) is Status.FAILED:
+        status = Status.FAILED
+    if failed:
+        why = f"{gave_up}\n" if gave_up else ""
+        err.print(f"{why}once that is cured, go on with: lab resume {shown(folder)}", style="red", markup=False)
     return status
 
 
 def build(folder: Path, *, master: str | None = None) -> Status:
-    """Build a campaign's report and say where it is."""
-    from analysis import report  # noqa: PLC0415 - Spark and matplotlib import slowly; only this verb needs them
+    """Build a campaign's report, say what is in it and where it is."""
+    from analysis import report  # noqa: PLC0415 - Spark and matplotlib import slowly; only this needs them
+    from analysis.spark.session import SparkFailed  # noqa: PLC0415
 
     try:
-        built = report.build(folder, master=master)
-    except report.NothingToReport as error:
+        path = report.build(folder, master=master)
+    except (report.NothingToReport, SparkFailed) as error:
         err.print(str(error), style="red", markup=False)
         return Status.FAILED
-    out.print(f"report: {shown(built.path)}")
-    return _status(folder, [], failed=False)
+    summary = report.summary(folder)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("cell", overflow="fold")
+    for heading in ("trials", *_COLUMNS.values()):
+        table.add_column(heading, justify="right")
+    for cell in summary.cells:
+        states = ", ".join(f"{count} {state}" for state, count in cell.states.items() if count)
+        figures = [cell.metrics[name].text if name in cell.metrics else "-" for name in _COLUMNS]
+        table.add_row(Text(" ".join(cell.levels.values()) or cell.name), states, *figures)
+    out.print()
+    out.print(table)
+    out.print()
+    for line in (summary.verdict, *summary.headlines):
+        out.print(line, markup=False)
+    out.print(f"report: {shown(path)}")
+    return verdict_status(folder)
 
 
-def _severity(status: Status) -> int:
-    return [Status.ALL_VALID, Status.NOT_ALL_VALID, Status.FAILED].index(status)
-
-
-def _status(folder: Path, outcomes: list[Outcome], *, failed: bool) -> Status:
-    if failed or any(outcome.state == "failed" for outcome in outcomes):
-        return Status.FAILED
+def verdict_status(folder: Path) -> Status:
+    """Whether every finished trial of a campaign is valid."""
     for trial in trials(folder):
         try:
             if trial.verdict().state is not State.VALID:

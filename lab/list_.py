@@ -8,11 +8,9 @@ from pathlib import Path
 from rich.table import Table
 
 from experiments import campaign as campaigns
-from lab.common import DEFAULT_RESULTS, Results, is_terminal, out, shown, tidy, told
+from lab.common import DEFAULT_RESULTS, Results, out, shown, tidy, told
 from results.campaign import read_campaign
 from results.store import DamagedTrial, trials
-
-_WIDE = 400  # where nobody watches, nothing is folded
 
 
 def list_campaigns(results: Results = DEFAULT_RESULTS) -> None:
@@ -28,7 +26,7 @@ def list_campaigns(results: Results = DEFAULT_RESULTS) -> None:
             report = folder / "report.html"
             name = f"{folder.parent.name}/{folder.name}"
             table.add_row(name, *_state(folder), shown(report) if report.exists() else "-")
-        out.print(table, width=None if is_terminal() else _WIDE)
+        out.print(table)
 
 
 def _state(folder: Path) -> tuple[str, str]:

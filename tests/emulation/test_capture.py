@@ -24,10 +24,13 @@ def network() -> Iterator[Network]:
 def test_every_packet_is_on_both_ports_with_nanoseconds_and_nothing_dropped(network: Network, tmp_path: Path) -> None:
     ports = network.ports
     station, server = network.stations[0], network.servers[0]
-    with captured(ports.pid, [ports.wired, ports.stations["sta1"]], tmp_path, logs=tmp_path, snap_bytes=64) as captures:
-        with probe_path(from_pid=station.pid, to_pid=server.pid, to_address=server.address) as path:
-            path.wait(0.2)
-            path.send([MIN_FRAME] * 500)
+    names = [ports.wired, ports.stations["sta1"]]
+    with (
+        captured(ports.pid, names, tmp_path, logs=tmp_path, snap_bytes=64) as captures,
+        probe_path(from_pid=station.pid, to_pid=server.pid, to_address=server.address) as path,
+    ):
+        path.wait(0.2)
+        path.send([MIN_FRAME] * 500)
     for capture in captures:
         assert (capture.packets, capture.dropped) == (500, 0)
         data = capture.path.read_bytes()

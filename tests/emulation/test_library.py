@@ -44,5 +44,5 @@ def test_a_bad_profile_is_refused_with_file_key_and_value(folder: str, message: 
 
 
 def test_a_missing_file_is_named() -> None:
-    with pytest.raises(ProfileError, match="nowhere.yaml: No such file"):
+    with pytest.raises(ProfileError, match=r"nowhere\.yaml: No such file"):
         library.load("nowhere.yaml")

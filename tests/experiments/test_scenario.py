@@ -59,7 +59,7 @@ def test_every_problem_is_told_once(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="nothing.yaml: No such file"):
+    with pytest.raises(ScenarioError, match=r"nothing\.yaml: No such file"):
         scenarios.load(tmp_path / "nothing.yaml")
 
 
@@ -108,7 +108,7 @@ def test_two_levels_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_factor_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="network: .*at least one level"):
+    with pytest.raises(ScenarioError, match=r"network: .*at least one level"):
         load(tmp_path, network=[])
 
 

@@ -105,14 +105,12 @@ def test_a_service_runs_in_its_nodes_namespace_until_it_is_stopped(namespace: in
         service_pid(scratch=tmp_path, target="node", name="ref-a")
 
 
-def test_plans_reach_their_nodes_unchanged_and_unreadable_for_others(namespace: int, tmp_path: Path) -> None:
-    plans = {f"station-{n}": json.dumps({"node": n, "text": "ä\"'$(x) \\ \n", "deep": {"er": [{}]}}) for n in range(3)}
-    nodes = [target(namespace, "client", {"client_plan_json": plan}, name=name) for name, plan in plans.items()]
+def test_every_client_gets_a_folder_that_others_cannot_read(namespace: int, tmp_path: Path) -> None:
+    names = [f"station-{number}" for number in range(3)]
+    nodes = [target(namespace, "client", name=name) for name in names]
     apply(["install", "configure", "start"], nodes, scratch=tmp_path, timeout_s=60)
-    for name, plan in plans.items():
-        path = service_folder(scratch=tmp_path, target=name, name="client") / "plan.json"
-        assert path.read_text() == plan
-        assert path.stat().st_mode & 0o777 == 0o600
+    for name in names:
+        assert service_folder(scratch=tmp_path, target=name, name="client").stat().st_mode & 0o777 == 0o700
     apply(["stop"], nodes, scratch=tmp_path, timeout_s=60)
 
 
@@ -216,7 +214,7 @@ def test_a_role_twice_on_one_node_is_refused_before_anything_starts(tmp_path: Pa
 
 
 def test_a_node_on_another_machine_is_reached_over_ssh(tmp_path: Path) -> None:
-    call = RoleCall(role="client", variables={"client_plan_json": "{}"})
+    call = RoleCall(role="client", variables={"client_name": "mine"})
     node = Target(name="far", address="192.0.2.9", roles=(call,), connection={"ansible_user": "lab"})
     host = inventory([node], scratch=tmp_path)["all"]["hosts"]["far"]
     assert host == {
@@ -225,5 +223,5 @@ def test_a_node_on_another_machine_is_reached_over_ssh(tmp_path: Path) -> None:
         "ansible_connection": "ssh",
         "ansible_host": "192.0.2.9",
         "ansible_user": "lab",
-        "client_plan_json": "{}",
+        "client_name": "mine",
     }

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
+import psutil
 import pytest
 
 from emulation.namespace import in_namespace, read_sysctl
@@ -12,14 +14,11 @@ from topologies.star import MAX_STATIONS, star
 
 
 def namespaces() -> set[str]:
-    """Network namespaces of all processes."""
+    """Network namespaces of the processes that this one started."""
     found = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                found.add(os.readlink(entry / "ns" / "net"))
-            except OSError:
-                continue
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(OSError):
+            found.add(os.readlink(f"/proc/{child.pid}/ns/net"))
     return found
 
 
@@ -69,13 +68,18 @@ def test_two_networks_at_once_do_not_meet() -> None:
         assert in_namespace(other.servers[0].pid, lambda: _received("server-eth")) == 0
 
 
-def test_nothing_is_left_behind_and_nothing_was_made_in_the_first_namespace() -> None:
-    links, before = sorted(os.listdir("/sys/class/net")), namespaces()
-    limits = read_sysctl("fs.file-max"), read_sysctl("net.core.rmem_max")
-    with pytest.raises(RuntimeError, match="on the way"), star(stations=2, congestion_control="reno"):
+def fail_inside(links: list[str], before: set[str]) -> None:
+    with star(stations=2, congestion_control="reno"):
         assert sorted(os.listdir("/sys/class/net")) == links
         assert len(namespaces() - before) == 4
         raise RuntimeError("on the way")
+
+
+def test_nothing_is_left_behind_and_nothing_was_made_in_the_first_namespace() -> None:
+    links, before = sorted(os.listdir("/sys/class/net")), namespaces()
+    limits = read_sysctl("fs.file-max"), read_sysctl("net.core.rmem_max")
+    with pytest.raises(RuntimeError, match="on the way"):
+        fail_inside(links, before)
     assert namespaces() - before == set()
     assert (read_sysctl("fs.file-max"), read_sysctl("net.core.rmem_max")) == limits
 

@@ -1,0 +1,98 @@
+"""The board behind both displays, on a clock that tests turn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from rich.console import Console
+
+from experiments import campaign as campaigns
+from experiments import scenario as scenarios
+from experiments.runner import Outcome
+from lab.progress import Board, LiveTable, PlainLines, minutes
+from results.campaign import Campaign, read_campaign
+from results.verdict import State
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Campaign:
+    path = tmp_path / "scenario.yaml"
+    content = {
+        "scenario": "small",
+        "network": ["nistnet-80211", "wireline-100m"],
+        "trials": 2,
+        "window": {"warmup_s": 1, "window_s": 10, "drain_s": 1},
+        "workload": {"clients": {"publishers": 1, "subscribers": 1}, "body_bytes": 100},
+    }
+    path.write_text(yaml.safe_dump(content))
+    return read_campaign(campaigns.create(scenarios.load(path), tmp_path / "results"))
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_time_left_is_first_what_the_scenario_says_and_then_what_trials_took(campaign: Campaign) -> None:
+    clock = Clock()
+    board = Board(campaign, list(campaign.order), clock=clock)
+    assert board.left_s() == pytest.approx(4 * 19)
+    first = campaign.order[0]
+    board.started(first)
+    clock.now += 9
+    assert board.left_s() == pytest.approx(4 * 19 - 9)
+    board.ended(Outcome(planned=first, state=State.VALID, reasons=(), seconds=30))
+    assert board.left_s() == pytest.approx(3 * 30)
+
+
+def test_the_rate_is_that_of_the_last_interval_and_ends_with_the_load(campaign: Campaign) -> None:
+    clock = Clock()
+    board, first = Board(campaign, list(campaign.order), clock=clock), campaign.order[0]
+    board.started(first)
+    board.phase(first, "load", 0)
+    clock.now += 2
+    board.phase(first, "load", 100)
+    assert board.running[first].rate == pytest.approx(50)
+    board.phase(first, "drain", 0)
+    assert board.running[first].rate == 0
+
+
+def test_a_resumed_campaign_counts_what_was_done_before(campaign: Campaign) -> None:
+    first, *rest = campaign.order
+    board = Board(campaign, rest)
+    assert board.cells[first.cell].done == 1
+    assert board.total == 3
+
+
+def test_the_table_shows_cells_verdicts_phase_and_time_left(campaign: Campaign) -> None:
+    board = LiveTable(campaign, list(campaign.order), clock=Clock())
+    first, second = campaign.order[:2]
+    board.started(first)
+    board.ended(Outcome(planned=first, state=State.VALID, reasons=(), seconds=20))
+    board.started(second)
+    console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(board.draw())
+    shown = console.export_text()
+    assert "network=nistnet-80211" in shown
+    assert "1/2" in shown
+    assert "●" in shown
+    assert "build" in shown
+    assert "1 of 4 trials, 1:00 left" in shown
+
+
+def test_plain_lines_say_what_did_not_pass(campaign: Campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    board, first = PlainLines(campaign, list(campaign.order)), campaign.order[0]
+    board.started(first)
+    board.ended(Outcome(planned=first, state=State.INVALID, reasons=("heartbeat: 2 s",), seconds=20))
+    said = capsys.readouterr().out
+    assert said.startswith(f"[1/4] {first.cell} trial 1: invalid in 20 s, 1:00 left\n")
+    assert "    heartbeat: 2 s\n" in said
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (61, "1:01"), (3725, "1:02:05")])
+def test_minutes(seconds: float, text: str) -> None:
+    assert minutes(seconds) == text
