@@ -9,6 +9,7 @@ from analysis.metrics import COMPARED
 from analysis.statistics import Estimate, Ratio, paired_ratio
 
 FACTOR = "network"
+_UNITS = {"_bytes": "B", "_s": "s", "_ms": "ms", "_bit_s": "bit/s"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +39,17 @@ class Match:
 
 
 def describe(levels: dict[str, str]) -> str:
-    """Levels in one line; a level that is only a number is said with its factor."""
-    return " · ".join(f"{name} {level}" if _bare(level) else level for name, level in levels.items())
+    """Levels in one line; a level that is only a number is said with its factor, `body_bytes: 100` as `body 100 B`."""
+    return " · ".join(_say(name, level) for name, level in levels.items())
 
 
-def _bare(level: str) -> bool:
-    return level.replace(".", "", 1).lstrip("-").isdigit() or level in ("true", "false", "none")
+def _say(name: str, level: str) -> str:
+    if not (level.replace(".", "", 1).lstrip("-").isdigit() or level in ("true", "false", "none")):
+        return level
+    for ending, unit in _UNITS.items():
+        if name.endswith(ending):
+            return f"{name.removesuffix(ending).replace('_', ' ')} {level} {unit}"
+    return f"{name.replace('_', ' ')} {level}"
 
 
 def matches(findings: Findings) -> tuple[Match, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from analysis.compare import FACTOR, Comparison, compare, matches
 from analysis.findings import Findings, Standing
 from analysis.metrics import METRICS
-from analysis.units import WIDE, digits, factor_text, quantity, relative_spread
+from analysis.units import WIDE, digits, quantity, relative_spread, times_range
 
 _RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s")
 
@@ -57,7 +57,7 @@ def _ratios(compared: Sequence[Comparison]) -> str:
     if spreads and max(spreads) <= WIDE:
         notes.append(f"± {digits(max(spreads) * 100, significant=2)} %" + (" at most" if len(have) > 1 else ""))
     elif spreads:
-        notes.append(f"the widest interval is {factor_text(max(have, key=lambda one: relative_spread(one) or 0))}")
+        notes.append(f"95 % interval {times_range(max(have, key=lambda one: relative_spread(one) or 0))} at the widest")
     notes += [f"{len(have)} pairs of cells"] if len(have) > 1 else []
     if undefined := len(compared) - len(have):
         notes.append(f"undefined for {undefined}")

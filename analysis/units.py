@@ -90,12 +90,19 @@ def times_text(ratio: Ratio) -> str:
 
 def _sureness(ratio: Ratio) -> str:
     spread = relative_spread(ratio)
-    if spread is None or ratio.low is None or ratio.high is None:
+    if spread is None:
         return ""
     if spread <= WIDE:
         return f", ± {digits(spread * 100, significant=2)} %"
-    ends = sorted((ratio.low, ratio.high) if (ratio.ratio or 0) > 1 else (1 / ratio.low, 1 / ratio.high))
-    return f", {digits(ends[0])} to {digits(ends[1])}"
+    return f", {times_range(ratio)}"
+
+
+def times_range(ratio: Ratio) -> str:
+    """The ends of a ratio's interval as times more, or as times less when the ratio is below 1."""
+    if ratio.ratio is None or ratio.low is None or ratio.high is None:
+        return "no interval"
+    ends = sorted((ratio.low, ratio.high) if ratio.ratio > 1 else (1 / ratio.low, 1 / ratio.high))
+    return f"{digits(ends[0])} to {digits(ends[1])}"
 
 
 def difference_text(metric: Metric, before: Estimate | None, after: Estimate | None) -> str:

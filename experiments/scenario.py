@@ -207,9 +207,12 @@ def _label(key: Key) -> str:
 
 
 def _printed(level: Any) -> str:
-    """A level as one word, safe in a folder name."""
-    values = level.values() if isinstance(level, dict) else [level]
-    text = "-".join(Path(str(value)).stem if str(value).endswith((".yaml", ".yml")) else str(value) for value in values)
+    """A level as one word, safe in a folder name; of a mapping with several keys, the values in their order."""
+    if isinstance(level, dict):
+        words = [str(part) for pair in level.items() for part in pair] if len(level) == 1 else list(level.values())
+    else:
+        words = [Path(str(level)).stem if str(level).endswith((".yaml", ".yml")) else level]
+    text = "-".join(map(str, words))
     return "".join(char if char.isalnum() or char in ".-_" else "-" for char in text) or "none"
 
 

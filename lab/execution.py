@@ -63,7 +63,7 @@ def build(folder: Path, *, master: str | None = None) -> Status:
 
     try:
         path = report.build(folder, master=master)
-    except (report.NothingToReport, SparkFailed) as error:
+    except (report.NothingToReport, report.ReportBusy, SparkFailed) as error:
         err.print(str(error), style="red", markup=False)
         return Status.FAILED
     summary = report.summary(folder)

@@ -104,7 +104,8 @@ def _reconcile_one(
     arrived = np.isin(sent_keys, got_keys)
     totals["foreign"] += int(np.count_nonzero(~np.isin(got_keys, sent_keys)))
     refused = (outcome == Outcome.FAILED) & ~arrived
-    horizon = np.array([latest.get(int(p), -1) for p in sent_keys >> _SEQ_BITS], dtype=np.int64)
+    producers, position = np.unique(sent_keys >> _SEQ_BITS, return_inverse=True)
+    horizon = np.array([latest.get(int(producer), -1) for producer in producers], dtype=np.int64)[position]
     lost = ~arrived & (outcome == Outcome.ACKED) & (sent_keys < horizon)
     totals["expected"] += len(sent_keys) - int(np.count_nonzero(refused))
     totals["delivered"] += int(np.count_nonzero(arrived))

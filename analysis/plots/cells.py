@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from analysis.compare import FACTOR, describe, matches, shared_levels
 from analysis.findings import CellFinding, Findings
 from analysis.metrics import METRICS, Metric
-from analysis.plots.style import COLOURS, HAIR, MUTED, Plot, canvas, finish, heading, limits, ticks
+from analysis.plots.style import COLOURS, HAIR, MUTED, WIDTH_IN, Plot, canvas, finish, heading, limits, ticks
+from analysis.statistics import Estimate
 from analysis.units import interval
 
 _ROW_IN = 0.27
+_CHARACTER_IN = 0.065  # width of a character of 8 points, with some room
 MOST_ROWS = 40  # more would be a plot that nobody reads; the tables have them all
 
 
@@ -81,11 +84,29 @@ def _dot(ax: Any, y: int, cell: CellFinding, metric: Metric, colour: str, *, nam
         start = max(found.mean - found.half_width, ax.get_xlim()[0] if log else 0.0)
         ax.plot([start, found.mean + found.half_width], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt")
     ax.plot([found.mean], [y], marker="o", markersize=5.5, color=colour, clip_on=False)
-    right = ax.transAxes.inverted().transform(ax.transData.transform((found.mean, y)))[0] > 0.5
-    end = found.mean if found.half_width is None else found.mean + (-found.half_width if right else found.half_width)
-    if log and end <= 0:
-        end = found.mean
+    _label(ax, y, found, name + interval(metric, found), colour)
+
+
+def _label(ax: Any, y: int, found: Estimate, text: str, colour: str) -> None:
+    """Write the value beside its interval where there is room, else above it."""
+    half = found.half_width or 0.0
+    left, right = (_place(ax, value) for value in (found.mean - half, found.mean + half))
+    width = len(text) * _CHARACTER_IN / (WIDTH_IN * ax.get_position().width)
+    if right + width < 1.0:
+        place, offset, side = right, (7.0, 0.0), "left"
+    elif left - width > 0.0:
+        place, offset, side = left, (-7.0, 0.0), "right"
+    else:
+        place, offset, side = 0.0, (0.0, 7.5), "left"
     ax.annotate(
-        name + interval(metric, found), (end, y), xytext=(-7 if right else 7, 0), textcoords="offset points",
-        ha="right" if right else "left", va="center", fontsize=8, color=colour,
+        text, (place, y), xycoords=ax.get_yaxis_transform(), xytext=offset, textcoords="offset points",
+        ha=side, va="center", fontsize=8, color=colour,
     )  # fmt: skip
+
+
+def _place(ax: Any, value: float) -> float:
+    """Where a value lies on the horizontal axis: 0 left end, 1 right end."""
+    low, high = ax.get_xlim()
+    if ax.get_xscale() == "log":
+        low, high, value = math.log(low), math.log(high), math.log(max(value, low))
+    return float(min(max((value - low) / (high - low), 0.0), 1.0))

@@ -49,7 +49,7 @@ def _plot(cell: CellFinding, colour: str) -> Plot:
     title = describe(cell.levels)
     counts = {trial.standing is Standing.VALID for trial in trials}
     note = "one line per valid trial" if counts == {True} else "one line per trial; dotted: trials that do not count"
-    heading(figure, title if len(title) < 58 else cell.name, note)
+    heading(figure, title or cell.name, note)
     about = f"throughput and link use of {cell.name}, second by second, {len(trials)} trials"
     return finish(figure, name=f"time-{cell.name}", title=f"Over time: {title}", about=about)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, MUTED, HAIR, SHADE = "#1f2933", "#5f6b76", "#d5dae0", "#f0f3f6"
 WIDTH_IN, PNG_DPI = 5.0, 144
+_TITLE_CHARACTERS = 54  # of bold text of 10 points in the width
 LOG_SPAN = 20.0  # a quantity that spans more than this is drawn on a logarithmic axis
 mpl.rcParams.update(
     {
@@ -61,11 +63,15 @@ def canvas(*, height_in: float, left: float = 0.13, right: float = 0.97, top: fl
 
 
 def heading(figure: Figure, title: str, note: str = "") -> None:
-    """Title, and under it a muted line that says what is drawn."""
-    figure.text(0.02, 0.985, title, ha="left", va="top", fontsize=10, fontweight="bold")
-    if note:
-        room = figure.get_figheight() * 72
-        figure.text(0.02, 0.985 - 14.5 / room, note, ha="left", va="top", fontsize=8, color=MUTED)
+    """Title, in two lines when one does not hold it, and under it a muted line that says what is drawn."""
+    lines = textwrap.wrap(title, _TITLE_CHARACTERS) or [""]
+    size = 10.0 if len(lines) == 1 else 8.5
+    height = figure.get_figheight() * 72
+    place = 0.985
+    for line in lines:
+        figure.text(0.02, place, line, ha="left", va="top", fontsize=size, fontweight="bold")
+        place -= size * 1.4 / height
+    figure.text(0.02, place, note, ha="left", va="top", fontsize=8, color=MUTED)
 
 
 def ticks(axis: Any, low: float, high: float, *, log: bool = False, percent: bool = False, parts: int = 5) -> None:

@@ -1,6 +1,7 @@
 """The report of a campaign: `build` writes it, `summary` gives what a terminal shows of it."""
 
 from analysis.report.build import NothingToReport, build
+from analysis.report.publish import ReportBusy
 from analysis.report.summary import CellSummary, MetricSummary, NoReport, RatioSummary, Summary, TrialSummary, summary
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "NoReport",
     "NothingToReport",
     "RatioSummary",
+    "ReportBusy",
     "Summary",
     "TrialSummary",
     "build",

@@ -95,6 +95,7 @@ def _match(match: Match, other: CellFinding) -> dict[str, Any]:
         "baseline": match.baseline.levels[FACTOR],
         "other": other.levels[FACTOR],
         "cells": (match.baseline.name, other.name),
+        "paired": {trial.seed for trial in match.baseline.valid} & {trial.seed for trial in other.valid},
         "rows": [_comparison(one) for one in comparisons(match, other)],
     }
 
@@ -107,7 +108,7 @@ def _comparison(one: Comparison) -> dict[str, str]:
         "about": metric.about,
         "before": interval(metric, one.before),
         "after": interval(metric, one.after),
-        "ratio": "both zero" if both_zero else factor_text(one.ratio),
+        "ratio": "both zero" if both_zero else factor_text(one.ratio) if one.ratio.n else "–",
         "words": "" if both_zero else times_text(one.ratio) or difference_text(metric, one.before, one.after),
         "tone": _tone(one),
     }

@@ -83,7 +83,7 @@ def _connected(address: str) -> Iterator[SparkSession]:
 @contextmanager
 def _own_jvm(chosen: dict[str, str], log: Path, folder: str) -> Iterator[SparkSession]:
     # Spark is imported here, so that whoever needs only the settings or the reader does not pay for it.
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # noqa: PLC0415
+    from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from synthetic_campaign import Spec, write_campaign
 
-from analysis.compare import compare, matches
+from analysis.compare import compare, describe, matches
 from analysis.findings import Findings, Standing
 from analysis.report import NoReport, NothingToReport, build, summary
 from analysis.report.build import find, write
@@ -80,7 +80,7 @@ def test_only_valid_trials_are_averaged_and_the_others_are_told_apart(tmp_path: 
     assert found.mean == cell.trials[3].metrics["delivered_per_s"]
     text = write(findings).read_text()
     assert "5 of 8 planned trials are valid, 1 invalid, 1 inconclusive, 1 missing" in text
-    assert "link_rate: delivered 0.50 Mbit/s of 1.00 Mbit/s" in text
+    assert "link_rate failed: delivered 0.50 Mbit/s of 1.00 Mbit/s (measured 0.5 share, limit 0.02 share)" in text
     ratio = compare(findings.cells[0], cell, "delivered_per_s").ratio
     assert (ratio.n, ratio.low) == (1, None)
 
@@ -251,3 +251,8 @@ def test_a_machine_without_java_is_told_so(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "SparkFailed" in done.stderr
     assert "no-java" in done.stderr
+
+
+def test_levels_that_are_numbers_are_said_with_their_factor() -> None:
+    levels = {"network": "geo", "body_bytes": "100", "guarantee": "durable", "delay_s": "0.5", "topics": "3"}
+    assert describe(levels) == "geo · body 100 B · durable · delay 0.5 s · topics 3"

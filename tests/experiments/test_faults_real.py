@@ -1,0 +1,79 @@
+"""Each fault of the reference stack, in a whole trial: its own check or metric fires, and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab_runs import scenario_file
+
+from analysis.trial import reduce_trial
+from experiments import campaign as campaigns
+from experiments import runner
+from experiments import scenario as scenarios
+from experiments.runner import Outcome
+from results.campaign import Planned, read_campaign
+from results.store import Trial, trial_name
+from results.verdict import Check, Health
+
+FAULTS = [{}, {"drop": 7}, {"duplicate": 7}, {"reorder": 7}, {"stall": "20:1.2"}, {"crash": 40}]
+SILENCE_S = 0.9
+
+
+class Quiet:
+    """A watcher that only keeps the outcomes."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[Outcome] = []
+
+    def started(self, planned: Planned) -> None:
+        pass
+
+    def phase(self, planned: Planned, name: str, delivered: int) -> None:
+        pass
+
+    def ended(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """Fault to what fired: names of failed health checks and of metrics that are not as they should be."""
+    folder = tmp_path_factory.mktemp("faults")
+    scenario = scenarios.load(scenario_file(folder, faults=FAULTS))
+    campaign = campaigns.create(scenario, folder / "results")
+    watcher = Quiet()
+    runner.run(campaign, watcher)
+    assert [outcome.state for outcome in watcher.outcomes].count("failed") == 0, watcher.outcomes
+    cells = {cell.name: cell.levels["faults"] for cell in read_campaign(campaign).cells}
+    return {fault: fired(campaign / cell / trial_name(1)) for cell, fault in cells.items()}
+
+
+def fired(path: Path) -> set[str]:
+    """What one trial's verdict and metrics complain of."""
+    verdict = Trial(path).verdict()
+    failed = {one.check.value for one in verdict.checks if one.health is Health.FAILED}
+    rows = reduce_trial(path, 0).to_pylist()
+    metrics = {row["metric"]: row["value"] for row in rows if row["table"] == "trial"}
+    counted = {name for name in ("loss_share", "duplicate_share", "reordered_share") if metrics[name] > 0}
+    silent = {"longest_silence_s"} if metrics["longest_silence_s"] > SILENCE_S else set()
+    return failed | counted | silent
+
+
+@pytest.mark.parametrize(
+    ("fault", "fires"),
+    [
+        ("none", set()),
+        ("drop-7", {"loss_share"}),
+        ("duplicate-7", {"duplicate_share"}),
+        ("reorder-7", {"reordered_share"}),
+        ("stall-20-1.2", {"longest_silence_s"}),
+    ],
+)
+def test_a_fault_fires_its_own_metric_and_only_that(found: dict[str, set[str]], fault: str, fires: set[str]) -> None:
+    assert found[fault] == fires
+
+
+def test_a_crash_fires_servers_alive_and_is_no_loss(found: dict[str, set[str]]) -> None:
+    # Nothing comes from a dead broker: silence is what a crash is made of.
+    assert found["crash-40"] - {"longest_silence_s"} == {Check.SERVERS_ALIVE.value}
