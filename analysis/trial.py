@@ -14,7 +14,7 @@ from analysis.rows import Rows
 from analysis.series import ledger_series, queue_series
 from results.manifest import Manifest
 from results.store import DamagedTrial, Trial
-from results.verdict import Health, HealthCheck
+from results.verdict import Health
 
 # What reading a folder that somebody damaged may raise; anything else is a mistake of ours and must be seen.
 DAMAGE = (DamagedTrial, OSError, ValueError, ArithmeticError, LookupError, pa.ArrowException)
@@ -46,18 +46,7 @@ def _verdict(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     rows.add("trial", "seed", value=float(manifest.seed), text=str(manifest.seed))
     for check in verdict.checks:
         if check.health is not Health.PASSED:
-            rows.add("note", "reason", text=_reason(check))
-
-
-def _reason(check: HealthCheck) -> str:
-    """Which check did not pass, and by how much, with the figures that the check compared."""
-    figures = [
-        f"{word} {value:.4g} {check.unit}".rstrip()
-        for word, value in (("measured", check.measured), ("limit", check.limit))
-        if value is not None
-    ]
-    detail = f": {check.detail}" if check.detail else ""
-    return f"{check.check} {check.health}{detail}" + (f" ({', '.join(figures)})" if figures else "")
+            rows.add("note", "reason", text=check.reason)
 
 
 def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from emulation.namespace import KernelError, in_namespace, run_tool
+from emulation.namespace import KernelError, in_namespace, run_tool, throwaway_namespace
 from emulation.profile import LinkProfile
 from emulation.shaper import redirect
 from emulation.stages import CURE, Feature, needed
@@ -18,27 +16,6 @@ from emulation.stages import CURE, Feature, needed
 
 class MissingFeature(Exception):
     """This kernel cannot do what a profile needs."""
-
-
-@contextmanager
-def throwaway_namespace() -> Iterator[int]:
-    """A fresh network namespace, as the pid of the process that holds it; gone when the process is."""
-    command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "sh", "-c", "echo up; exec sleep 600"]
-    try:
-        holder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    except OSError as error:
-        raise KernelError(f"making a network namespace: {command[0]}: {error.strerror}") from error
-    assert holder.stdout
-    assert holder.stderr
-    try:
-        if holder.stdout.readline().strip() != "up":
-            raise KernelError(f"making a network namespace: {holder.stderr.read().strip()}")
-        yield holder.pid
-    finally:
-        holder.kill()
-        holder.wait()
-        holder.stdout.close()
-        holder.stderr.close()
 
 
 def probe() -> dict[Feature, str]:

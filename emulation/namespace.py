@@ -6,7 +6,8 @@ import ctypes
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,6 +53,36 @@ def enter(pid: int) -> None:
             raise KernelError(f"entering the network namespace of process {pid}: {os.strerror(code)}")
     finally:
         os.close(handle)
+
+
+@contextmanager
+def throwaway_namespace() -> Iterator[int]:
+    """A fresh network namespace with loopback up, as the pid of the process that holds it; gone when that is."""
+    command = [
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        "unshare",
+        "--net",
+        "sh",
+        "-c",
+        "ip link set lo up && echo up && exec sleep 600",
+    ]
+    try:
+        holder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    except OSError as error:
+        raise KernelError(f"making a network namespace: {command[0]}: {error.strerror}") from error
+    assert holder.stdout
+    assert holder.stderr
+    try:
+        if holder.stdout.readline().strip() != "up":
+            raise KernelError(f"making a network namespace: {holder.stderr.read().strip()}")
+        yield holder.pid
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdout.close()
+        holder.stderr.close()
 
 
 def prefix(pid: int) -> list[str]:

@@ -66,17 +66,13 @@ class Bench:
         """The node that runs the stack's services."""
         return self.network.servers[0]
 
-    @property
-    def targets(self) -> tuple[deploy.Target, ...]:
-        """The nodes, as Ansible sees them: the stack's services on the server, a client on every station."""
+    def target(self, node: Node) -> deploy.Target:
+        """A node as Ansible sees it: the stack's services on the server, a client on every station."""
         roles = {
             "server": tuple(deploy.role_call(service) for service in self.services),
             "station": (deploy.RoleCall(role="client"),),
         }
-        return tuple(
-            deploy.Target(name=node.name, address=node.address, pid=node.pid, roles=roles[node.role])
-            for node in self.network.nodes
-        )
+        return deploy.Target(name=node.name, address=node.address, pid=node.pid, roles=roles[node.role])
 
     def client_folder(self, node: str) -> Path:
         """Where the client on a station writes its part of the ledger."""

@@ -42,6 +42,7 @@ def create(scenario: Scenario, root: Path) -> Path:
     created = datetime.now(UTC)
     campaign = Campaign(
         scenario=scenario.name,
+        question=scenario.settings.question,
         digest=scenario.digest,
         created=created.isoformat(timespec="seconds"),
         seed=scenario.settings.seed,

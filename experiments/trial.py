@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from experiments.settings import Settings
 from results.link import LinkCheck
 from results.store import Trial, TrialWriter
 from results.verdict import Verdict
+from topologies.network import Node
 from topologies.star import star
 
 DEPLOY_LIMIT_S = 90.0
@@ -84,7 +85,7 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None]) -> 
         probed = _deploy_and_prove(bench)
         measured = asyncio.run(measure(bench))
         tell(Phase(name="stop"))
-        _deploy(bench, "stop")
+        _deploy(bench, bench.network.servers, "stop")
         verdict = record(bench, probed, measured)
         for service in bench.services:
             shutil.copyfile(bench.service_folder(service) / "log", logs / f"{service.name}.log")
@@ -92,10 +93,10 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None]) -> 
     return verdict
 
 
-def _deploy(bench: Bench, *actions: deploy.Action) -> None:
+def _deploy(bench: Bench, nodes: Sequence[Node], *actions: deploy.Action) -> None:
     deploy.apply(
         actions,
-        bench.targets,
+        [bench.target(node) for node in nodes],
         scratch=bench.scratch,
         timeout_s=DEPLOY_LIMIT_S,
         cache=Path(bench.spec.cache),
@@ -113,7 +114,7 @@ def _deploy_and_prove(bench: Bench) -> tuple[LinkCheck, ...]:
         wired_address=bench.server.address,
     )
     with ThreadPoolExecutor(1) as pool:
-        deployed = pool.submit(_deploy, bench, "configure", "start")
+        deployed = pool.submit(_deploy, bench, bench.network.nodes, "configure", "start")
         with applied(bench.profile, bench.network.ports, bench.losses):
             checks = probe_link(bench.profile, ends, bench.losses)
         deployed.result()

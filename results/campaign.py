@@ -36,6 +36,7 @@ class Campaign(Record):
     """
 
     scenario: str
+    question: str = ""
     digest: str
     created: str
     seed: int

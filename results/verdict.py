@@ -52,6 +52,17 @@ class HealthCheck(Record):
     unit: str = ""
     detail: str = ""
 
+    @property
+    def reason(self) -> str:
+        """Which check, what became of it, and the figures that were compared."""
+        figures = [
+            f"{word} {value:.4g} {self.unit}".rstrip()
+            for word, value in (("measured", self.measured), ("limit", self.limit))
+            if value is not None
+        ]
+        detail = f": {self.detail}" if self.detail else ""
+        return f"{self.check} {self.health}{detail}" + (f" ({', '.join(figures)})" if figures else "")
+
 
 class Verdict(Record):
     checks: tuple[HealthCheck, ...]
@@ -69,4 +80,4 @@ class Verdict(Record):
 
     def reasons(self) -> tuple[str, ...]:
         """One line for each check that did not pass."""
-        return tuple(f"{check.check}: {check.detail}" for check in self.checks if check.health is not Health.PASSED)
+        return tuple(check.reason for check in self.checks if check.health is not Health.PASSED)

@@ -18,6 +18,7 @@ from stacks.driver import (
     StackError,
     Subscription,
 )
+from stacks.lazy import LazyAcknowledgement
 from stacks.stomp.frame import Frame, head
 from stacks.stomp.session import Session, connect
 
@@ -26,10 +27,6 @@ CLOSE_LIMIT_S = 10.0
 
 # What the broker may have under way to one consumer, unacknowledged; ActiveMQ's own defaults for JMS clients.
 PREFETCH, PREFETCH_DURABLE = 32766, 100
-
-# DUPS_OK acknowledges after this many messages, half of the smaller prefetch as ActiveMQ's JMS client does,
-# or this long after the first unacknowledged one (its optimizeAcknowledgeTimeOut), and on close.
-LAZY_MESSAGES, LAZY_S = 50, 0.3
 
 _TOPIC = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 
@@ -77,7 +74,7 @@ class Connection:
         if ack is Ack.AUTO:
             await self._session.subscribe(headers, _acknowledging_each(self._session, handler))
             return
-        lazy = LazyAcknowledgement(self._session)
+        lazy = LazyAcknowledgement[str](lambda identity: self._session.write(acknowledgement(identity)))
         self._acknowledge_due.append(lazy.flush)
         await self._session.subscribe(headers, _acknowledging_lazily(lazy, handler))
 
@@ -100,34 +97,6 @@ class Publisher:
         """Hand one message over; the future ends with the broker's receipt, or with StackError."""
         chosen_by = b"" if prop is None else b"n:%d\n" % prop
         return self._session.request(b"%bcontent-length:%d\n%b" % (self._head, len(body), chosen_by), body)
-
-
-class LazyAcknowledgement:
-    """Acknowledges cumulatively: the last message stands for all before it."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._due = 0
-        self._last = ""
-        self._timer: asyncio.TimerHandle | None = None
-
-    def handled(self, identity: str) -> None:
-        """Note that the message with this ack identity was handled."""
-        self._last = identity
-        self._due += 1
-        if self._due >= LAZY_MESSAGES:
-            self.flush()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(LAZY_S, self.flush)
-
-    def flush(self) -> None:
-        """Acknowledge what is due."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._due:
-            self._session.write(acknowledgement(self._last))
-            self._due = 0
 
 
 def destination(topic: str) -> str:
@@ -170,7 +139,7 @@ def _acknowledging_each(session: Session, handler: Handler) -> Callable[[Frame],
     return on_message
 
 
-def _acknowledging_lazily(lazy: LazyAcknowledgement, handler: Handler) -> Callable[[Frame], None]:
+def _acknowledging_lazily(lazy: LazyAcknowledgement[str], handler: Handler) -> Callable[[Frame], None]:
     def on_message(frame: Frame) -> None:
         handler(frame.body, _redelivered(frame))
         lazy.handled(frame.headers["ack"])

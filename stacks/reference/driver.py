@@ -19,6 +19,7 @@ from stacks.driver import (
     StackError,
     Subscription,
 )
+from stacks.lazy import LazyAcknowledgement
 from stacks.reference import frames
 from stacks.reference.frames import (
     Accepted,
@@ -32,9 +33,6 @@ from stacks.reference.frames import (
 )
 
 PORT = 7400
-# The lazy mode acknowledges this many messages at a time, or after this long.
-LAZY_MESSAGES = 32
-LAZY_S = 0.25
 
 Answer = asyncio.Future[None]
 
@@ -62,8 +60,7 @@ class Inlet:
         self._handler = handler
         self._ack = ack
         self._latest = 0
-        self._due = 0
-        self._timer: asyncio.TimerHandle | None = None
+        self._lazy = LazyAcknowledgement[int](self._acknowledge_all)
 
     def receive(self, message: Message) -> None:
         self._handler(message.body, message.redelivered)
@@ -71,20 +68,15 @@ class Inlet:
             self._wire.write(frames.encode(Acknowledge(self._number, message.delivery, False)))
             return
         self._latest = max(self._latest, message.delivery)
-        self._due += 1
-        if self._due >= LAZY_MESSAGES:
-            self.settle()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(LAZY_S, self.settle)
+        self._lazy.handled(self._latest)
 
     def settle(self) -> None:
         """Acknowledge all that is due."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._due and self._wire.lost is None:
-            self._wire.write(frames.encode(Acknowledge(self._number, self._latest, True)))
-        self._due = 0
+        self._lazy.flush()
+
+    def _acknowledge_all(self, delivery: int) -> None:
+        if self._wire.lost is None:
+            self._wire.write(frames.encode(Acknowledge(self._number, delivery, True)))
 
 
 class Wire(asyncio.Protocol):

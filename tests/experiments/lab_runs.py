@@ -13,6 +13,7 @@ import psutil
 import yaml
 
 ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "tests" / "fixtures"
 SMALL: dict[str, Any] = {
     "scenario": "small",
     "network": "wireline-100m",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lab_runs import ROOT, command, lab, living_in, process_namespaces, scenario_file, traces
+from lab_runs import FIXTURES, ROOT, command, lab, living_in, process_namespaces, scenario_file, traces
 
 from experiments import campaign as campaigns
 from results.campaign import read_campaign
@@ -127,8 +127,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_is_told_and_nothing_half_written_looks_finished(tmp_path: Path, small_disk: Path) -> None:
-    done = lab("run", scenario_file(tmp_path, window={"window_s": 3}), "--no-report", results=small_disk)
+def test_a_full_disk_is_told_and_nothing_half_written_looks_finished(small_disk: Path) -> None:
+    done = lab("run", FIXTURES / "disk-full" / "scenario.yaml", "--no-report", results=small_disk)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "No space left on device" in done.stdout + done.stderr
     (folder,) = campaigns.folders(small_disk)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab_runs import scenario_file, traces
+from lab_runs import FIXTURES, scenario_file, traces
 
 from emulation.namespace import in_namespace
 from experiments import campaign as campaigns
@@ -27,7 +27,12 @@ from topologies.star import star
 
 def run(tmp_path: Path, **settings: object) -> tuple[Trial, Verdict, list[Phase]]:
     """Run the first trial of the small scenario with these settings changed."""
-    scenario = scenarios.load(scenario_file(tmp_path, **settings))
+    return run_file(scenario_file(tmp_path, **settings), tmp_path)
+
+
+def run_file(path: Path, tmp_path: Path) -> tuple[Trial, Verdict, list[Phase]]:
+    """Run the first trial of a scenario."""
+    scenario = scenarios.load(path)
     folder = campaigns.create(scenario, tmp_path / "results")
     campaign = read_campaign(folder)
     spec = runner._spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather())
@@ -68,7 +73,7 @@ def test_a_trial_ends_valid_with_everything_recorded(tmp_path: Path) -> None:
 
 
 def test_a_broker_that_dies_makes_the_trial_invalid_and_closes_the_books(tmp_path: Path) -> None:
-    trial, verdict, _ = run(tmp_path, faults={"crash": 30})
+    trial, verdict, _ = run_file(FIXTURES / "broker-dies-mid-trial" / "scenario.yaml", tmp_path)
     assert failed(verdict) == {Check.SERVERS_ALIVE}, verdict.reasons()
     assert 20 <= trial.manifest().rows["published"] < 60
 
@@ -83,7 +88,7 @@ def test_a_taken_port_is_told_with_its_number(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(trials, "star", star_with_a_squatter)
     with pytest.raises(DeployError, match=r"(?s)server.*7400"):
-        run(tmp_path)
+        run_file(FIXTURES / "port-in-use" / "scenario.yaml", tmp_path)
     (campaign,) = campaigns.folders(tmp_path / "results")
     assert not list(campaign.glob("*/trial-*"))
     assert not list(campaign.glob("*/.partial-*"))

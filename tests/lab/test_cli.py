@@ -56,7 +56,7 @@ def test_a_profile_that_this_kernel_cannot_do_is_refused_before_anything_starts(
 
 
 def test_an_ordinary_user_is_told_what_root_is_needed_for() -> None:
-    scenario = ROOT / "experiments" / "wireless-vs-wireline.yaml"
+    scenario = FIXTURES / "not-root" / "scenario.yaml"
     with tempfile.TemporaryDirectory() as name:
         results = Path(name)
         results.chmod(0o777)

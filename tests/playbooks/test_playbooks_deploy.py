@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from namespaces_for_playbooks import throwaway_namespace
 
+from emulation.namespace import throwaway_namespace
 from experiments.deploy import (
     PLAYBOOKS,
     Action,

@@ -33,4 +33,4 @@ def test_a_check_that_was_not_made_is_inconclusive() -> None:
 
 
 def test_reasons_name_what_did_not_pass() -> None:
-    assert verdict(link_rate=Health.FAILED).reasons() == ("link_rate: why",)
+    assert verdict(link_rate=Health.FAILED).reasons() == ("link_rate failed: why",)

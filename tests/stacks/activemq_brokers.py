@@ -4,31 +4,17 @@ import asyncio
 import os
 import select
 import signal
-import subprocess
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from emulation.namespace import in_namespace
+from emulation.namespace import in_namespace, throwaway_namespace
 from experiments.deploy import Action, RoleCall, Target, apply, service_folder, service_pid
 from stacks.driver import Endpoint
 
 T = TypeVar("T")
-
-
-@contextmanager
-def throwaway_namespace() -> Iterator[int]:
-    """A process in a network namespace of its own with loopback up; both end with the block."""
-    words = ["unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep 1000"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE) as sleeper:
-        try:
-            assert sleeper.stdout is not None
-            assert sleeper.stdout.readline() == b"up\n"
-            yield sleeper.pid
-        finally:
-            sleeper.kill()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 from activemq_brokers import Broker, quiet, running_broker, until
 
-from stacks.activemq import LAZY_MESSAGES, ActiveMQ, Connection
+from stacks.activemq import ActiveMQ, Connection
 from stacks.driver import Ack, Delivery, Endpoint, Selector, StackError, Subscription
+from stacks.lazy import LAZY_MESSAGES
 
 STACK = ActiveMQ()
 Got = list[tuple[bytes, bool]]

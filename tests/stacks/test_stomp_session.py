@@ -1,78 +1,15 @@
 """STOMP sessions against servers that misbehave, over real sockets on loopback."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import pytest
 import uvloop
+from stomp_peers import Peer, Script, nothing, server
 
-from stacks.activemq import LAZY_MESSAGES, ActiveMQ, Connection
-from stacks.driver import Ack, Delivery, Endpoint, StackError, Subscription
-from stacks.stomp.decoder import Decoder
+from stacks.driver import Endpoint, StackError
 from stacks.stomp.frame import Frame, encode, head
 from stacks.stomp.session import Session, connect
-
-CONNECTED = encode(Frame("CONNECTED", {"version": "1.2"}))
-
-
-class Peer:
-    """The server's end of one connection."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader, self.writer = reader, writer
-        self._decoder = Decoder()
-        self._frames: list[Frame] = []
-
-    async def frame(self) -> Frame:
-        """The client's next frame."""
-        while not self._frames:
-            data = await self.reader.read(65536)
-            assert data, "the client left"
-            self._frames += self._decoder.feed(data)
-        return self._frames.pop(0)
-
-    async def greet(self) -> None:
-        assert (await self.frame()).command == "CONNECT"
-        self.writer.write(CONNECTED)
-
-    async def take(self, command: str) -> Frame:
-        """The client's next frame, which asks for a receipt and gets it."""
-        frame = await self.frame()
-        assert frame.command == command
-        self.receipt(frame)
-        return frame
-
-    def receipt(self, frame: Frame) -> None:
-        self.writer.write(encode(Frame("RECEIPT", {"receipt-id": frame.headers["receipt"]})))
-
-    def message(self, number: int, **more: str) -> None:
-        headers = {"subscription": "0", "ack": f"a:{number}", "destination": "/topic/t", **more}
-        self.writer.write(encode(Frame("MESSAGE", headers, b"%d" % number)))
-
-
-Script = Callable[[Peer], Awaitable[None]]
-
-
-@asynccontextmanager
-async def server(script: Script) -> AsyncIterator[Endpoint]:
-    """A server that runs the script with its one client; the script's failure is the test's."""
-    played: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await script(Peer(reader, writer))
-            played.set_result(None)
-        except BaseException as error:  # noqa: BLE001 - handed to the test
-            played.set_exception(error)
-        finally:
-            writer.close()
-
-    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with listening:
-        yield Endpoint(host="127.0.0.1", port=listening.sockets[0].getsockname()[1])
-        async with asyncio.timeout(10):
-            await played
 
 
 def play(script: Script, client: Callable[[Session], Awaitable[None]], *, fast_loop: bool = False) -> None:
@@ -280,153 +217,9 @@ def test_a_connect_that_is_given_up_leaves_no_connection() -> None:
 
 def test_nobody_listening_is_named_with_address_and_port() -> None:
     async def main() -> None:
-        async with server(_nothing) as at:
+        async with server(nothing) as at:
             free = Endpoint(host="127.0.0.1", port=at.port)
             (await asyncio.open_connection(at.host, at.port))[1].close()
         assert (await fails(connect(free, {}))).startswith(f"cannot connect to 127.0.0.1 port {free.port}: ")
 
     asyncio.run(main())
-
-
-async def _nothing(peer: Peer) -> None:
-    """Leave at once."""
-
-
-def drive(script: Script, client: Callable[[Connection], Awaitable[None]]) -> None:
-    async def main() -> None:
-        async with server(script) as at:
-            await client(await ActiveMQ().connect(at, "c"))
-
-    asyncio.run(asyncio.wait_for(main(), 30))
-
-
-def test_auto_acknowledges_each_message_after_its_handler() -> None:
-    handled: list[bytes] = []
-    acknowledged: list[tuple[str, int]] = []
-
-    async def script(peer: Peer) -> None:
-        await peer.greet()
-        assert (await peer.take("SUBSCRIBE")).headers["ack"] == "client-individual"
-        for number in range(5):
-            peer.message(number)
-        for _ in range(5):
-            frame = await peer.frame()
-            acknowledged.append((frame.command, int(frame.headers["id"].removeprefix("a:"))))
-        await peer.take("DISCONNECT")
-
-    async def client(connection: Connection) -> None:
-        await connection.subscribe("t", lambda body, _: handled.append(body), subscription=Subscription(), ack=Ack.AUTO)
-        while len(acknowledged) < 5:
-            await asyncio.sleep(0.001)
-        await connection.close()
-
-    drive(script, client)
-    assert acknowledged == [("ACK", number) for number in range(5)]
-    assert handled == [b"%d" % number for number in range(5)]
-
-
-def test_the_redelivered_mark_is_handed_on() -> None:
-    handled: list[tuple[bytes, bool]] = []
-
-    async def script(peer: Peer) -> None:
-        await peer.greet()
-        await peer.take("SUBSCRIBE")
-        peer.message(1)
-        peer.message(2, redelivered="true")
-        peer.message(3, redelivered="false")
-        for _ in range(3):
-            await peer.frame()
-        await peer.take("DISCONNECT")
-
-    async def client(connection: Connection) -> None:
-        await connection.subscribe(
-            "t", lambda *message: handled.append(message), subscription=Subscription(), ack=Ack.AUTO
-        )
-        while len(handled) < 3:
-            await asyncio.sleep(0.001)
-        await connection.close()
-
-    drive(script, client)
-    assert handled == [(b"1", False), (b"2", True), (b"3", False)]
-
-
-def test_dups_ok_acknowledges_the_last_of_many_then_what_is_left_after_a_while_and_at_the_close() -> None:
-    acknowledged: list[str] = []
-
-    async def script(peer: Peer) -> None:
-        await peer.greet()
-        assert (await peer.take("SUBSCRIBE")).headers["ack"] == "client"
-        for number in range(LAZY_MESSAGES + 3):
-            peer.message(number)
-        acknowledged.append((await peer.frame()).headers["id"])
-        acknowledged.append((await peer.frame()).headers["id"])
-        peer.message(1000)
-        acknowledged.append((await peer.frame()).headers["id"])
-        await peer.take("DISCONNECT")
-
-    async def client(connection: Connection) -> None:
-        closing = asyncio.Event()
-
-        def handler(body: bytes, _: bool) -> None:
-            if body == b"1000":
-                closing.set()
-
-        await connection.subscribe("t", handler, subscription=Subscription(), ack=Ack.DUPS_OK)
-        await closing.wait()
-        await connection.close()
-
-    drive(script, client)
-    assert acknowledged == [f"a:{LAZY_MESSAGES - 1}", f"a:{LAZY_MESSAGES + 2}", "a:1000"]
-
-
-def test_a_message_after_close_is_neither_handled_nor_acknowledged() -> None:
-    handled: list[bytes] = []
-
-    async def script(peer: Peer) -> None:
-        await peer.greet()
-        await peer.take("SUBSCRIBE")
-        leaving = await peer.frame()
-        peer.message(1)
-        peer.receipt(leaving)
-        assert await peer.reader.read() == b""
-
-    async def client(connection: Connection) -> None:
-        await connection.subscribe("t", lambda body, _: handled.append(body), subscription=Subscription(), ack=Ack.AUTO)
-        await connection.close()
-
-    drive(script, client)
-    assert handled == []
-
-
-def test_a_body_may_be_reused_after_send_has_returned() -> None:
-    bodies: list[bytes] = []
-
-    async def script(peer: Peer) -> None:
-        await peer.greet()
-        bodies.extend([(await peer.take("SEND")).body for _ in range(2)])
-        await peer.take("DISCONNECT")
-
-    async def client(connection: Connection) -> None:
-        publisher = await connection.publisher("t", delivery=Delivery.NONPERSISTENT)
-        body = bytearray(b"\0first")
-        first = publisher.send(body)
-        body[:] = b"\0other"
-        await asyncio.gather(first, publisher.send(body))
-        await connection.close()
-
-    drive(script, client)
-    assert bodies == [b"\0first", b"\0other"]
-
-
-@pytest.mark.parametrize("topic", ["", "a.>", "a*", "a,b", "a b", "a?x=1", ".a", "a\n", "/queue"])
-def test_a_topic_that_activemq_would_read_as_something_else_is_refused(topic: str) -> None:
-    async def script(peer: Peer) -> None:
-        await peer.greet()
-        await peer.take("DISCONNECT")
-
-    async def client(connection: Connection) -> None:
-        with pytest.raises(StackError, match="a name is words of letters"):
-            await connection.publisher(topic, delivery=Delivery.PERSISTENT)
-        await connection.close()
-
-    drive(script, client)
