@@ -44,6 +44,8 @@ def _verdict(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     verdict = trial.verdict()
     rows.add("trial", "state", text=verdict.state.value)
     rows.add("trial", "seed", value=float(manifest.seed), text=str(manifest.seed))
+    for note in manifest.notes:
+        rows.add("note", "reason", text=note)
     for check in verdict.checks:
         if check.health is not Health.PASSED:
             rows.add("note", "reason", text=check.reason)

@@ -38,6 +38,9 @@ class Collect:
     def phase(self, planned: Planned, name: str, delivered: int) -> None:
         """Nothing to note."""
 
+    def repeated(self, planned: Planned, why: str) -> None:
+        """Nothing to note."""
+
     def ended(self, outcome: Outcome) -> None:
         """Keep it."""
         self.outcomes.append(outcome)

@@ -22,7 +22,7 @@ _KERNEL_BUFFER_KIB = 32768
 # The kernel hands packets over in blocks, at the latest a second after a block's first packet, and a block that
 # is not handed over when tcpdump ends is lost.  Handing over every packet by itself (--immediate-mode) takes so
 # much of two cores that the default experiment's busiest cell fell from 18,000 to 12,000-15,000 deliveries/s.
-_SETTLE_S = 1.1
+SETTLE_S = 1.1
 
 
 @dataclass(slots=True)
@@ -43,6 +43,7 @@ def captured(
 ) -> Iterator[list[PortCapture]]:
     """Record `ports` of the namespace of process `pid` into <folder>/<port>.pcap while the context lasts.
 
+    The context must not end earlier than SETTLE_S after the last packet that matters.
     logs: a folder for what tcpdump says.  snap_bytes: how much of each packet is kept.  Counts are filled in
     when the context ends.
     """
@@ -55,7 +56,6 @@ def captured(
         for capture in running:
             _wait_until_listening(capture, deadline)
         yield running
-        time.sleep(_SETTLE_S)
 
 
 def _start(pid: int, port: str, folder: Path, logs: Path, snap_bytes: int) -> PortCapture:

@@ -20,10 +20,7 @@ from topologies.network import Network, Node
 
 
 class TrialSpec(Record):
-    """Everything a trial needs to know; it travels as JSON, so that a trial can run in another process or kernel.
-
-    cache: a folder that outlives trials.
-    """
+    """Everything a trial needs to know; it travels as JSON, so that a trial can run in another process or kernel."""
 
     campaign_folder: str
     digest: str
@@ -34,7 +31,7 @@ class TrialSpec(Record):
     settings: dict[str, Any]
     profile: dict[str, Any]
     provenance: Provenance
-    cache: str
+    notes: tuple[str, ...] = ()
 
 
 class Phase(Record):

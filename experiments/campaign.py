@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -96,22 +97,34 @@ def latest_unfinished(root: Path, digest: str | None = None) -> Path | None:
 
 
 @contextmanager
-def owned(folder: Path) -> Iterator[None]:
-    """Hold a campaign's lock, which ends with the process; CampaignError when another command holds it."""
+def owned(folder: Path, *, patience_s: float = 2.0) -> Iterator[None]:
+    """Hold a campaign's lock, which ends with the process; CampaignError when another command keeps it.
+
+    patience_s: how long to wait for it; a command that only sweeps holds it for a moment.
+    """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CampaignError(f"{folder}: another command is running this campaign; wait for it or end it") from None
+        deadline = time.monotonic() + patience_s
+        while not _locked(handle):
+            if time.monotonic() > deadline:
+                raise CampaignError(f"{folder}: another command is running this campaign; wait for it or end it")
+            time.sleep(0.02)
         remove_partials(folder)
         yield
     finally:
         os.close(handle)
 
 
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def sweep(root: Path) -> None:
     """Remove what interrupted trials left in campaigns that nobody is running."""
     for folder in folders(root):
-        with suppress(CampaignError, OSError), owned(folder):
+        with suppress(CampaignError, OSError), owned(folder, patience_s=0):
             pass

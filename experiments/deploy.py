@@ -20,7 +20,7 @@ from stacks.driver import Service
 Action = Literal["install", "configure", "start", "reset", "stop"]
 
 PLAYBOOKS = Path(__file__).resolve().parents[1] / "playbooks"
-CACHE = Path.home() / ".cache" / "airwire"
+CACHE = PLAYBOOKS.parent / "build" / "cache"
 _FORKS = 8
 _POLL_S = 0.5
 _MARK = "AIRWIRE_DEPLOYMENT"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -13,7 +12,7 @@ from functools import partial
 import psutil
 import pyarrow as pa
 
-from emulation.capture import PortCapture, captured
+from emulation.capture import SETTLE_S, PortCapture, captured
 from emulation.losstable import LossCount
 from emulation.namespace import in_namespace, prefix, run_tool
 from emulation.offloads import still_on
@@ -42,9 +41,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What a trial has recorded.  readings: when the link was applied, at the window's start, its end, the drain's.
+    """What a trial has recorded.
 
-    clock_offset_ns: wall clock minus monotonic.  gone: servers that did not live to the end of the drain.
+    readings: when the link was applied, at the window's start, at its end, and at the drain's.
+    clock_offset_ns: wall clock minus monotonic, at the start of the window.
+    gone: servers that did not live to the end of the drain.
     """
 
     window: Window
@@ -65,29 +66,29 @@ async def measure(bench: Bench) -> Measured:
     async with fleet(members, logs=bench.folder / "logs", progress=_progress(bench)) as clients:
         await clients.ready(timeout_s=CONNECT_LIMIT_S)
         ports = bench.network.ports
-        with ExitStack() as undo:
-            names = [ports.wired, *ports.stations.values()]
-            snap = bench.settings.capture.snap_bytes
-            captures = undo.enter_context(
-                captured(ports.pid, names, bench.folder, logs=bench.folder / "logs", snap_bytes=snap)
-            )
-            link = undo.enter_context(applied(bench.profile, ports, bench.losses))
-            sampler = undo.enter_context(sampling(link, _processes(bench, clients)))
-            window, readings = await _load(bench, clients, link)
-            state = kernel_state(ports.pid)
-            gone = tuple(f"server {one.name} ended" for one in bench.services if not _lives(bench.service_pid(one)))
-        # The link is bare again: nothing that is measured is under way, and leaving takes no time.
-        result = await clients.finish(timeout_s=FINISH_LIMIT_S)
+        names, snap = [ports.wired, *ports.stations.values()], bench.settings.capture.snap_bytes
+        with captured(ports.pid, names, bench.folder, logs=bench.folder / "logs", snap_bytes=snap) as captures:
+            with (
+                applied(bench.profile, ports, bench.losses) as link,
+                sampling(link, _processes(bench, clients)) as sampler,
+            ):
+                window, clock_offset_ns, readings = await _load(bench, clients, link)
+                state = kernel_state(ports.pid)
+                gone = [f"server {one.name} ended" for one in bench.services if not _lives(bench.service_pid(one))]
+            quiet_since = time.monotonic()
+            # The link is bare again: nothing that is measured is under way, and leaving takes no time.
+            result = await clients.finish(timeout_s=FINISH_LIMIT_S)
+            await asyncio.sleep(max(0.0, quiet_since + SETTLE_S - time.monotonic()))
     return Measured(
         window=window,
-        clock_offset_ns=time.time_ns() - time.monotonic_ns(),
+        clock_offset_ns=clock_offset_ns,
         result=result,
         captures=captures,
         resources=sampler.table(),
         readings=readings,
         kernel_state=state,
         offloads_on=offloads_on(bench),
-        gone=gone,
+        gone=tuple(gone),
     )
 
 
@@ -117,7 +118,8 @@ def _processes(bench: Bench, clients: Fleet) -> dict[str, int]:
 
 async def _load(
     bench: Bench, clients: Fleet, link: AppliedLink
-) -> tuple[Window, tuple[Reading, Reading, Reading, Reading]]:
+) -> tuple[Window, int, tuple[Reading, Reading, Reading, Reading]]:
+    """Returns the window, wall clock minus monotonic at its start, and the counters' readings."""
     times = bench.settings.window
     applied_at = await _read(link)
     go_ns = time.monotonic_ns() + int(_GO_DELAY_S * 1e9)
@@ -127,6 +129,7 @@ async def _load(
     await clients.go(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns)
     await clients.until(start_ns)
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    clock_offset_ns = time.time_ns() - time.monotonic_ns()
     start = await _read(link)
     await clients.until(end_ns)
     end = await _read(link)
@@ -134,7 +137,7 @@ async def _load(
     drained = await clients.drain(limit_s=times.drain_s, quiet_s=QUIET_S)
     last = await _read(link)
     window = Window(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns, drained_ns=drained.drained_ns, started_at=started_at)
-    return window, (applied_at, start, end, last)
+    return window, clock_offset_ns, (applied_at, start, end, last)
 
 
 async def _read(link: AppliedLink) -> Reading:

@@ -168,6 +168,7 @@ def _manifest(bench: Bench, measured: Measured, rows: dict[str, int]) -> Manifes
         kernel_state=measured.kernel_state,
         captures=tuple(_capture(bench, one) for one in measured.captures),
         rows=rows,
+        notes=spec.notes,
     )
 
 

@@ -20,17 +20,17 @@ from emulation.profile import LinkProfile
 from experiments import campaign as campaigns
 from experiments import deploy, provenance
 from experiments.bench import TrialSpec, services
+from experiments.isolation import command
 from experiments.provenance import ROOT, Provenance
 from experiments.settings import Settings
-from experiments.trial_process import command
 from results.campaign import Campaign, Cell, Planned, read_campaign
-from results.store import TrialWriter
-from results.verdict import State
+from results.store import Trial, TrialWriter, set_aside, trial_name
+from results.verdict import Check, Health, HealthCheck, State
 
-CACHE = ROOT / "build" / "cache"
 LOG = "trials.log"
 INSTALL_LIMIT_S = 600.0
 GIVE_UP_AFTER = 3
+REPEATS = 2
 # What a trial may take beside its own times: every step has a limit of its own, this is for what has none.
 HANG_LIMIT_S = 500.0
 _END_LIMIT_S = 10.0
@@ -63,6 +63,9 @@ class Watcher(Protocol):
     def phase(self, planned: Planned, name: str, delivered: int) -> None:
         """What the trial is doing; delivered: messages so far."""
 
+    def repeated(self, planned: Planned, why: str) -> None:
+        """A trial that had begun has ended and will begin again."""
+
     def ended(self, outcome: Outcome) -> None:
         """A trial has ended."""
 
@@ -81,9 +84,8 @@ def run(folder: Path, watcher: Watcher) -> list[Outcome]:
         origin = provenance.gather()
         outcomes: list[Outcome] = []
         for planned in campaigns.missing(folder, campaign):
-            watcher.started(planned)
             spec = _spec(folder, campaign, cells[planned.cell], planned, origin)
-            outcomes.append(_run_one(spec, planned, folder / LOG, watcher))
+            outcomes.append(_run_until_the_machine_holds_still(spec, planned, folder / LOG, watcher))
             watcher.ended(outcomes[-1])
             _give_up_if_hopeless(outcomes)
         return outcomes
@@ -113,9 +115,8 @@ def install(campaign: Campaign) -> None:
         pid=os.getpid(),
         roles=(*calls.values(), deploy.RoleCall(role="client")),
     )
-    CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="airwire-") as scratch:
-        deploy.apply(["install"], [target], scratch=Path(scratch), timeout_s=INSTALL_LIMIT_S, cache=CACHE)
+        deploy.apply(["install"], [target], scratch=Path(scratch), timeout_s=INSTALL_LIMIT_S)
 
 
 def _settings(cell: Cell) -> Settings:
@@ -137,7 +138,6 @@ def _spec(folder: Path, campaign: Campaign, cell: Cell, planned: Planned, origin
         settings=cell.settings["settings"],
         profile=cell.settings["profile"],
         provenance=origin,
-        cache=str(CACHE),
     )
 
 
@@ -145,6 +145,30 @@ def _give_up_if_hopeless(outcomes: list[Outcome]) -> None:
     last = outcomes[-GIVE_UP_AFTER:]
     if len(last) == GIVE_UP_AFTER and all(outcome.state == "failed" for outcome in last):
         raise GaveUp(f"{GIVE_UP_AFTER} trials in a row failed, the last one so: {'; '.join(last[-1].reasons)}")
+
+
+def _run_until_the_machine_holds_still(spec: TrialSpec, planned: Planned, log: Path, watcher: Watcher) -> Outcome:
+    """A trial in whose window the machine stalled says nothing about a stack: it is set aside, and run again.
+
+    At most REPEATS times; what was set aside is kept beside the trial, whose manifest has a note of it.
+    """
+    for repeat in range(REPEATS + 1):
+        watcher.started(planned)
+        outcome = _run_one(spec, planned, log, watcher)
+        trial = Trial(Path(spec.campaign_folder) / spec.cell / trial_name(spec.trial))
+        stall = _stall(trial) if outcome.state is State.INVALID else None
+        if stall is None or repeat == REPEATS:
+            break
+        note = f"repeated, because the machine stalled: {stall.reason}; the stalled one is {set_aside(trial).name}"
+        spec = spec.model_copy(update={"notes": (*spec.notes, note)})
+        watcher.repeated(planned, note)
+    return outcome
+
+
+def _stall(trial: Trial) -> HealthCheck | None:
+    """The heartbeat, if that failed."""
+    found = (one for one in trial.verdict().checks if one.check is Check.HEARTBEAT and one.health is Health.FAILED)
+    return next(found, None)
 
 
 def _run_one(spec: TrialSpec, planned: Planned, log: Path, watcher: Watcher) -> Outcome:

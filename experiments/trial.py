@@ -99,7 +99,6 @@ def _deploy(bench: Bench, nodes: Sequence[Node], *actions: deploy.Action) -> Non
         [bench.target(node) for node in nodes],
         scratch=bench.scratch,
         timeout_s=DEPLOY_LIMIT_S,
-        cache=Path(bench.spec.cache),
     )
 
 

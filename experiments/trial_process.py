@@ -62,14 +62,5 @@ def _exit_with_owner() -> None:
     os._exit(OWNER_GONE)
 
 
-def command() -> list[str]:
-    """The command that runs this module isolated: it dies with its parent, and everything of it dies with it."""
-    return [
-        "setpriv", "--pdeathsig", "KILL",
-        "unshare", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc",
-        sys.executable, "-m", "experiments.trial_process",
-    ]  # fmt: skip
-
-
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 Key = tuple[str | int, ...]
+_MAX_VALUES = 100_000  # aliases can make a short file say more than memory holds
 
 
 class YamlError(ValueError):
@@ -38,6 +39,8 @@ def read(path: Path) -> tuple[Any, dict[Key, int]]:
 
 def _value(loader: yaml.SafeLoader, node: yaml.Node, at: Key, lines: dict[Key, int], path: Path) -> Any:
     lines[at] = node.start_mark.line + 1
+    if len(lines) > _MAX_VALUES:
+        raise YamlError(f"{path}:{lines[at]}: more than {_MAX_VALUES} values; is that an alias of an alias?")
     if isinstance(node, yaml.MappingNode):
         found: dict[Hashable, Any] = {}
         for key_node, value_node in node.value:

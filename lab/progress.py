@@ -79,6 +79,11 @@ class Board:
         """What the trial is doing; delivered: messages so far."""
         self.running[planned].note(name, delivered, self._clock())
 
+    def repeated(self, planned: Planned, why: str) -> None:
+        """A trial has ended and will begin again."""
+        del self.running[planned]
+        out.print(f"{planned.cell} trial {planned.trial}: {why}", markup=False)
+
     def ended(self, outcome: Outcome) -> None:
         """A trial has ended."""
         del self.running[outcome.planned]

@@ -27,7 +27,7 @@ from results.schema import TABLES, VERSION
 from results.verdict import Verdict
 
 MANIFEST, LINK, VERDICT = "manifest.json", "link.json", "verdict.json"
-PARTIAL = ".partial-"
+PARTIAL, SET_ASIDE = ".partial-", ".set-aside-"
 _TRIAL = re.compile(r"trial-(\d{3,})")
 R = TypeVar("R", bound=Record)
 
@@ -109,6 +109,15 @@ class TrialWriter:
     def discard(self) -> None:
         """Remove the unfinished folder."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def set_aside(trial: Trial) -> Path:
+    """Keep a finished trial under a hidden name, so that it is no result of the campaign; returns the new path."""
+    for number in range(1, 1000):
+        path = trial.path.with_name(f"{SET_ASIDE}{trial.path.name}-{number}")
+        if not path.exists():
+            return trial.path.rename(path)
+    raise FileExistsError(f"{trial.path}: a thousand of it are set aside")
 
 
 def remove_partials(campaign: Path) -> list[Path]:

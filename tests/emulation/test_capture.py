@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from emulation.capture import captured
+from emulation.capture import SETTLE_S, captured
 from emulation.namespace import KernelError
 from emulation.probe import MIN_FRAME, probe_path
 from topologies.network import Network
@@ -31,6 +32,7 @@ def test_every_packet_is_on_both_ports_with_nanoseconds_and_nothing_dropped(netw
     ):
         path.wait(0.2)
         path.send([MIN_FRAME] * 500)
+        time.sleep(SETTLE_S)
     for capture in captures:
         assert (capture.packets, capture.dropped) == (500, 0)
         data = capture.path.read_bytes()

@@ -85,7 +85,10 @@ def test_the_latest_unfinished_campaign_of_the_same_scenario_is_found(
 def test_one_command_at_a_time_owns_a_campaign(scenario: scenarios.Scenario, tmp_path: Path) -> None:
     folder = campaigns.create(scenario, tmp_path / "results")
     with campaigns.owned(folder):
-        with pytest.raises(CampaignError, match="another command is running this campaign"), campaigns.owned(folder):
+        with (
+            pytest.raises(CampaignError, match="another command is running this campaign"),
+            campaigns.owned(folder, patience_s=0.1),
+        ):
             pass
         unfinished = TrialWriter(folder, "cell", 1).open()
         campaigns.sweep(tmp_path / "results")

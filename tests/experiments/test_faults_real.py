@@ -32,6 +32,9 @@ class Quiet:
     def phase(self, planned: Planned, name: str, delivered: int) -> None:
         pass
 
+    def repeated(self, planned: Planned, why: str) -> None:
+        pass
+
     def ended(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
 

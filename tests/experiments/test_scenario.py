@@ -71,6 +71,21 @@ def test_what_is_no_mapping_is_refused(tmp_path: Path, text: str) -> None:
         scenarios.load(path)
 
 
+def test_a_bomb_of_aliases_is_refused_before_it_goes_off(tmp_path: Path) -> None:
+    levels = [f"k{n}: &k{n} [{', '.join([f'*k{n - 1}'] * 10)}]" for n in range(1, 9)]
+    path = tmp_path / "scenario.yaml"
+    path.write_text("\n".join(["k0: &k0 [1]", *levels]))
+    with pytest.raises(ScenarioError, match="more than 100000 values"):
+        scenarios.load(path)
+
+
+def test_an_alias_of_itself_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text("network: &loop [*loop]")
+    with pytest.raises(ScenarioError, match="not YAML"):
+        scenarios.load(path)
+
+
 @given(data=st.binary(max_size=300))
 def test_any_file_ends_in_a_scenario_or_a_scenario_error(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "scenario.yaml"
