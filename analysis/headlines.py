@@ -17,7 +17,13 @@ def verdict_line(findings: Findings) -> str:
     trials = findings.trials
     valid = sum(trial.standing is Standing.VALID for trial in trials)
     if valid == len(trials):
-        return f"All {valid} trials are valid: no health check failed in any of them."
+        waived = sum(trial.metrics.get("waived", 0) > 0 for trial in trials)
+        how = (
+            f"in {waived} of them the scenario waives a health check that failed"
+            if waived
+            else "no health check failed"
+        )
+        return f"All {valid} trials are valid: {how}."
     rest = ", ".join(
         f"{count} {standing}"
         for standing in Standing
