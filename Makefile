@@ -2,7 +2,7 @@
 SCENARIO ?= experiments/wireless-vs-wireline.yaml
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
-.PHONY: help setup experiment fan-out report resume list doctor test lint bench clean
+.PHONY: help setup test-setup experiment report resume list doctor test lint bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

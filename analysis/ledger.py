@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from results.ledger import first_deliveries, reconcile
+from results.ledger import first_deliveries, message_keys, reconcile
 from results.manifest import Consumer, Window
 from results.schema import Outcome
 
 LATENCY_QUANTILES = {"latency_p50_s": 0.50, "latency_p95_s": 0.95, "latency_p99_s": 0.99}
 ECDF_POINTS = 200
-_SEQ_BITS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +39,9 @@ def read_ledger(published: pa.Table, delivered: pa.Table) -> Ledger:
     t_ack = ack.fill_null(0).to_numpy()[acked]
     first = first_deliveries(delivered)
     got = {name: delivered.column(name).to_numpy()[first] for name in ("producer", "seq", "t_recv_ns")}
-    sent_keys = _keys(sent["producer"], sent["seq"])
+    sent_keys = message_keys(sent["producer"], sent["seq"])
     order = np.argsort(sent_keys, kind="stable")
-    got_keys = _keys(got["producer"], got["seq"])
+    got_keys = message_keys(got["producer"], got["seq"])
     at = np.searchsorted(sent_keys[order], got_keys)
     at[at == len(order)] = 0
     known = sent_keys[order][at] == got_keys if len(order) else np.zeros(len(got_keys), dtype=bool)
@@ -55,11 +54,6 @@ def read_ledger(published: pa.Table, delivered: pa.Table) -> Ledger:
         latency=t_recv - sent["t_sched_ns"][row],
         body_bytes=sent["body_bytes"][row],
     )
-
-
-def _keys(producer: np.ndarray, seq: np.ndarray) -> np.ndarray:
-    keys: np.ndarray = (producer.astype(np.int64) << _SEQ_BITS) | seq
-    return keys
 
 
 def window_metrics(ledger: Ledger, window: Window) -> dict[str, float | None]:

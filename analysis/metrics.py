@@ -97,7 +97,8 @@ _ALL = (
 METRICS = {metric.name: metric for metric in _ALL}
 COMPARED = (
     "delivered_per_s", "published_per_s", "goodput_bit_s", "latency_p50_s", "latency_p95_s", "latency_p99_s",
-    "publish_latency_mean_s", "loss_share", "longest_silence_s", "air_utilisation", "air_bytes_per_delivery",
+    "publish_latency_mean_s", "loss_share", "in_doubt_share", "longest_silence_s", "air_utilisation",
+    "air_bytes_per_delivery",
     "retr_share_uplink", "retr_share_downlink", "rtt_mean_uplink_s", "rtt_mean_downlink_s",
 )  # fmt: skip
 KEY = ("delivered_per_s", "published_per_s", "latency_p50_s", "loss_share", "air_utilisation")

@@ -16,9 +16,9 @@ from emulation.namespace import KernelError, prefix
 
 _LISTENING = "listening on"
 _COUNT = re.compile(r"(\d+) packets? (captured|dropped by kernel)")
-_START_LIMIT_S = 10.0
+_START_LIMIT_S = 30.0
 _STOP_LIMIT_S = 20.0
-_KERNEL_BUFFER_KIB = 32768
+_KERNEL_BUFFERS_KIB, _MAX_KERNEL_BUFFER_KIB = 262144, 32768  # of all captures together, and of one
 # The kernel hands packets over in blocks, at the latest a second after a block's first packet, and a block that
 # is not handed over when tcpdump ends is lost.  Handing over every packet by itself (--immediate-mode) takes so
 # much of two cores that the default experiment's busiest cell fell from 18,000 to 12,000-15,000 deliveries/s.
@@ -47,10 +47,11 @@ def captured(
     logs: a folder for what tcpdump says.  snap_bytes: how much of each packet is kept.  Counts are filled in
     when the context ends.
     """
+    buffer_kib = min(_MAX_KERNEL_BUFFER_KIB, _KERNEL_BUFFERS_KIB // max(len(ports), 1))
     with ExitStack() as stack:
         running = []
         for port in ports:
-            running.append(_start(pid, port, folder, logs, snap_bytes))
+            running.append(_start(pid, port, folder, logs, snap_bytes=snap_bytes, buffer_kib=buffer_kib))
             stack.callback(_stop, running[-1])
         deadline = time.monotonic() + _START_LIMIT_S
         for capture in running:
@@ -58,11 +59,11 @@ def captured(
         yield running
 
 
-def _start(pid: int, port: str, folder: Path, logs: Path, snap_bytes: int) -> PortCapture:
+def _start(pid: int, port: str, folder: Path, logs: Path, *, snap_bytes: int, buffer_kib: int) -> PortCapture:
     path = folder / f"{port}.pcap"
     messages = (logs / f"tcpdump-{port}.log").open("w+")
     command = [
-        "tcpdump", "-i", port, "-n", "-s", str(snap_bytes), "-B", str(_KERNEL_BUFFER_KIB),
+        "tcpdump", "-i", port, "-n", "-s", str(snap_bytes), "-B", str(buffer_kib),
         "--time-stamp-precision=nano", "-Z", "root", "-w", "-",
     ]  # fmt: skip
     # Through standard output: tcpdump as an ordinary user cannot give a file it opens itself its owner.

@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from emulation.namespace import KernelError, read_sysctl, write_sysctl
 
 ALLOWED = "net.ipv4.tcp_allowed_congestion_control"
@@ -36,20 +34,21 @@ def allowed(names: set[str]) -> Iterator[None]:
             f"this kernel has no TCP congestion control {', '.join(sorted(missing))}; "
             f"it has {', '.join(sorted(have))}: load module tcp_{min(missing)} or choose one of those"
         )
-    me = [os.getpid(), psutil.Process().create_time()]
+    me = [os.getpid(), _start_ticks(os.getpid())]
     with _state() as state:
         if not state["holders"]:
             state["original"] = read_sysctl(ALLOWED)
         state["holders"].append(me)
+        _save(state)  # first: whoever is killed from here on can be swept up after
         now = read_sysctl(ALLOWED).split()
-        extra = sorted(names - set(now))
-        if extra:
+        if extra := sorted(names - set(now)):
             write_sysctl(ALLOWED, " ".join([*now, *extra]))
     try:
         yield
     finally:
         with _state() as state:
-            state["holders"].remove(me)
+            if me in state["holders"]:
+                state["holders"].remove(me)
 
 
 def sweep() -> None:
@@ -63,18 +62,32 @@ def sweep() -> None:
 def _state() -> Iterator[dict[str, Any]]:
     """The state under a lock; dead holders are dropped, and the original is restored with the last holder."""
     with _machine_lock():
-        state: dict[str, Any] = {"original": None, "holders": []}
-        if _STATE.exists():
-            state = json.loads(_STATE.read_text())
-        state["holders"] = [holder for holder in state["holders"] if _lives(*holder)]
-        if not state["holders"] and state["original"] is not None:
+        state = _load()
+        state["holders"] = [holder for holder in state["holders"] if _start_ticks(holder[0]) == holder[1]]
+        if not state["holders"]:
             _restore(state)
         yield state
         if not state["holders"]:
             _restore(state)
             _STATE.unlink(missing_ok=True)
         else:
-            _STATE.write_text(json.dumps(state))
+            _save(state)
+
+
+def _load() -> dict[str, Any]:
+    if not _STATE.exists():
+        return {"original": None, "holders": []}
+    try:
+        state = json.loads(_STATE.read_text())
+        return {"original": state["original"], "holders": [[int(pid), int(ticks)] for pid, ticks in state["holders"]]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise KernelError(f"{_STATE}: damaged ({error}); remove it, and see to {ALLOWED} yourself") from error
+
+
+def _save(state: dict[str, Any]) -> None:
+    fresh = _STATE.with_suffix(".new")
+    fresh.write_text(json.dumps(state))
+    fresh.replace(_STATE)
 
 
 @contextmanager
@@ -99,8 +112,10 @@ def _restore(state: dict[str, Any]) -> None:
     state["original"] = None
 
 
-def _lives(pid: int, started: float) -> bool:
+def _start_ticks(pid: int) -> int:
+    """When a process started, in clock ticks since boot (no wall clock in it); 0 = there is no such process."""
     try:
-        return psutil.Process(pid).create_time() == started
-    except psutil.NoSuchProcess:
-        return False
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0
+    return int(stat.rpartition(")")[2].split()[19])

@@ -37,7 +37,7 @@ def read(path: Path) -> LinkProfile:
         data = yaml.safe_load(path.read_text())
     except OSError as error:
         raise ProfileError(f"{path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ProfileError(f"{path}: not YAML: {error}") from error
     try:
         return LinkProfile.model_validate(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -78,10 +79,14 @@ class AppliedLink:
 
     def queue_counts(self) -> tuple[QueueCount, ...]:
         """Counters of every shaped queue."""
+        return self.timed_queue_counts()[1]
 
-        def work() -> tuple[QueueCount, ...]:
+    def timed_queue_counts(self) -> tuple[int, tuple[QueueCount, ...]]:
+        """The moment (CLOCK_MONOTONIC, ns) and the counters of every shaped queue then."""
+
+        def work() -> tuple[int, tuple[QueueCount, ...]]:
             with IPRoute() as ip:
-                return read_queues(ip, self._names)
+                return time.monotonic_ns(), read_queues(ip, self._names)
 
         return in_namespace(self.ports.pid, work)
 

@@ -56,6 +56,7 @@ class Bench:
     losses: tuple[SeededLosses, ...]
     services: tuple[Service, ...]
     workload: Workload
+    load_1m_before: float
     tell: Callable[[Phase], None]
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.settings import CheckSettings
-from results.ledger import reconcile
+from results.ledger import message_keys, reconcile
 from results.link import LinkCheck
 from results.manifest import Consumer, Window
 from results.verdict import Check, Health, HealthCheck, Verdict
@@ -45,8 +45,10 @@ LIMITS: dict[Check, Limit] = {
 class Evidence:
     """What a trial knows about itself when it has ended.
 
-    resources: the table of results.schema.  lost: why each lost connection or server went, empty when none.
-    unreadable: bodies without a marker.  capture_drops: per port, None where tcpdump would not say.
+    resources: the table of results.schema.  capture_drops: per port, None where tcpdump would not say.
+    clock_step_s: how far the wall clock moved against the monotonic one.  unreadable: bodies without a marker.
+    miscounted: rows by which the ledger differs from what the clients counted as they went.
+    lost: why each lost connection or server went, empty when none.
     """
 
     link_checks: Sequence[LinkCheck]
@@ -57,10 +59,12 @@ class Evidence:
     cores: int
     memory_bytes: int
     send_lateness_s: float | None
+    clock_step_s: float
     published: pa.Table
     delivered: pa.Table
     consumers: Sequence[Consumer]
     unreadable: int
+    miscounted: int
     lost: Sequence[str]
 
 
@@ -193,24 +197,32 @@ def _memory(evidence: Evidence) -> Measured:
 
 
 def _heartbeat(evidence: Evidence) -> Measured:
-    _, lateness = _series(evidence, "heartbeat", "lateness_s")
-    if not len(lateness):
+    """The sample after the window counts too: a stall that outlasts the window is told when it is over."""
+    table, window = evidence.resources, evidence.window
+    mine = (table.column("subject").to_numpy(False) == "heartbeat") & (
+        table.column("metric").to_numpy(False) == "lateness_s"
+    )
+    t_ns, lateness = table.column("t_ns").to_numpy()[mine], table.column("value").to_numpy()[mine]
+    inside = (t_ns >= window.start_ns) & (t_ns < window.end_ns)
+    if not inside.any():
         return None, "the heartbeat left no sample inside the window"
-    return float(lateness.max()), "longest that this machine kept a 10 ms sleeper waiting"
+    after = lateness[t_ns >= window.end_ns][:1]
+    worst = float(max(lateness[inside].max(), *after, abs(evidence.clock_step_s)))
+    return worst, "longest that this machine kept a 10 ms sleeper waiting, or moved its wall clock"
 
 
 def _ledger(evidence: Evidence) -> dict[Check, Measured]:
     """Stale deliveries are those that came before they were sent, or were never sent by this trial."""
     result = reconcile(evidence.published, evidence.delivered, evidence.consumers)
-    mismatch = result.expected - result.delivered - result.lost - result.in_doubt
-    wrong = abs(mismatch) + evidence.unreadable
+    wrong = evidence.miscounted + evidence.unreadable
     early = _before_they_were_sent(evidence.published, evidence.delivered)
     return {
         Check.LEDGER_CLOSES: (
             wrong + result.foreign,
             (
                 f"{result.expected} expected = {result.delivered} delivered + {result.lost} lost + "
-                f"{result.in_doubt} in doubt; {result.foreign} without a publication, {evidence.unreadable} unreadable"
+                f"{result.in_doubt} in doubt; {result.foreign} without a publication, "
+                f"{evidence.unreadable} unreadable, {evidence.miscounted} counted otherwise by the clients"
             ),
         ),
         Check.CLEAN_SLATE: (early, f"{early} deliveries of messages from before the trial"),
@@ -219,10 +231,10 @@ def _ledger(evidence: Evidence) -> dict[Check, Measured]:
 
 def _before_they_were_sent(published: pa.Table, delivered: pa.Table) -> int:
     """Deliveries older than the publication of the same number: an earlier trial's message under our name."""
-    keys = published.column("producer").to_numpy().astype(np.int64) << 40 | published.column("seq").to_numpy()
+    keys = message_keys(published.column("producer").to_numpy(), published.column("seq").to_numpy())
     sent_ns = published.column("t_send_ns").to_numpy()
     order = np.argsort(keys)
-    wanted = delivered.column("producer").to_numpy().astype(np.int64) << 40 | delivered.column("seq").to_numpy()
+    wanted = message_keys(delivered.column("producer").to_numpy(), delivered.column("seq").to_numpy())
     if not len(keys):
         return len(wanted)
     position = np.clip(np.searchsorted(keys[order], wanted), 0, len(keys) - 1)

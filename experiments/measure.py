@@ -12,6 +12,7 @@ from functools import partial
 import psutil
 import pyarrow as pa
 
+from emulation.accesspoint import Ports
 from emulation.capture import SETTLE_S, PortCapture, captured
 from emulation.losstable import LossCount
 from emulation.namespace import in_namespace, prefix, run_tool
@@ -45,7 +46,10 @@ class Measured:
 
     readings: when the link was applied, at the window's start, at its end, and at the drain's.
     clock_offset_ns: wall clock minus monotonic, at the start of the window.
+    clock_step_s: how far that had moved by the drain's end.
+    drained: why the drain ended.
     gone: servers that did not live to the end of the drain.
+    notes: what else the manifest should say.
     """
 
     window: Window
@@ -57,6 +61,9 @@ class Measured:
     kernel_state: dict[str, str]
     offloads_on: tuple[str, ...]
     gone: tuple[str, ...]
+    clock_step_s: float
+    drained: str
+    notes: tuple[str, ...] = ()
 
 
 async def measure(bench: Bench) -> Measured:
@@ -72,23 +79,25 @@ async def measure(bench: Bench) -> Measured:
                 applied(bench.profile, ports, bench.losses) as link,
                 sampling(link, _processes(bench, clients)) as sampler,
             ):
-                window, clock_offset_ns, readings = await _load(bench, clients, link)
-                state = kernel_state(ports.pid)
+                loaded = await _load(bench, clients, link)
+                state = kernel_state(ports)
                 gone = [f"server {one.name} ended" for one in bench.services if not _lives(bench.service_pid(one))]
             quiet_since = time.monotonic()
             # The link is bare again: nothing that is measured is under way, and leaving takes no time.
             result = await clients.finish(timeout_s=FINISH_LIMIT_S)
             await asyncio.sleep(max(0.0, quiet_since + SETTLE_S - time.monotonic()))
     return Measured(
-        window=window,
-        clock_offset_ns=clock_offset_ns,
+        window=loaded.window,
+        clock_offset_ns=loaded.clock_offset_ns,
         result=result,
         captures=captures,
         resources=sampler.table(),
-        readings=readings,
+        readings=loaded.readings,
         kernel_state=state,
         offloads_on=offloads_on(bench),
         gone=tuple(gone),
+        clock_step_s=loaded.clock_step_s,
+        drained=loaded.drained,
     )
 
 
@@ -116,10 +125,16 @@ def _processes(bench: Bench, clients: Fleet) -> dict[str, int]:
     return servers | {f"generator:{node}": pid for node, pid in clients.pids.items()}
 
 
-async def _load(
-    bench: Bench, clients: Fleet, link: AppliedLink
-) -> tuple[Window, int, tuple[Reading, Reading, Reading, Reading]]:
-    """Returns the window, wall clock minus monotonic at its start, and the counters' readings."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loaded:
+    window: Window
+    clock_offset_ns: int
+    clock_step_s: float
+    readings: tuple[Reading, Reading, Reading, Reading]
+    drained: str
+
+
+async def _load(bench: Bench, clients: Fleet, link: AppliedLink) -> _Loaded:
     times = bench.settings.window
     applied_at = await _read(link)
     go_ns = time.monotonic_ns() + int(_GO_DELAY_S * 1e9)
@@ -129,7 +144,7 @@ async def _load(
     await clients.go(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns)
     await clients.until(start_ns)
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-    clock_offset_ns = time.time_ns() - time.monotonic_ns()
+    offset_ns = _clock_offset_ns()
     start = await _read(link)
     await clients.until(end_ns)
     end = await _read(link)
@@ -137,25 +152,37 @@ async def _load(
     drained = await clients.drain(limit_s=times.drain_s, quiet_s=QUIET_S)
     last = await _read(link)
     window = Window(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns, drained_ns=drained.drained_ns, started_at=started_at)
-    return window, clock_offset_ns, (applied_at, start, end, last)
+    return _Loaded(
+        window=window,
+        clock_offset_ns=offset_ns,
+        clock_step_s=(_clock_offset_ns() - offset_ns) / 1e9,
+        readings=(applied_at, start, end, last),
+        drained=drained.reason,
+    )
+
+
+def _clock_offset_ns() -> int:
+    """Wall clock minus monotonic; the smallest of a few readings, between which nothing came."""
+    return min(time.time_ns() - time.monotonic_ns() for _ in range(5))
 
 
 async def _read(link: AppliedLink) -> Reading:
     """In a thread: clients' progress goes on being read."""
-    t_ns = time.monotonic_ns()
-    queues = await asyncio.to_thread(link.queue_counts)
+    t_ns, queues = await asyncio.to_thread(link.timed_queue_counts)
     losses = await asyncio.to_thread(link.loss_counts)
     return Reading(t_ns=t_ns, queues=queues, losses=losses)
 
 
-def kernel_state(pid: int) -> dict[str, str]:
+def kernel_state(ports: Ports) -> dict[str, str]:
     """What the access point's kernel says of its queues, filters and rules (lists without their elements)."""
+    first = next(iter(ports.stations.values()))
     commands = (
         ("tc", "-s", "-d", "qdisc", "show"),
+        *(("tc", "filter", "show", "dev", first, hook) for hook in ("ingress", "egress")),  # all stations' are alike
         ("nft", "-t", "list", "ruleset"),
         ("ip", "-d", "link", "show"),
     )
-    return {" ".join(command): run_tool(command, pid=pid) for command in commands}
+    return {" ".join(command): run_tool(command, pid=ports.pid) for command in commands}
 
 
 def offloads_on(bench: Bench) -> tuple[str, ...]:

@@ -15,11 +15,14 @@ from emulation.proof import QueueUse, loss_checks, trial_rate_check
 from emulation.shaper import Queue, queues
 from experiments.bench import Bench
 from experiments.health import Evidence, judge
+from experiments.load.fleet import FleetResult
 from experiments.measure import Measured, Reading
 from experiments.plan import guarantee_class
 from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
+from results.ledger import until
 from results.link import Counters, LinkCheck, LinkProof, LossCounters, LossList, QueueCounters
 from results.manifest import Capture, Cell, Manifest, Node
+from results.schema import Outcome
 from results.store import LINK, MANIFEST, VERDICT, write_record, write_table
 from results.verdict import Verdict
 
@@ -27,7 +30,9 @@ from results.verdict import Verdict
 def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Verdict:
     """Write everything but the captures, which are there already, and return the verdict."""
     folder, result = bench.folder, measured.result
-    tables = {"published": result.published, "delivered": result.delivered, "resources": measured.resources}
+    # What came after the drain came over a link that was bare again.
+    published, delivered = until(result.published, result.delivered, measured.window.drained_ns)
+    tables = {"published": published, "delivered": delivered, "resources": measured.resources}
     for name, table in tables.items():
         write_table(folder / f"{name}.parquet", table)
     proof = link_proof(bench, probed, measured)
@@ -46,10 +51,12 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
                 (max(done.worst_send_lateness_s, done.worst_loop_lag_s) for done in result.nodes.values()),
                 default=None,
             ),
-            published=result.published,
-            delivered=result.delivered,
+            clock_step_s=measured.clock_step_s,
+            published=published,
+            delivered=delivered,
             consumers=bench.workload.consumers,
             unreadable=sum(done.unreadable for done in result.nodes.values()),
+            miscounted=_miscounted(result),
             lost=[*measured.gone, *result.lost_connections],
         ),
         bench.settings.checks,
@@ -57,6 +64,17 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
     )
     write_record(folder / VERDICT, verdict)
     return verdict
+
+
+def _miscounted(result: FleetResult) -> int:
+    """Rows by which the tables differ from what the clients say they have written."""
+    done = result.nodes.values()
+    acked = int(np.count_nonzero(result.published.column("outcome").to_numpy() == Outcome.ACKED))
+    return (
+        abs(len(result.published) - sum(one.rows["published"] for one in done))
+        + abs(len(result.delivered) - sum(one.rows["delivered"] for one in done))
+        + abs(acked - sum(one.acked for one in done))
+    )
 
 
 def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> LinkProof:
@@ -102,23 +120,25 @@ def _queue_uses(bench: Bench, measured: Measured) -> list[QueueUse]:
                 seconds=(end.t_ns - start.t_ns) / 1e9,
                 before=before,
                 after=after,
-                smallest_backlog_bytes=_smallest_backlog(measured, queue.name),
+                never_empty=_never_empty(measured, queue.name, queue.profile.rate),
             )
         )
     return uses
 
 
-def _smallest_backlog(measured: Measured, queue: str) -> int:
-    table = measured.resources
+def _never_empty(measured: Measured, queue: str, rate: float) -> bool:
+    """Whether every sample in the window found more waiting than the queue could send until the next one."""
+    table, window = measured.resources, measured.window
     t_ns = table.column("t_ns").to_numpy()
     mask = (
         (table.column("subject").to_numpy(zero_copy_only=False) == f"queue:{queue}")
         & (table.column("metric").to_numpy(zero_copy_only=False) == "backlog_bytes")
-        & (t_ns >= measured.window.start_ns)
-        & (t_ns < measured.window.end_ns)
+        & (t_ns >= window.start_ns)
+        & (t_ns < window.end_ns)
     )
-    values = table.column("value").to_numpy()[mask]
-    return int(np.min(values)) if len(values) else 0
+    times = np.concatenate([[window.start_ns], t_ns[mask], [window.end_ns]])
+    backlog = table.column("value").to_numpy()[mask]
+    return len(backlog) > 0 and bool(backlog.min() >= rate / 8 * float(np.diff(times).max()) / 1e9)
 
 
 def _counters(during: str, before: Reading, after: Reading) -> Counters:
@@ -162,13 +182,14 @@ def _manifest(bench: Bench, measured: Measured, rows: dict[str, int]) -> Manifes
         clock_offset_ns=measured.clock_offset_ns,
         git=spec.provenance.git,
         kernel=spec.provenance.kernel,
-        machine=spec.provenance.machine,
+        machine=spec.provenance.machine.model_copy(update={"load_1m_before": bench.load_1m_before}),
         versions=spec.provenance.versions,
         sysctls=_sysctls(bench),
         kernel_state=measured.kernel_state,
         captures=tuple(_capture(bench, one) for one in measured.captures),
         rows=rows,
-        notes=spec.notes,
+        drained=measured.drained,
+        notes=(*spec.notes, *measured.notes),
     )
 
 

@@ -15,17 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from pydantic import ValidationError
+
 from emulation import congestion, features
 from emulation.profile import LinkProfile
 from experiments import campaign as campaigns
 from experiments import deploy, provenance
 from experiments.bench import TrialSpec, services
+from experiments.campaign import CampaignError
 from experiments.isolation import command
 from experiments.provenance import ROOT, Provenance
 from experiments.settings import Settings
 from results.campaign import Campaign, Cell, Planned, read_campaign
-from results.store import Trial, TrialWriter, set_aside, trial_name
-from results.verdict import Check, Health, HealthCheck, State
+from results.store import Trial, TrialWriter, aside, set_aside, trial_name
+from results.verdict import Check, Health, State
 
 LOG = "trials.log"
 INSTALL_LIMIT_S = 600.0
@@ -77,7 +80,7 @@ def run(folder: Path, watcher: Watcher) -> list[Outcome]:
     three failures in a row.
     """
     campaign = read_campaign(folder)
-    check([(_settings(cell), LinkProfile.model_validate(cell.settings["profile"])) for cell in campaign.cells])
+    check(_known(campaign, folder))
     cells = {cell.name: cell for cell in campaign.cells}
     with campaigns.owned(folder), congestion.allowed(_congestion_controls(campaign)):
         install(campaign)
@@ -123,6 +126,17 @@ def _settings(cell: Cell) -> Settings:
     return Settings.model_validate(cell.settings["settings"])
 
 
+def _known(campaign: Campaign, folder: Path) -> list[tuple[Settings, LinkProfile]]:
+    """Settings and profile of every cell; CampaignError when another version of this program wrote them."""
+    try:
+        return [(_settings(cell), LinkProfile.model_validate(cell.settings["profile"])) for cell in campaign.cells]
+    except (ValidationError, KeyError) as error:
+        raise CampaignError(
+            f"{folder}: this campaign was made by another version, whose settings this one does not know; "
+            f"run the scenario anew with --new ({str(error).splitlines()[0]})"
+        ) from error
+
+
 def _congestion_controls(campaign: Campaign) -> set[str]:
     return {_settings(cell).congestion_control for cell in campaign.cells}
 
@@ -150,25 +164,24 @@ def _give_up_if_hopeless(outcomes: list[Outcome]) -> None:
 def _run_until_the_machine_holds_still(spec: TrialSpec, planned: Planned, log: Path, watcher: Watcher) -> Outcome:
     """A trial in whose window the machine stalled says nothing about a stack: it is set aside, and run again.
 
-    At most REPEATS times; what was set aside is kept beside the trial, whose manifest has a note of it.
+    At most REPEATS times, earlier runs of the campaign included; what was set aside is kept beside the trial,
+    whose manifest has a note of it.
     """
-    for repeat in range(REPEATS + 1):
+    trial = Trial(Path(spec.campaign_folder) / spec.cell / trial_name(spec.trial))
+    while True:
         watcher.started(planned)
-        outcome = _run_one(spec, planned, log, watcher)
-        trial = Trial(Path(spec.campaign_folder) / spec.cell / trial_name(spec.trial))
-        stall = _stall(trial) if outcome.state is State.INVALID else None
-        if stall is None or repeat == REPEATS:
-            break
-        note = f"repeated, because the machine stalled: {stall.reason}; the stalled one is {set_aside(trial).name}"
-        spec = spec.model_copy(update={"notes": (*spec.notes, note)})
-        watcher.repeated(planned, note)
-    return outcome
+        notes = tuple(f"repeated, because the machine stalled in {one.name}" for one in aside(trial))
+        outcome = _run_one(spec.model_copy(update={"notes": notes}), planned, log, watcher)
+        if outcome.state is not State.INVALID or len(notes) >= REPEATS or not _only_stalled(trial):
+            return outcome
+        why = "; ".join(outcome.reasons)
+        watcher.repeated(planned, f"the machine stalled, so it is run again ({why}); see {set_aside(trial).name}")
 
 
-def _stall(trial: Trial) -> HealthCheck | None:
-    """The heartbeat, if that failed."""
-    found = (one for one in trial.verdict().checks if one.check is Check.HEARTBEAT and one.health is Health.FAILED)
-    return next(found, None)
+def _only_stalled(trial: Trial) -> bool:
+    """Whether nothing but a stall of this machine speaks against a trial; a stall makes the generator late, too."""
+    failed = {one.check for one in trial.verdict().checks if one.health is Health.FAILED}
+    return Check.HEARTBEAT in failed and failed <= {Check.HEARTBEAT, Check.SEND_LATENESS}
 
 
 def _run_one(spec: TrialSpec, planned: Planned, log: Path, watcher: Watcher) -> Outcome:
@@ -184,7 +197,8 @@ def _run_one(spec: TrialSpec, planned: Planned, log: Path, watcher: Watcher) -> 
             process.stdin.write(spec.model_dump_json() + "\n")
             process.stdin.flush()
         for line in process.stdout:
-            last = json.loads(line)
+            with suppress(ValueError):  # a trial that is killed can leave half a line
+                last = json.loads(line)
             if last["event"] == "phase":
                 watcher.phase(planned, last["name"], last["delivered"])
     state, reasons = _read_end(last, process.returncode, log)
@@ -217,7 +231,8 @@ def _process(log: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         assert process.stdin
-        process.stdin.close()  # tells the trial that its owner has gone
+        with suppress(BrokenPipeError):
+            process.stdin.close()  # tells the trial that its owner has gone
         try:
             process.wait(_END_LIMIT_S)
         except subprocess.TimeoutExpired:

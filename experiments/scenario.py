@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,12 +91,28 @@ def load(path: Path) -> Scenario:
         raise ScenarioError(f"{path}: {cells} cells; at most {_MAX_CELLS} can be run")
     built = [_cell(data, factors, choice, complain) for choice in itertools.product(*map(range, sizes))]
     complain.raise_if_any()
-    return Scenario(
-        path=path,
-        name=built[0].settings.scenario,
-        factors={_label(key): tuple(_printed(level) for level in levels) for key, levels in factors.items()},
-        cells=tuple(built),
-    )
+    printed = {_label(key): tuple(_printed(level) for level in levels) for key, levels in factors.items()}
+    _check_references(built[0].settings, printed, complain)
+    return Scenario(path=path, name=built[0].settings.scenario, factors=printed, cells=tuple(built))
+
+
+def _check_references(settings: Settings, factors: dict[str, tuple[str, ...]], complain: _Complaints) -> None:
+    """What a scenario says of its own factors: the baseline, and where waivers hold."""
+    networks = factors.get("network", ())
+    if settings.baseline is not None and settings.baseline not in networks:
+        complain.add(("baseline",), f"{settings.baseline!r} is not a level of factor network: {_list(networks)}")
+    for number, waiver in enumerate(settings.checks.waive):
+        at = ("checks", "waive", number, "when")
+        for factor, level in waiver.when.items():
+            if factor not in factors:
+                complain.add((*at, factor), f"is not a factor of this scenario: {_list(factors)}")
+            elif level not in factors[factor]:
+                complain.add((*at, factor), f"{level!r} is not one of its levels: {_list(factors[factor])}")
+    complain.raise_if_any()
+
+
+def _list(words: Iterable[str]) -> str:
+    return ", ".join(words) or "there is none"
 
 
 class _Complaints:

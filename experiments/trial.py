@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from emulation.profile import LinkProfile
@@ -65,7 +67,7 @@ def _keep_logs(folder: Path, kept: Path) -> None:
 def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None]) -> Verdict:
     settings = Settings.model_validate(spec.settings)
     profile = LinkProfile.model_validate(spec.profile)
-    scratch, logs = folder / ".scratch", folder / "logs"
+    scratch, logs, load_1m = folder / ".scratch", folder / "logs", os.getloadavg()[0]
     scratch.mkdir()
     logs.mkdir()
     tell(Phase(name="build"))
@@ -80,17 +82,26 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None]) -> 
             losses=seeded_losses(profile, settings, spec.seed),
             services=services(settings),
             workload=plan.workload(settings, [node.name for node in network.stations]),
+            load_1m_before=load_1m,
             tell=tell,
         )
         probed = _deploy_and_prove(bench)
         measured = asyncio.run(measure(bench))
         tell(Phase(name="stop"))
-        _deploy(bench, bench.network.servers, "stop")
-        verdict = record(bench, probed, measured)
+        verdict = record(bench, probed, replace(measured, notes=_stop(bench)))
         for service in bench.services:
             shutil.copyfile(bench.service_folder(service) / "log", logs / f"{service.name}.log")
     shutil.rmtree(scratch)
     return verdict
+
+
+def _stop(bench: Bench) -> tuple[str, ...]:
+    """Stop the servers.  What was measured is not lost when that fails: the trial's own end ends them anyway."""
+    try:
+        _deploy(bench, bench.network.servers, "stop")
+    except deploy.DeployError as error:
+        return (f"the servers did not stop as they should: {error}",)
+    return ()
 
 
 def _deploy(bench: Bench, nodes: Sequence[Node], *actions: deploy.Action) -> None:

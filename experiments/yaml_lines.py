@@ -55,4 +55,7 @@ def _value(loader: yaml.SafeLoader, node: yaml.Node, at: Key, lines: dict[Key, i
         return found
     if isinstance(node, yaml.SequenceNode):
         return [_value(loader, item, (*at, number), lines, path) for number, item in enumerate(node.value)]
-    return loader.construct_object(node, deep=True)
+    try:
+        return loader.construct_object(node, deep=True)
+    except ValueError as error:  # a scalar that looks like a date and is none
+        raise YamlError(f"{path}:{lines[at]}: {node.value!r}: {error}; put it in quotes if it is text") from error

@@ -76,6 +76,8 @@ def told() -> Iterator[None]:
         fail(str(error), Status.USAGE)
     except _FAILURES as error:
         fail(str(error), Status.FAILED)
+    except KeyboardInterrupt:
+        fail("interrupted", Status.INTERRUPTED)
     except OSError as error:
         fail(f"{error.filename or 'the operating system'}: {error.strerror or error}", Status.FAILED)
 

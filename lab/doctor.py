@@ -13,7 +13,7 @@ from emulation.features import MissingFeature
 from emulation.namespace import read_sysctl
 from emulation.stages import CURE, Feature
 from experiments import provenance
-from lab.common import Status, out, told
+from lab.common import DEFAULT_RESULTS, Status, out, tidy, told
 
 _TOOLS = {
     "tcpdump": "apt-get install tcpdump",
@@ -32,6 +32,7 @@ _NEEDED = set(Feature) - {Feature.NETEM}
 def doctor() -> None:
     """Say what this machine can do, what it cannot, and what would cure it.  Exit status 1: not fit to run."""
     with told():
+        tidy(DEFAULT_RESULTS)
         raise typer.Exit(_examine())
 
 

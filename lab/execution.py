@@ -17,6 +17,7 @@ from results.campaign import read_campaign
 from results.store import DamagedTrial, trials
 from results.verdict import State
 
+_SEVERITY = [Status.ALL_VALID, Status.NOT_ALL_VALID, Status.FAILED]
 # What a terminal shows of a cell; the report has the rest.
 _COLUMNS = {
     "published_per_s": "published/s",
@@ -48,8 +49,8 @@ def execute(folder: Path, *, build_report: bool) -> Status:
         gave_up = error
     failed = gave_up is not None or any(outcome.state == "failed" for outcome in outcomes)
     status = Status.FAILED if failed else verdict_status(folder)
-    if build_report and trials(folder) and build(folder) is Status.FAILED:
-        status = Status.FAILED
+    if build_report and trials(folder):
+        status = max(status, build(folder), key=_SEVERITY.index)
     if failed:
         why = f"{gave_up}\n" if gave_up else ""
         err.print(f"{why}once that is cured, go on with: lab resume {shown(folder)}", style="red", markup=False)
@@ -81,7 +82,8 @@ def build(folder: Path, *, master: str | None = None) -> Status:
     for line in (summary.verdict, *summary.headlines):
         out.print(line, markup=False)
     out.print(f"report: {shown(path)}")
-    return verdict_status(folder)
+    others = sum(count for cell in summary.cells for state, count in cell.states.items() if state != State.VALID)
+    return Status.NOT_ALL_VALID if others else Status.ALL_VALID
 
 
 def verdict_status(folder: Path) -> Status:

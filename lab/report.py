@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lab import execution
-from lab.common import DEFAULT_RESULTS, Results, find, told
+from lab.common import DEFAULT_RESULTS, Results, find, tidy, told
 
 
 def report(
@@ -17,4 +17,5 @@ def report(
 ) -> None:
     """Build CAMPAIGN's report from its trial folders alone; the machine need not be the one that ran it."""
     with told():
+        tidy(results)
         raise typer.Exit(execution.build(find(results, campaign), master=master))

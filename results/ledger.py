@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from results.manifest import Consumer
 from results.schema import Outcome
@@ -73,18 +74,33 @@ def reconcile(published: pa.Table, delivered: pa.Table, consumers: Sequence[Cons
         totals["duplicates"] += int(np.count_nonzero(mine & ~first))
         _reconcile_one(
             totals,
-            sent_keys=_keys(sent["producer"][wanted], sent["seq"][wanted]),
+            sent_keys=message_keys(sent["producer"][wanted], sent["seq"][wanted]),
             outcome=sent["outcome"][wanted],
-            got_keys=_keys(got["producer"][mine & first], got["seq"][mine & first]),
+            got_keys=message_keys(got["producer"][mine & first], got["seq"][mine & first]),
             arrival=got["arrival"][mine & first],
         )
     return Reconciliation(**totals)
 
 
+def until(published: pa.Table, delivered: pa.Table, t_ns: int) -> tuple[pa.Table, pa.Table]:
+    """The ledger as it stood at `t_ns`: later deliveries are gone, later answers have not come (IN_DOUBT)."""
+    late = pc.fill_null(pc.greater(published.column("t_ack_ns"), t_ns), False)
+    doubt = pa.scalar(int(Outcome.IN_DOUBT), pa.int8())
+    columns = {
+        "t_ack_ns": pc.if_else(late, pa.scalar(None, pa.int64()), published.column("t_ack_ns")),
+        "outcome": pc.if_else(late, doubt, published.column("outcome")),
+    }
+    for name, column in columns.items():
+        position = published.schema.get_field_index(name)
+        published = published.set_column(position, published.schema.field(position), column)
+    return published, delivered.filter(pc.less_equal(delivered.column("t_recv_ns"), t_ns))
+
+
 _SEQ_BITS = 40
 
 
-def _keys(producer: np.ndarray, seq: np.ndarray) -> np.ndarray:
+def message_keys(producer: np.ndarray, seq: np.ndarray) -> np.ndarray:
+    """One int64 per message, ordered by producer, then sequence number."""
     keys: np.ndarray = (producer.astype(np.int64) << _SEQ_BITS) | seq
     return keys
 

@@ -13,8 +13,8 @@ class LinkCheck(Record):
     """One quantity, asked against delivered.
 
     quantity: rate (bit/s at layer 2), delay (seconds, one way), loss (share), losses (positions that differ
-    from the list), duplicates (packets).  low..high: what is tolerated.  source: `probe` before the cell's
-    trials, `trial` from counters.
+    from the list), duplicates (packets).  low..high: what is tolerated.  source: `probe` before the
+    trial, `trial` from counters.
     """
 
     quantity: Literal["rate", "delay", "loss", "losses", "duplicates"]

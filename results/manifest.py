@@ -131,7 +131,8 @@ class Manifest(Record):
     machine: Machine
     versions: dict[str, str]
     sysctls: dict[str, dict[str, str]]
-    kernel_state: dict[str, str] = Field(description="command to its output: qdiscs, filters, nftables")
+    kernel_state: dict[str, str] = Field(description="command to its output: qdiscs, filters, nftables, links")
     captures: tuple[Capture, ...]
     rows: dict[str, int] = Field(description="table name to number of rows")
+    drained: str = Field(description="why the drain ended: complete, quiet or limit")
     notes: tuple[str, ...] = ()

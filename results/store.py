@@ -111,13 +111,14 @@ class TrialWriter:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
+def aside(trial: Trial) -> list[Path]:
+    """Where earlier runs of a trial are kept that were set aside, oldest first."""
+    return sorted(trial.path.parent.glob(f"{SET_ASIDE}{trial.path.name}-*"))
+
+
 def set_aside(trial: Trial) -> Path:
     """Keep a finished trial under a hidden name, so that it is no result of the campaign; returns the new path."""
-    for number in range(1, 1000):
-        path = trial.path.with_name(f"{SET_ASIDE}{trial.path.name}-{number}")
-        if not path.exists():
-            return trial.path.rename(path)
-    raise FileExistsError(f"{trial.path}: a thousand of it are set aside")
+    return trial.path.rename(trial.path.with_name(f"{SET_ASIDE}{trial.path.name}-{len(aside(trial)) + 1}"))
 
 
 def remove_partials(campaign: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -118,7 +119,7 @@ def _end(gateway: Any) -> None:
     gateway.proc.stdin.close()  # the Java process ends when its standard input does
     try:
         gateway.proc.wait(_STOP_LIMIT_S)
-    except TimeoutError:
+    except subprocess.TimeoutExpired:
         gateway.proc.kill()
         gateway.proc.wait()
 

@@ -57,7 +57,7 @@ class Drain:
         """Why the drain is over, None while it is not.
 
         complete: every answered message has reached its consumers, and SETTLE_S has passed since.
-        quiet: nothing has moved on any node for quiet_s.
+        quiet: nothing has moved on any node for quiet_s, and nothing is known to be missing, or a connection is lost.
         """
         for node, report in reports.items():
             if report.t_ns >= self.end_ns:
@@ -67,4 +67,6 @@ class Drain:
         still_s = min(node.until_ns - node.since_ns for node in self._nodes.values()) / 1e9
         if still_s >= SETTLE_S and missing(self.plans, reports) == 0:
             return "complete"
-        return "quiet" if still_s >= self.quiet_s else None
+        # On a slow link a retransmission can be seconds away: silence is no end while something is missing.
+        hopeless = not missing(self.plans, reports) or any(report.lost_connections for report in reports.values())
+        return "quiet" if hopeless and still_s >= self.quiet_s else None

@@ -123,8 +123,9 @@ class Done(Record):
     """The ledger is written.
 
     unreadable: deliveries whose body is no marker; they are not in the table.
-    worst_send_lateness_s, in the window: open loop, a send behind its schedule; closed loop, from an answer
-    to the next send.  worst_loop_lag_s, in the window: a timer of the generator behind its time.
+    worst_send_lateness_s, in the window: open loop, a send behind its schedule; closed loop, the generator's own
+    work between taking up an answer and the next send.  worst_loop_lag_s, in the window: a timer of the generator
+    behind its time.
     cpu_seconds: from go to the end of the window; cpu_seconds_total: of the process.
     """
 

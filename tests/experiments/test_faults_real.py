@@ -18,6 +18,7 @@ from results.verdict import Check, Health
 
 FAULTS = [{}, {"drop": 7}, {"duplicate": 7}, {"reorder": 7}, {"stall": "20:1.2"}, {"crash": 40}]
 SILENCE_S = 0.9
+COUNTED = ("loss_share", "duplicate_share", "reordered_share", "refused", "foreign")
 
 
 class Quiet:
@@ -55,10 +56,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 def fired(path: Path) -> set[str]:
     """What one trial's verdict and metrics complain of."""
     verdict = Trial(path).verdict()
-    failed = {one.check.value for one in verdict.checks if one.health is Health.FAILED}
+    failed = {one.check.value for one in verdict.checks if one.health in (Health.FAILED, Health.UNKNOWN)}
     rows = reduce_trial(path, 0).to_pylist()
     metrics = {row["metric"]: row["value"] for row in rows if row["table"] == "trial"}
-    counted = {name for name in ("loss_share", "duplicate_share", "reordered_share") if metrics[name] > 0}
+    counted = {name for name in COUNTED if metrics[name] > 0}
     silent = {"longest_silence_s"} if metrics["longest_silence_s"] > SILENCE_S else set()
     return failed | counted | silent
 

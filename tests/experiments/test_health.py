@@ -81,10 +81,12 @@ GOOD = Evidence(
     cores=2,
     memory_bytes=10**9,
     send_lateness_s=0.001,
+    clock_step_s=0.0,
     published=published(),
     delivered=delivered([0, 1, 2, 3, 4]),
     consumers=[Consumer(id=0, node="sta1", topic=0)],
     unreadable=0,
+    miscounted=0,
     lost=[],
 )
 BAD: dict[Check, dict[str, object]] = {
@@ -138,6 +140,23 @@ def test_without_samples_every_check_on_resources_is_unknown() -> None:
 def test_a_delivery_that_was_never_sent_does_not_close_the_ledger() -> None:
     verdict = judge(replace(GOOD, delivered=delivered([0, 1, 2, 3, 4, 99])), CheckSettings(), {})
     assert [one.check for one in verdict.checks if one.health is Health.FAILED] == [Check.LEDGER_CLOSES]
+
+
+@pytest.mark.parametrize("change", [{"miscounted": 1}, {"unreadable": 2}])
+def test_books_that_the_clients_kept_otherwise_do_not_close(change: dict[str, int]) -> None:
+    verdict = judge(replace(GOOD, **change), CheckSettings(), {})  # type: ignore[arg-type]
+    assert [one.check for one in verdict.checks if one.health is Health.FAILED] == [Check.LEDGER_CLOSES]
+
+
+def test_a_stall_that_outlasts_the_window_and_a_clock_that_jumps_are_seen() -> None:
+    rows = resources().to_pylist()
+    for row in rows:
+        if row["subject"] == "heartbeat" and row["t_ns"] == WINDOW.end_ns:
+            row["value"] = 2.0
+    late = replace(GOOD, resources=pa.Table.from_pylist(rows, schema=RESOURCES))
+    for evidence in (late, replace(GOOD, clock_step_s=-3.0)):
+        verdict = judge(evidence, CheckSettings(), {})
+        assert [one.check for one in verdict.checks if one.health is Health.FAILED] == [Check.HEARTBEAT]
 
 
 def test_a_waiver_holds_in_the_cells_it_names_and_says_why() -> None:

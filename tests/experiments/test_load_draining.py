@@ -22,6 +22,10 @@ def report(t_ns: int, acked: int, *delivered: int, first: int = 0) -> Progress:
     )
 
 
+def cut(progress: Progress) -> Progress:
+    return progress.model_copy(update={"lost_connections": ("consumer 1: reset",)})
+
+
 def test_missing_counts_each_consumer_against_its_topic(tmp_path) -> None:
     plans = [
         node_plan(tmp_path, 1, node="a"),
@@ -47,12 +51,24 @@ def test_complete_needs_a_moment_in_which_nothing_more_comes(tmp_path) -> None:
     assert drain.over({"sta1": report(END_NS + int(SETTLE_S * SECOND), 5, 5, 5)}) == "complete"
 
 
-def test_what_is_missing_is_waited_for_as_long_as_anything_moves(tmp_path) -> None:
+def test_what_is_missing_is_waited_for_through_any_silence(tmp_path) -> None:
     drain = Drain(plans=[node_plan(tmp_path, 1)], end_ns=END_NS, quiet_s=2)
-    for second in range(6):
-        assert drain.over({"sta1": report(END_NS + second * SECOND, 50, second, second)}) is None
-    assert drain.over({"sta1": report(END_NS + 6 * SECOND, 50, 5, 5)}) is None
-    assert drain.over({"sta1": report(END_NS + 7 * SECOND, 50, 5, 5)}) == "quiet"
+    for second in range(20):
+        assert drain.over({"sta1": report(END_NS + second * SECOND, 50, 5, 5)}) is None
+
+
+def test_what_a_lost_connection_will_never_bring_is_not_waited_for(tmp_path) -> None:
+    drain = Drain(plans=[node_plan(tmp_path, 1)], end_ns=END_NS, quiet_s=2)
+    for second in (0, 1):
+        assert drain.over({"sta1": cut(report(END_NS + second * SECOND, 50, 5, 5))}) is None
+    assert drain.over({"sta1": cut(report(END_NS + 2 * SECOND, 50, 5, 5))}) == "quiet"
+
+
+def test_with_selectors_silence_is_the_end(tmp_path) -> None:
+    plan = node_plan(tmp_path, 1, consumers=(consumer(0, selector=(0, 5)),))
+    drain = Drain(plans=[plan], end_ns=END_NS, quiet_s=2)
+    assert drain.over({"sta1": report(END_NS, 50, 5)}) is None
+    assert drain.over({"sta1": report(END_NS + 2 * SECOND, 50, 5)}) == "quiet"
 
 
 def test_a_client_that_says_nothing_is_not_quiet(tmp_path) -> None:

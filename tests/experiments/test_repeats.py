@@ -63,6 +63,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: list[Check | None
     told = Told()
     outcome = runner._run_until_the_machine_holds_still(spec, campaign.order[0], folder / "log", told)
     assert [len(one) for one in notes] == list(range(len(notes)))
+    assert all("set-aside-trial-001-" in note for one in notes for note in one)
     return outcome, told, folder / spec.cell
 
 
@@ -81,6 +82,15 @@ def test_a_machine_that_never_holds_still_ends_in_an_invalid_trial(
     assert outcome.state is State.INVALID
     assert len(told.repeats) == 2
     assert (cell / "trial-001").is_dir()
+
+
+def test_repeats_of_an_earlier_command_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, cell = run(tmp_path, monkeypatch, [Check.HEARTBEAT, Check.HEARTBEAT, Check.HEARTBEAT])
+    assert sorted(path.name for path in cell.iterdir()) == [
+        ".set-aside-trial-001-1",
+        ".set-aside-trial-001-2",
+        "trial-001",
+    ]
 
 
 @pytest.mark.parametrize("check", [check for check in Check if check is not Check.HEARTBEAT])

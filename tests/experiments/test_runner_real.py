@@ -111,7 +111,9 @@ def test_two_campaigns_run_side_by_side(tmp_path: Path) -> None:
     for process in both:
         said, complaints = process.communicate(timeout=120)
         assert "1 trials, 1 to run" in said, said + complaints
+        # Two brokers on two cores may make each other late, but neither may touch the other's link or messages.
         assert process.returncode in (0, 3), said + complaints
+        assert not any(word in said for word in ("link_", "ledger_closes", "clean_slate", "servers_alive")), said
     assert sum(len(trials(folder)) for folder in campaigns.folders(tmp_path / "results")) == 2
 
 

@@ -41,6 +41,15 @@ def load(tmp_path: Path, **settings: object) -> scenarios.Scenario:
         ("not-yaml", r"scenario\.yaml:\d: not YAML"),
         ("key-twice", r":3: the key 'network' is given twice"),
         ("looser-limit", r":7: checks\.limits\.server_cpu: 0\.9: looser than 0\.6"),
+        (
+            "waiver-of-no-factor",
+            r"(?s):6: .*\.when\.netwrok: is not a factor.*:7: .*'wireline' is not one of its",
+        ),
+        (
+            "unknown-baseline",
+            r":3: baseline: 'wireline' is not a level of factor network: wireline-100m",
+        ),
+        ("date-that-is-none", r":2: '2005-13-45': .*quotes"),
         ("unknown-check", r":8: checks\.waive\.check: 'server_cup': .*server_cpu"),
     ],
 )

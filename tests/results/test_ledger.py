@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ledger_tables import consumers, delivered, published
 
-from results.ledger import first_deliveries, reconcile
+from results.ledger import first_deliveries, reconcile, until
 from results.manifest import Consumer
 from results.schema import Outcome
 
@@ -56,6 +56,14 @@ def test_a_selector_narrows_what_is_expected() -> None:
     result = reconcile(published(FIVE, prop=50), delivered([]), narrow)
     assert result.expected == 0
     assert reconcile(published(FIVE, prop=5), delivered([]), narrow).expected == 5
+
+
+def test_what_came_after_a_moment_has_not_come() -> None:
+    sends, arrivals = until(published(FIVE), delivered([(0, 0, seq) for seq in range(5)], t_recv_ns=1000), 2600)
+    assert sends.column("outcome").to_pylist() == [0, 0, 0, 2, 2]
+    assert sends.column("t_ack_ns").to_pylist() == [500, 1500, 2500, None, None]
+    assert sends.schema == published(FIVE).schema
+    assert len(until(sends, arrivals, 1002)[1]) == 3
 
 
 @given(

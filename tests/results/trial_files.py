@@ -45,6 +45,7 @@ def manifest() -> Manifest:
         kernel_state={},
         captures=(),
         rows={"published": 1, "delivered": 1, "resources": 0},
+        drained="complete",
     )
 
 
