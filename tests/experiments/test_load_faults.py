@@ -14,7 +14,7 @@ def trial(folder: Path, *faults: str, quiet_s: float) -> Outcome:
     async def story() -> Outcome:
         async with reference_server(*faults) as port:
             plan = node_plan(folder, port, loop="open", rate_per_producer=RATE)
-            return await run([plan], window_s=WINDOW_S, quiet_s=quiet_s)
+            return await run([plan], window_s=WINDOW_S, quiet_s=quiet_s, limit_s=4.0)
 
     return asyncio.run(story())
 
