@@ -134,5 +134,5 @@ class Manifest(Record):
     kernel_state: dict[str, str] = Field(description="command to its output: qdiscs, filters, nftables, links")
     captures: tuple[Capture, ...]
     rows: dict[str, int] = Field(description="table name to number of rows")
-    drained: str = Field(description="why the drain ended: complete, quiet or limit")
+    drained: str = Field(default="", description="why the drain ended: complete, quiet or limit")
     notes: tuple[str, ...] = ()

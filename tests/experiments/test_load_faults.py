@@ -44,7 +44,6 @@ def symptoms(outcome: Outcome) -> dict[str, int]:
         (("duplicate=10",), {"duplicates": CONSUMERS * (MESSAGES // 10)}),
         (("reorder=10",), {"reordered": CONSUMERS * (MESSAGES // 10)}),
         ((f"stall=40:{STALL_S}",), {"silences": 1}),
-        (("crash=40",), {"in_doubt": CONSUMERS, "lost_connections": CONSUMERS + 1}),
     ],
 )
 def test_a_fault_shows_in_its_own_symptom_only(
@@ -52,6 +51,14 @@ def test_a_fault_shows_in_its_own_symptom_only(
 ) -> None:
     quiet_s = 2 * STALL_S if "silences" in expected else 0.5
     assert symptoms(trial(tmp_path, *faults, quiet_s=quiet_s)) == expected
+
+
+def test_a_crash_leaves_what_was_under_way_in_doubt_and_nothing_lost(tmp_path: Path) -> None:
+    found = symptoms(trial(tmp_path, "crash=40", quiet_s=0.5))
+    assert found.keys() == {"in_doubt", "lost_connections"}
+    assert found["lost_connections"] == CONSUMERS + 1
+    # The 40th message has no answer; on a busy machine the schedule sends more before the loss is known.
+    assert CONSUMERS <= found["in_doubt"] <= CONSUMERS * 10
 
 
 def test_a_closed_loop_ends_with_its_connection(tmp_path: Path) -> None:
