@@ -14,7 +14,8 @@ from emulation.profile import DirectionProfile, LinkProfile
 from emulation.shaper import QueueCount, burst_bytes
 from results.link import LinkCheck
 
-# Ten times what was measured on a quiet host kernel: rate within 0.1 %, delay within 0.1 ms of what was asked.
+# The default experiment's 24 trials, probed while their broker started on the same two cores, delivered 99.7 to
+# 100.1 % of the rate and at most 0.04 ms of delay (their link.json); stalls of a busy machine need the rest.
 RATE_TOLERANCE = 0.02
 DELAY_TOLERANCE_S = 0.001
 _DELAY_PROBES = 20

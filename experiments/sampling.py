@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 import pyarrow as pa
@@ -25,7 +25,10 @@ class Sampler:
 
     def __init__(self, processes: Mapping[str, int]) -> None:
         self._rows: list[tuple[int, str, str, float]] = []
-        self._processes = {subject: psutil.Process(pid) for subject, pid in processes.items()}
+        self._processes: dict[str, psutil.Process] = {}
+        for subject, pid in processes.items():
+            with suppress(psutil.NoSuchProcess):  # it died just now; who owns it says so, with its last words
+                self._processes[subject] = psutil.Process(pid)
         self._worst_lateness_s = 0.0
         self._stop = threading.Event()
 

@@ -11,11 +11,13 @@ import os
 import sys
 import threading
 import traceback
+from pathlib import Path
 from typing import Literal
 
 from experiments.bench import TrialSpec
-from experiments.trial import run_trial
+from experiments.trial import failed_folder, run_trial
 from results.manifest import Record
+from results.store import TrialWriter
 from results.verdict import State
 
 OWNER_GONE = 130
@@ -50,7 +52,10 @@ def main() -> int:
         _, verdict = run_trial(spec, tell)
     except Exception as error:  # noqa: BLE001 - every failure is reported to the owner, with its trace in the log
         traceback.print_exc()
-        tell(Failed(kind=type(error).__name__, message=str(error) or repr(error)))
+        writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
+        # A message may name a log of the unfinished folder, which has moved since.
+        message = (str(error) or repr(error)).replace(str(writer.path), str(failed_folder(writer)))
+        tell(Failed(kind=type(error).__name__, message=message))
         return 1
     tell(Finished(state=verdict.state, reasons=verdict.reasons()))
     return 0

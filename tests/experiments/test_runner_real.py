@@ -101,6 +101,19 @@ def test_an_interrupted_scenario_is_taken_up_and_a_killed_trial_is_a_failed_one(
     assert len(trials(folder)) == 2
 
 
+def test_a_killed_client_fails_its_trial_with_a_log_that_is_there(tmp_path: Path) -> None:
+    process, spaces = begin(scenario_file(tmp_path), tmp_path / "results", finished=0)
+    below = psutil.Process(process.pid).children(recursive=True)
+    victim = next(one for one in below if "experiments.load.client" in one.cmdline())
+    victim.kill()
+    said, complaints = process.communicate(timeout=100)
+    assert process.returncode == 1, said + complaints
+    assert f"it ended with signal SIGKILL\n{tmp_path}" in said
+    (log,) = [line.removesuffix(":") for line in said.splitlines() if line.startswith(str(tmp_path))]
+    assert Path(log).is_file()
+    assert living_in(spaces) == []
+
+
 def test_two_campaigns_run_side_by_side(tmp_path: Path) -> None:
     both = []
     for name in ("one", "two"):
