@@ -7,9 +7,13 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from emulation.profile import DirectionProfile, LinkProfile
+from emulation.events import DIRECTION_KEYS
+from emulation.profile import LinkProfile
+from emulation.references import resolved
 
 FOLDER = Path(__file__).parent / "profiles"
+_KEYS_OF_A_PROFILE = {*LinkProfile.model_fields, *DIRECTION_KEYS}
+_CHOICES = {"bernoulli", "gilbert-elliott", "recorded", "JitterTable"}
 
 
 class ProfileError(ValueError):
@@ -32,13 +36,21 @@ def load(name: str, *, beside: Path | None = None) -> LinkProfile:
 
 
 def read(path: Path) -> LinkProfile:
-    """Read and check one profile file."""
+    """Read and check one profile file, and the files that it names."""
     try:
         data = yaml.safe_load(path.read_text())
     except OSError as error:
         raise ProfileError(f"{path}: {error.strerror}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ProfileError(f"{path}: not YAML: {error}") from error
+    try:
+        data = resolved(data, path.parent, lambda name: load(name, beside=path.parent).model_dump())
+    except OSError as error:
+        raise ProfileError(f"{path}: {error.filename}: {error.strerror}") from error
+    except RecursionError:
+        raise ProfileError(f"{path}: a handover leads back to this profile") from None
+    except ValueError as error:
+        raise ProfileError(f"{path}: {error}") from error
     try:
         return LinkProfile.model_validate(data)
     except ValidationError as error:
@@ -48,13 +60,10 @@ def read(path: Path) -> LinkProfile:
 
 def _problem(detail: object) -> str:
     assert isinstance(detail, dict)
-    where = ".".join(str(part) for part in detail["loc"])
+    # The name of a choice (such as a loss model) is no key of the file.
+    where = ".".join(str(part) for part in detail["loc"] if part not in _CHOICES and "[" not in str(part))
     message = str(detail["msg"]).removeprefix("Value error, ")
     if detail["type"] == "extra_forbidden":
-        message = "unknown key; known are " + ", ".join(sorted(_known_keys()))
+        message = "unknown key; known are " + ", ".join(sorted(_KEYS_OF_A_PROFILE))
     shown = "" if isinstance(detail["input"], dict) else f" {detail['input']!r}:"
     return f"{where}:{shown} {message}" if where else message
-
-
-def _known_keys() -> set[str]:
-    return {*LinkProfile.model_fields, *DirectionProfile.model_fields}

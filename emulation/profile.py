@@ -2,61 +2,34 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-_UNITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
-_RATE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([kMG]?bit/s)\s*")
-_TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
-_TIME = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(s|ms|us)\s*")
-MIN_RATE, MAX_RATE = 8_000, 10_000_000_000
+from emulation.direction import DirectionProfile
+from emulation.events import DIRECTION_KEYS, Event, by_direction
+from emulation.frozen import Frozen
 
 
-def parse_rate(value: object) -> object:
-    """`1 Mbit/s` to bit/s; numbers pass through."""
-    return _with_unit(value, _RATE, _UNITS, "a rate such as '1 Mbit/s' or a number of bit/s")
+class Sides(Frozen):
+    """Both directions of one station's link."""
+
+    uplink: DirectionProfile
+    downlink: DirectionProfile
+
+    def changed(self, settings: dict[str, Any]) -> Sides:
+        """With other settings, of both directions or of one (`uplink:`, `downlink:`)."""
+        each = by_direction(settings)
+        return Sides(uplink=self.uplink.changed(each["uplink"]), downlink=self.downlink.changed(each["downlink"]))
 
 
-def parse_time(value: object) -> object:
-    """`20 ms` to seconds; numbers pass through."""
-    return _with_unit(value, _TIME, _TIMES, "a time such as '20 ms' or a number of seconds")
+class LinkProfile(Frozen):
+    """A named pair of directions on a medium.  source: where the figures come from.
 
-
-def _with_unit(value: object, pattern: re.Pattern[str], units: dict[str, float], what: str) -> object:
-    if not isinstance(value, str):
-        return value
-    match = pattern.fullmatch(value)
-    if match is None:
-        raise ValueError(f"{value!r} is not {what}")
-    return float(match[1]) * units[match[2]]
-
-
-Rate = Annotated[float, BeforeValidator(parse_rate), Field(ge=MIN_RATE, le=MAX_RATE)]
-Seconds = Annotated[float, BeforeValidator(parse_time), Field(ge=0, le=60)]
-Share = Annotated[float, Field(ge=0, lt=1)]
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class DirectionProfile(_Frozen):
-    """One direction.  rate: bit/s at layer 2, None = unlimited.  queue_bytes: what waits before the medium.
-
-    loss: share of packets dropped, independently (Bernoulli), by a seeded list.  delay: one way, seconds,
-    beside queueing and transmission.
+    stations: what is different for some of them, by name (sta1, sta2, ...).  timeline: what happens to the link
+    while it is in use.
     """
-
-    rate: Rate | None = None
-    queue_bytes: Annotated[int, Field(ge=3_000, le=1_000_000_000)] = 150_000
-    loss: Share = 0.0
-    delay: Seconds = 0.0
-
-
-class LinkProfile(_Frozen):
-    """A named pair of directions on a medium.  source: where the figures come from."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
     description: str
@@ -64,29 +37,82 @@ class LinkProfile(_Frozen):
     medium: Literal["shared", "duplex"]
     uplink: DirectionProfile
     downlink: DirectionProfile
+    stations: dict[Annotated[str, Field(pattern=r"^sta[1-9][0-9]{0,3}$")], Sides] = Field(default_factory=dict)
+    timeline: tuple[Event, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
     def _common_settings(cls, data: Any) -> Any:
-        """Settings beside `medium` hold for both directions; `uplink:` and `downlink:` override them."""
+        """Settings beside `medium` hold for both directions; `uplink:` and `downlink:` override them.
+
+        A station's settings override those of the profile in the same way.
+        """
         if not isinstance(data, dict):
             return data
-        names = DirectionProfile.model_fields
-        common = {key: data[key] for key in names if key in data}
-        rest = {key: value for key, value in data.items() if key not in names}
-        for direction in ("uplink", "downlink"):
-            own = rest.get(direction) or {}
-            if isinstance(own, dict):
-                rest[direction] = common | own
-        return rest
+        sides, rest = _sides(data, {"uplink": {}, "downlink": {}})
+        stations = rest.get("stations")
+        if isinstance(stations, dict):
+            rest["stations"] = {
+                name: _station(own, sides) if isinstance(own, dict) else own for name, own in stations.items()
+            }
+        return rest | sides
 
     @model_validator(mode="after")
-    def _one_rate_on_a_shared_medium(self) -> LinkProfile:
-        up, down = self.uplink, self.downlink
-        if self.medium == "shared" and (up.rate, up.queue_bytes) != (down.rate, down.queue_bytes):
-            raise ValueError(
-                f"medium 'shared' is one capacity and one queue for both directions, but rate and queue_bytes "
-                f"are {up.rate}, {up.queue_bytes} up and {down.rate}, {down.queue_bytes} down: "
-                "give one of each, or medium 'duplex'"
-            )
+    def _one_medium(self) -> LinkProfile:
+        for who, sides in self.all_sides().items():
+            up, down = sides.uplink, sides.downlink
+            queue = (up.queue_limit_bytes, up.queue_packets), (down.queue_limit_bytes, down.queue_packets)
+            if self.medium == "shared" and (up.rate, queue[0]) != (down.rate, queue[1]):
+                raise ValueError(
+                    f"{who}: medium 'shared' is one capacity and one queue for both directions, but rate and queue "
+                    f"(bytes) are {up.rate}, {queue[0][0]} up and {down.rate}, {queue[1][0]} down: "
+                    "give one of each, or medium 'duplex'"
+                )
+        rated = {sides.uplink.rate is None for sides in self.all_sides().values()}
+        if self.medium == "shared" and len(rated) > 1:
+            raise ValueError("stations: on a shared medium either every station has a rate or none")
         return self
+
+    @model_validator(mode="after")
+    def _a_timeline_that_can_be(self) -> LinkProfile:
+        from emulation.timeline import check  # noqa: PLC0415 - a timeline is made of profiles
+
+        check(self)
+        return self
+
+    def sides(self) -> Sides:
+        """Both directions of a station that has no settings of its own."""
+        return Sides(uplink=self.uplink, downlink=self.downlink)
+
+    def all_sides(self) -> dict[str, Sides]:
+        """`every station`, and each that has settings of its own."""
+        return {"every station": self.sides(), **self.stations}
+
+    def groups(self, stations: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Stations that share settings, in the order of `all_sides`; the first group can be empty.
+
+        ValueError when the profile speaks of a station that is not among `stations`.
+        """
+        if unknown := sorted(set(self.stations) - set(stations)):
+            raise ValueError(
+                f"profile {self.name!r} has settings for {unknown[0]}, and there are {len(stations)} stations"
+            )
+        return tuple(name for name in stations if name not in self.stations), *((name,) for name in self.stations)
+
+
+def _sides(data: dict[str, Any], base: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Both directions as mappings, and what else `data` says."""
+    common = {key: data[key] for key in DIRECTION_KEYS if key in data}
+    rest = {key: value for key, value in data.items() if key not in DIRECTION_KEYS}
+    sides: dict[str, Any] = {}
+    for direction in ("uplink", "downlink"):
+        own = rest.pop(direction, None) or {}
+        sides[direction] = base[direction] | common | own if isinstance(own, dict) else own
+    return sides, rest
+
+
+def _station(own: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    sides, rest = _sides(
+        own, base if all(isinstance(side, dict) for side in base.values()) else {"uplink": {}, "downlink": {}}
+    )
+    return rest | sides

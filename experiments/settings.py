@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from emulation.profile import parse_time
+from emulation.units import parse_time
 from results.marker import SIZE as MARKER_BYTES
 from results.verdict import Check
 from stacks.driver import Ack, Delivery, Guarantee

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from emulation.profile import MAX_RATE, MIN_RATE, LinkProfile, parse_rate, parse_time
+from emulation.profile import LinkProfile
+from emulation.units import MAX_RATE, MIN_RATE, parse_rate, parse_time
 
 
 def profile(**settings: object) -> LinkProfile:

@@ -1,0 +1,176 @@
+"""A profile's timeline as the sequence of states that its link goes through.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from emulation import ratetrace
+from emulation.direction import DirectionProfile
+from emulation.events import Event, Handover, Trace
+
+if TYPE_CHECKING:
+    from emulation.profile import LinkProfile, Sides
+
+TRACE_BURST_BYTES = 1600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkState:
+    """sides: of every group of equal stations (see LinkProfile.groups).  dark: nothing gets through."""
+
+    sides: tuple[Sides, ...]
+    dark: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A change of the link.  at_s: after the window's start.  label: what it is called; '' = one step of a trace."""
+
+    at_s: float
+    label: str
+    state: LinkState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Action:
+    """One thing that changes: only what is not None.  burst: settings that hold until the next action with one."""
+
+    at_s: float
+    label: str
+    dark: bool | None = None
+    burst: Handover | None = None
+    burst_ends: bool = False
+    settings: dict[str, Any] | None = None
+    rates: dict[str, float] | None = None
+
+
+def check(profile: LinkProfile) -> None:
+    """ValueError names an event that cannot be: an impossible setting, or something that a trace cannot go with."""
+    traces = [event for event in profile.timeline if event.trace]
+    if len(traces) > 1:
+        raise ValueError("timeline: one trace at most")
+    if traces and profile.stations:
+        raise ValueError("timeline: a trace is the rate of all stations, and here some have a rate of their own")
+    for trace in traces:
+        assert trace.trace
+        for direction in ("uplink", "downlink"):
+            if getattr(trace.trace, direction) and getattr(profile, direction).rate is None:
+                raise ValueError(f"timeline: a trace sets the rate of the {direction}, which has none to begin with")
+        if profile.medium == "shared" and trace.trace.uplink != trace.trace.downlink:
+            raise ValueError("timeline: a shared medium has one rate, so its trace is the same for both directions")
+    end = max((event.at for event in profile.timeline), default=0.0)
+    states(profile, until_s=end + 61)
+
+
+def initial(profile: LinkProfile) -> LinkState:
+    """The link before anything has happened to it."""
+    return LinkState(sides=tuple(profile.all_sides().values()))
+
+
+def states(profile: LinkProfile, *, until_s: float) -> tuple[Step, ...]:
+    """Every change up to `until_s` seconds after the window's start, in order."""
+    now = initial(profile)
+    settled = now.sides
+    burst: Handover | None = None
+    rates: dict[str, float] = {}
+    steps = []
+    for action in sorted(_actions(profile, until_s), key=lambda one: one.at_s):
+        if action.at_s > until_s:
+            break
+        try:
+            if action.settings is not None:
+                settled = tuple(_with(sides, action.settings, profile) for sides in settled)
+            burst = None if action.burst_ends else action.burst or burst
+            sides = settled if burst is None else tuple(_burst(one, burst) for one in settled)
+        except (ValidationError, ValueError) as error:
+            raise ValueError(f"timeline: at {action.at_s:g} s: {action.label}: {_first(error)}") from None
+        rates = action.rates or rates
+        now = replace(
+            now, sides=tuple(_rated(one, rates) for one in sides), dark=now.dark if action.dark is None else action.dark
+        )
+        steps.append(Step(at_s=action.at_s, label=action.label, state=now))
+    return tuple(steps)
+
+
+def _actions(profile: LinkProfile, until_s: float) -> Iterator[_Action]:
+    for event in profile.timeline:
+        if event.outage is not None:
+            yield _Action(at_s=event.at, label="outage begins", dark=True)
+            yield _Action(at_s=event.at + event.outage, label="outage ends", dark=False)
+        elif event.handover is not None:
+            yield _Action(at_s=event.at, label="handover begins", burst=event.handover)
+            yield _Action(
+                at_s=event.at + event.handover.lasts,
+                label="handover ends",
+                burst_ends=True,
+                settings=event.handover.to,
+            )
+        elif event.change is not None:
+            yield _Action(at_s=event.at, label=_named(event.change), settings=event.change)
+        elif event.trace is not None:
+            yield from _trace_actions(event, event.trace, until_s)
+
+
+def _trace_actions(event: Event, trace: Trace, until_s: float) -> Iterator[_Action]:
+    length = max(until_s - event.at, trace.step)
+    rates = {
+        direction: ratetrace.rates(
+            one.counts(step_s=trace.step, until_s=length), step_s=trace.step, burst_bytes=TRACE_BURST_BYTES
+        )
+        for direction in ("uplink", "downlink")
+        if (one := getattr(trace, direction)) is not None
+    }
+    for number in range(max(map(len, rates.values()))):
+        yield _Action(
+            at_s=event.at + number * trace.step,
+            label="" if number else "trace begins",
+            rates={direction: float(values[number]) for direction, values in rates.items()},
+        )
+
+
+def _named(settings: dict[str, Any]) -> str:
+    words = []
+    for key, value in settings.items():
+        inner = value.items() if isinstance(value, dict) and key in ("uplink", "downlink") else None
+        words += [f"{key} {name} {one}" for name, one in inner] if inner else [f"{key} {value}"]
+    return ", ".join(words) or "change of nothing"
+
+
+def _with(sides: Sides, settings: dict[str, Any], profile: LinkProfile) -> Sides:
+    new = sides.changed(settings)
+    for direction in ("uplink", "downlink"):
+        was, now = getattr(sides, direction).rate, getattr(new, direction).rate
+        if (was is None) != (now is None):
+            raise ValueError(f"{direction}: a rate can change, but not come or go while the link is in use")
+    if profile.medium == "shared" and new.uplink.rate != new.downlink.rate:
+        raise ValueError("a shared medium has one rate: change it for both directions")
+    return new
+
+
+def _burst(sides: Sides, handover: Handover) -> Sides:
+    def one(side: DirectionProfile) -> dict[str, Any]:
+        return {"loss": handover.loss or side.loss, "delay": side.delay + handover.extra_delay}
+
+    return sides.changed({"uplink": one(sides.uplink), "downlink": one(sides.downlink)})
+
+
+def _rated(sides: Sides, rates: dict[str, float]) -> Sides:
+    """Rates of a trace may be below what a profile may ask for: nearly nothing, when nothing was delivered."""
+    return sides.model_copy(
+        update={
+            direction: getattr(sides, direction).model_copy(update={"rate": rate, "burst_bytes": TRACE_BURST_BYTES})
+            for direction, rate in rates.items()
+        }
+    )
+
+
+def _first(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        detail = error.errors()[0]
+        where = ".".join(map(str, detail["loc"]))
+        return f"{where}: {detail['input']!r}: {str(detail['msg']).removeprefix('Value error, ')}"
+    return str(error)
