@@ -15,6 +15,11 @@ def queue_rate(proof: LinkProof, queue: str) -> float | None:
     return proof.rate_downlink if part_of(queue) == "downlink" else proof.rate_uplink
 
 
+def _overhead(proof: LinkProof, queue: str) -> float:
+    """Seconds that each frame takes on the medium beside its bits."""
+    return proof.overhead_downlink if part_of(queue) == "downlink" else proof.overhead_uplink
+
+
 def medium_metrics(proof: LinkProof, *, deliveries: float) -> dict[str, float | None]:
     """Utilisation of the busiest queue of each part and of all, and bytes at layer 2 per delivered message."""
     window = next((one for one in proof.counters if one.during == "window"), None)
@@ -24,7 +29,8 @@ def medium_metrics(proof: LinkProof, *, deliveries: float) -> dict[str, float | 
     for queue in window.queues:
         if (rate := queue_rate(proof, queue.name)) is not None:
             name = f"utilisation_{part_of(queue.name)}"
-            used[name] = max(used.get(name, 0.0), queue.bytes * 8 / window.seconds / rate)
+            busy_s = queue.bytes * 8 / rate + queue.packets * _overhead(proof, queue.name)
+            used[name] = max(used.get(name, 0.0), busy_s / window.seconds)
     total = sum(queue.bytes for queue in window.queues)
     return {
         "air_utilisation": max(used.values(), default=None),

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 class Ports:
     """pid: a process in the access point's network namespace.  stations: node name to port.  wired: the other port.
 
-    An uplink packet enters by a station's port and leaves by the wired one.
+    addresses: node name to IPv4 address, of the stations.  An uplink packet enters by a station's port and leaves
+    by the wired one.
     """
 
     pid: int
     stations: dict[str, str]
     wired: str
+    addresses: dict[str, str]

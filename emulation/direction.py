@@ -83,7 +83,7 @@ class DirectionProfile(Frozen):
         if self.queue_packets is not None:
             return self.queue_packets * FULL_FRAME
         if self.queue_time is not None and self.rate is not None:
-            return int(self.queue_time * self.rate / 8)
+            return int(self.queue_time / self.airtime(FULL_FRAME) * FULL_FRAME)
         return DEFAULT_QUEUE_BYTES if self.queue_bytes is None else self.queue_bytes
 
     @property

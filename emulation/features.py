@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+import numpy as np
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from emulation.namespace import KernelError, in_namespace, run_tool, throwaway_namespace
+from emulation import kernel, qdisc
+from emulation.kernel import KernelName
+from emulation.namespace import KernelError, in_namespace, throwaway_namespace
+from emulation.netlink import Netlink
+from emulation.nft import Nft
 from emulation.profile import LinkProfile
 from emulation.shaper import redirect
-from emulation.stages import CURE, Feature, needed
+from emulation.stages import CURE, Feature, needed, top_rate
 
 
 class MissingFeature(Exception):
@@ -33,14 +38,23 @@ def probe() -> dict[Feature, str]:
         return dict.fromkeys(Feature, str(error))
 
 
-def require(profile: LinkProfile, available: dict[Feature, str]) -> None:
-    """MissingFeature when the profile needs what `available` (from `probe`) says does not work."""
+def missing(profile: LinkProfile, available: dict[Feature, str], on: KernelName) -> str:
+    """Why kernel `on` with these features (from `probe`) cannot do a profile, and the cure; '' when it can."""
     for feature, needed_by in needed(profile).items():
         if answer := available[feature]:
-            raise MissingFeature(
-                f"this kernel ({os.uname().release}) has no {feature}, which profile {profile.name!r} needs for "
-                f"{needed_by} ({answer}): {CURE[feature]}"
-            )
+            return f"has no {feature}, which profile {profile.name!r} needs for {needed_by} ({answer}): {CURE[feature]}"
+    if (rate := top_rate(profile)) > kernel.CEILING[on]:
+        return (
+            f"can shape {kernel.CEILING[on] / 1e6:g} Mbit/s at most, and profile {profile.name!r} has "
+            f"{rate / 1e6:g} Mbit/s: use a slower profile, or a kernel that can"
+        )
+    return ""
+
+
+def require(profile: LinkProfile, available: dict[Feature, str]) -> None:
+    """MissingFeature when the profile needs what this kernel cannot do."""
+    if why := missing(profile, available, kernel.current()):
+        raise MissingFeature(f"this kernel ({os.uname().release}) {why}")
 
 
 def _try(pid: int, attempt: Callable[[IPRoute], None]) -> str:
@@ -50,6 +64,8 @@ def _try(pid: int, attempt: Callable[[IPRoute], None]) -> str:
                 attempt(ip)
             except NetlinkError as error:
                 return str(error.args[-1])
+            except KernelError as error:
+                return str(error).rpartition(": ")[2]
         return ""
 
     return in_namespace(pid, work)
@@ -58,10 +74,13 @@ def _try(pid: int, attempt: Callable[[IPRoute], None]) -> str:
 def _try_nft(pid: int) -> str:
     program = (
         "table bridge probe { set drops { typeof numgen inc mod 65536; elements = { 1, 9 } } ; "
-        "chain c { type filter hook forward priority 0; numgen inc mod 65536 @drops counter drop; } ; }"
+        "chain c { numgen inc mod 65536 @drops counter drop; } ; "
+        'map way { typeof iifname : verdict; elements = { "probe-a" : goto c } } ; '
+        "chain f { type filter hook forward priority 0; iifname vmap @way; } ; }"
     )
     try:
-        run_tool(["nft", "-f", "-"], pid=pid, text=program.replace(" ; ", "\n"))
+        with Nft(pid) as nft:
+            nft.run(program.replace(" ; ", "\n"))
     except KernelError as error:
         return str(error).splitlines()[0]
     return ""
@@ -73,6 +92,7 @@ def _index(ip: IPRoute, name: str) -> int:
 
 def _veth(ip: IPRoute) -> None:
     ip.link("add", ifname="probe-a", kind="veth", peer="probe-b")
+    ip.link("add", ifname="probe-c", kind="veth", peer="probe-d")
 
 
 def _bridge(ip: IPRoute) -> None:
@@ -83,12 +103,26 @@ def _ifb(ip: IPRoute) -> None:
     ip.link("add", ifname="probe-air", kind="ifb")
 
 
+def _htb(ip: IPRoute) -> None:
+    _add(ip, "probe-air", "htb", qdisc.htb(default=1))
+
+
 def _tbf(ip: IPRoute) -> None:
-    ip.tc("add", "tbf", _index(ip, "probe-air"), handle="1:", rate="1mbit", burst=1600, limit=10000)
+    _add(ip, "probe-c", "tbf", qdisc.tbf(rate=1e6, burst_bytes=1600, limit_bytes=10_000))
 
 
 def _netem(ip: IPRoute) -> None:
-    ip.tc("add", "netem", _index(ip, "probe-b"), handle="1:", delay=1000)
+    flat = np.zeros(2, np.int16)
+    options = qdisc.netem(
+        delay=0.001, jitter=0, distribution=flat, keep_order=True, reorder=0, duplicate=0, corrupt=0, limit=10
+    )
+    _add(ip, "probe-d", "netem", options)
+
+
+def _add(ip: IPRoute, device: str, kind: str, options: bytes) -> None:
+    one = qdisc.Discipline(device=device, handle=0x10000, parent=qdisc.ROOT, kind=kind, options=options)
+    with Netlink() as netlink:
+        qdisc.add(netlink, (_index(ip, device), one))
 
 
 def _redirect(ip: IPRoute) -> None:
@@ -99,6 +133,7 @@ _ATTEMPTS: dict[Feature, Callable[[IPRoute], None]] = {
     Feature.VETH: _veth,
     Feature.BRIDGE: _bridge,
     Feature.IFB: _ifb,
+    Feature.HTB: _htb,
     Feature.TBF: _tbf,
     Feature.NETEM: _netem,
     Feature.REDIRECT: _redirect,

@@ -8,21 +8,35 @@ from typing import Literal
 
 import numpy as np
 
+from emulation.lossmodel import MAX_LIST, GilbertElliott, LossModel, RecordedLosses, describe, share_of
+
 Direction = Literal["uplink", "downlink"]
 DIRECTIONS: tuple[Direction, Direction] = ("uplink", "downlink")
-MIN_MODULUS, MAX_MODULUS = 1 << 16, 1 << 20
+MIN_MODULUS, MAX_MODULUS = 1 << 16, MAX_LIST
 _SMALLEST_FRAME_BITS = 60 * 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeededLosses:
-    """Packet i of a direction is dropped when i mod `modulus` is in `indices` (sorted, int64)."""
+    """Packet i of a direction is dropped when i mod `modulus` is in `indices` (sorted, int64).
+
+    group: of stations with the same settings, 0 = those without settings of their own.  state: 0 = the losses
+    that the link begins with; later ones, of a timeline, count their packets for themselves.
+    """
 
     direction: Direction
+    model: str
     share: float
     seed: int
     modulus: int
     indices: np.ndarray
+    group: int = 0
+    state: int = 0
+
+    @property
+    def name(self) -> str:
+        """`uplink`; for other groups and states `uplink-<group>-<state>`."""
+        return self.direction if not self.group | self.state else f"{self.direction}-{self.group}-{self.state}"
 
     @property
     def digest(self) -> str:
@@ -34,15 +48,51 @@ class SeededLosses:
         rounds, rest = divmod(seen, self.modulus)
         return rounds * len(self.indices) + int(np.searchsorted(self.indices, rest))
 
+    def lists(self, numbers: np.ndarray) -> np.ndarray:
+        """Which of the packets `numbers` (from 0) are dropped, as booleans."""
+        return np.isin(numbers % self.modulus, self.indices)
 
-def expand(*, share: float, seed: int, direction: Direction, modulus: int) -> SeededLosses:
-    """Independent losses with probability `share`; the same seed gives the same list on every machine.
+
+def expand(
+    model: LossModel, *, seed: int, direction: Direction, modulus: int, group: int = 0, state: int = 0
+) -> SeededLosses:
+    """The list of a model; the same seed gives the same list on every machine.
 
     A longer list begins with the shorter one (the generator is PCG64, drawn in order).
     """
-    stream = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, DIRECTIONS.index(direction)])))
-    indices = np.flatnonzero(stream.random(modulus) < share) if share else np.empty(0, np.int64)
-    return SeededLosses(direction=direction, share=share, seed=seed, modulus=modulus, indices=indices)
+    words = [seed, DIRECTIONS.index(direction), *([group, state] if group | state else [])]
+    streams = np.random.SeedSequence(words)
+    if isinstance(model, RecordedLosses):
+        modulus, indices = model.packets, np.unique(np.asarray(model.lost, dtype=np.int64))
+    elif isinstance(model, GilbertElliott):
+        indices = _gilbert_elliott(model, streams, modulus)
+    else:
+        stream = np.random.Generator(np.random.PCG64(streams))
+        indices = np.flatnonzero(stream.random(modulus) < model) if model else np.empty(0, np.int64)
+    return SeededLosses(
+        direction=direction,
+        model=describe(model),
+        share=share_of(model),
+        seed=seed,
+        modulus=modulus,
+        indices=indices,
+        group=group,
+        state=state,
+    )
+
+
+def _gilbert_elliott(model: GilbertElliott, streams: np.random.SeedSequence, modulus: int) -> np.ndarray:
+    """Stays in the two states are geometric; they and the losses inside them come from streams of their own."""
+    stays, losses = (np.random.Generator(np.random.PCG64(one)) for one in streams.spawn(2))
+    bad = np.zeros(0, dtype=bool)
+    while len(bad) < modulus:
+        lengths = np.stack([stays.geometric(model.p, 1024), stays.geometric(model.r, 1024)], axis=1).ravel()
+        lengths = np.minimum(lengths, modulus)
+        if lengths.sum() > 8 * modulus:  # long stays: a block of them need not be written out in full
+            lengths = lengths[: int(np.searchsorted(np.cumsum(lengths), 2 * modulus)) + 1]
+        bad = np.concatenate([bad, np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)])
+    chance = np.where(bad[:modulus], model.loss_bad, model.loss_good)
+    return np.flatnonzero(losses.random(modulus) < chance)
 
 
 def modulus_for(*, rate: float | None, seconds: float) -> int:

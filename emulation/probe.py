@@ -20,7 +20,6 @@ from emulation.namespace import in_namespace
 FRAME_OVERHEAD = 14 + 20 + 8  # Ethernet, IPv4, UDP
 _HEADER = struct.Struct("!QQ")  # number, time sent (wall clock, ns)
 MIN_FRAME = FRAME_OVERHEAD + _HEADER.size
-FULL_FRAME = 1514
 _PORT = 7007
 _TIMESTAMP = struct.Struct("qq")
 _BUFFER_BYTES = 64 << 20
@@ -48,6 +47,7 @@ class ProbePath:
     def __init__(self, sender: socket.socket, receiver: socket.socket) -> None:
         self._sender, self._receiver = sender, receiver
         self.sent = 0
+        self._in_order = True
 
     def send(self, frames: Sequence[int], *, spacing_s: float = 0.0) -> Arrivals:
         """Send frames of the given sizes (bytes at layer 2), wait until no more arrive, return those that did."""
@@ -63,9 +63,10 @@ class ProbePath:
             self._sender.send(_HEADER.pack(self.sent, time.time_ns()).ljust(size - FRAME_OVERHEAD, b"\0"))
             self.sent += 1
 
-    def wait(self, seconds: float) -> None:
-        """How long silence must last before a packet counts as lost."""
+    def wait(self, seconds: float, *, in_order: bool = True) -> None:
+        """How long silence must last before a packet counts as lost; whether nothing comes after the last one."""
         self._receiver.settimeout(seconds)
+        self._in_order = in_order
 
     def collect(self, expected: int) -> Arrivals:
         """Read what arrives until the last packet sent, or silence."""
@@ -79,7 +80,7 @@ class ProbePath:
             seconds, nanoseconds = _TIMESTAMP.unpack(stamp)
             number, sent_ns = _HEADER.unpack_from(data)
             rows.append((number, sent_ns, seconds * 10**9 + nanoseconds, len(data) + FRAME_OVERHEAD))
-            if number == self.sent - 1:
+            if self._in_order and number == self.sent - 1:
                 break
         table = np.array(rows, dtype=np.int64).reshape(-1, 4)
         return Arrivals(

@@ -27,7 +27,8 @@ class Sides(Frozen):
 class LinkProfile(Frozen):
     """A named pair of directions on a medium.  source: where the figures come from.
 
-    stations: what is different for some of them, by name (sta1, sta2, ...).  timeline: what happens to the link
+    stations: what is different for some of them, by name (sta1, sta2, ...); on a shared medium a station's rate
+    limits that station, and the profile's own all of them together.  timeline: what happens to the link
     while it is in use.
     """
 
@@ -68,10 +69,21 @@ class LinkProfile(Frozen):
                     f"(bytes) are {up.rate}, {queue[0][0]} up and {down.rate}, {queue[1][0]} down: "
                     "give one of each, or medium 'duplex'"
                 )
+        self._no_station_faster_than_the_medium()
         rated = {sides.uplink.rate is None for sides in self.all_sides().values()}
         if self.medium == "shared" and len(rated) > 1:
             raise ValueError("stations: on a shared medium either every station has a rate or none")
         return self
+
+    def _no_station_faster_than_the_medium(self) -> None:
+        whole = self.uplink.rate
+        if self.medium != "shared" or whole is None:
+            return
+        for name, sides in self.stations.items():
+            if sides.uplink.rate and sides.uplink.rate > whole:
+                raise ValueError(
+                    f"stations: {name}: rate {sides.uplink.rate:g} bit/s is more than the medium's {whole:g}"
+                )
 
     @model_validator(mode="after")
     def _a_timeline_that_can_be(self) -> LinkProfile:

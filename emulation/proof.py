@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from emulation.loss import Direction, SeededLosses
+from emulation import expectation, kernel, linkplan
+from emulation.direction import FULL_FRAME, DirectionProfile
+from emulation.linkplan import LinkPlan
+from emulation.loss import DIRECTIONS, Direction, SeededLosses
 from emulation.losstable import LossCount
-from emulation.probe import FULL_FRAME, MIN_FRAME, Arrivals, ProbePath, probe_path
-from emulation.profile import DirectionProfile, LinkProfile
-from emulation.shaper import QueueCount, burst_bytes
+from emulation.player import Played
+from emulation.probe import MIN_FRAME, Arrivals, ProbePath, probe_path
+from emulation.shaper import QueueCount
 from results.link import LinkCheck
 
 # The default experiment's 24 trials, probed while their broker started on the same two cores, delivered 99.7 to
 # 100.1 % of the rate and at most 0.04 ms of delay (their link.json); stalls of a busy machine need the rest.
 RATE_TOLERANCE = 0.02
 DELAY_TOLERANCE_S = 0.001
-_DELAY_PROBES = 20
+# A change is in force within 5 ms (benchmarks/emulation_accuracy.py); what is later than this spoils a trial.
+CHANGE_TOLERANCE_S = 0.02
+_DELAY_PROBES, _JITTER_PROBES = 20, 200
 _LOSS_PROBES = 300
 _RATE_SECONDS = 0.5
 _RATE_TRIES = 3
 _MIN_RATE_FRAMES = 30
+_OVERLOAD = 0.98  # of a frame's airtime: paced so, the queue never empties and does not overflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,125 +41,196 @@ class Ends:
     wired_address: str
 
 
-def probe_link(profile: LinkProfile, ends: Ends, losses: Sequence[SeededLosses]) -> tuple[LinkCheck, ...]:
-    """Measure delay, rate and losses in both directions.  Nothing else may use the link meanwhile.
+def probe_link(plan: LinkPlan, ends: Mapping[int, Ends]) -> tuple[LinkCheck, ...]:
+    """Measure delay, rate and losses in both directions, for a station of each group that `ends` names.
 
-    Must run right after the profile was applied: the losses are compared packet by packet with the lists, whose
-    numbering starts then.
+    Nothing else may use the link meanwhile.  Must run right after the plan was applied: the losses are compared
+    packet by packet with the lists, whose numbering starts then.
     """
-    return tuple(check for loss in losses for check in _probe_direction(profile, ends, loss))
+    return tuple(
+        check
+        for group, where in ends.items()
+        for direction in DIRECTIONS
+        for check in _probe_direction(
+            linkplan.side(plan.first, group, direction), where, plan.in_force(plan.first, group, direction)
+        )
+    )
 
 
-def _probe_direction(profile: LinkProfile, ends: Ends, loss: SeededLosses) -> Iterator[LinkCheck]:
-    side: DirectionProfile = getattr(profile, loss.direction)
+def _probe_direction(side: DirectionProfile, ends: Ends, loss: SeededLosses) -> Iterator[LinkCheck]:
     station, wired = (ends.station_pid, ends.station_address), (ends.wired_pid, ends.wired_address)
     (from_pid, _), (to_pid, to_address) = (station, wired) if loss.direction == "uplink" else (wired, station)
     with probe_path(from_pid=from_pid, to_pid=to_pid, to_address=to_address) as path:
-        frame_s = MIN_FRAME * 8 / side.rate if side.rate else 0.0
-        path.wait(0.2 + 2 * side.delay + side.queue_bytes * 8 / (side.rate or 1e9))
-        cold = path.send([MIN_FRAME])  # pays for cold caches
-        delays = path.send([MIN_FRAME] * _DELAY_PROBES, spacing_s=max(0.002, 2 * frame_s))
-        parts = [cold, delays]
-        yield delay_check(side, loss.direction, delays, transmission_s=frame_s)
+        frame_s = side.airtime(MIN_FRAME)
+        waits = side.queue_limit_bytes / FULL_FRAME * side.airtime(FULL_FRAME)
+        in_order = side.keep_order and not side.reorder and not side.duplicate
+        path.wait(0.2 + 2 * side.delay + 8 * side.jitter + waits, in_order=in_order)
+        parts = [path.send([MIN_FRAME])]  # pays for cold caches
+        spacing = max(0.002, 2 * frame_s)
+        parts.append(path.send([MIN_FRAME] * (_JITTER_PROBES if side.jitter else _DELAY_PROBES), spacing_s=spacing))
+        yield from delay_checks(side, loss.direction, parts[-1], spacing_s=spacing)
         if side.rate:
-            yield _probe_rate(side, loss.direction, path, parts)
-        parts.append(path.send([MIN_FRAME] * _LOSS_PROBES, spacing_s=frame_s))
-        yield losses_check(loss, parts, sent=path.sent)
-        yield duplicates_check(loss.direction, parts)
+            yield _probe_rate(side, loss, path, parts)
+        parts.append(path.send([MIN_FRAME] * _LOSS_PROBES, spacing_s=max(frame_s, side.delay / 20)))
+        if side.reorder:
+            yield reordering_check(side, loss.direction, parts[-1])
+        yield losses_check(side, loss, parts, sent=path.sent)
+        yield duplicates_check(side, loss.direction, parts)
 
 
-def _probe_rate(side: DirectionProfile, direction: Direction, path: ProbePath, parts: list[Arrivals]) -> LinkCheck:
+def _probe_rate(side: DirectionProfile, loss: SeededLosses, path: ProbePath, parts: list[Arrivals]) -> LinkCheck:
     """A stall of this machine can only make a burst slower, so a burst that was too slow is sent again."""
     for _ in range(_RATE_TRIES):
-        parts.append(path.send([FULL_FRAME] * rate_frames(side)))
-        check = rate_check(side, direction, parts[-1])
+        at_once, paced = rate_frames(side)
+        path.hand_over([FULL_FRAME] * at_once)
+        path.hand_over([FULL_FRAME] * paced, spacing_s=side.airtime(FULL_FRAME) * _OVERLOAD)
+        parts.append(path.collect(at_once + paced))
+        check = rate_check(side, loss, parts[-1])
         if check.delivered >= check.low:
             break
     return check
 
 
-def rate_frames(side: DirectionProfile) -> int:
-    """How many full frames a rate probe sends: half a second's worth, but no more than wait in the queue."""
+def rate_frames(side: DirectionProfile) -> tuple[int, int]:
+    """How many full frames a rate probe sends at once, and how many after that at a pace just above the rate.
+
+    Half a second's worth, at once as far as they wait in the queue.
+    """
     assert side.rate is not None
-    wanted = max(int(side.rate * _RATE_SECONDS / 8 / FULL_FRAME), _MIN_RATE_FRAMES)
-    return max(min(wanted, int(side.queue_bytes * 0.9 / FULL_FRAME)), 2)
+    wanted = max(int(_RATE_SECONDS / side.airtime(FULL_FRAME)), _MIN_RATE_FRAMES)
+    room = max(int(side.queue_limit_bytes * 0.9 / FULL_FRAME), 2)
+    if wanted <= room:
+        return wanted, 0
+    at_once = room // 2 + _passes_at_once(side)
+    return at_once, min(wanted, int(room / 2 / (1 - _OVERLOAD)))
 
 
-def delay_check(
-    side: DirectionProfile, direction: Direction, arrivals: Arrivals, *, transmission_s: float
-) -> LinkCheck:
-    """Median one-way delay of single small packets, the emulated transmission time included."""
+def _passes_at_once(side: DirectionProfile) -> int:
+    assert side.rate is not None
+    return (side.burst_bytes or kernel.burst_bytes(side.rate)) // FULL_FRAME + 1
+
+
+def delay_checks(
+    side: DirectionProfile, direction: Direction, arrivals: Arrivals, *, spacing_s: float
+) -> Iterator[LinkCheck]:
+    """Median one-way delay of single small packets, the emulated transmission time included, and its spread."""
     delay = (arrivals.received_ns - arrivals.sent_ns) / 1e9
-    # tbf lets a packet pass at once when its bucket is full, as it is for a single packet on an idle link.
-    low, high = side.delay, side.delay + transmission_s + DELAY_TOLERANCE_S
-    return LinkCheck(
+    runs = expectation.delays(side, packets=max(len(delay), 1), spacing_s=spacing_s)
+    median = expectation.median_delay(runs)
+    detail = f"{len(delay)} packets of {MIN_FRAME} bytes on an idle link"
+    yield LinkCheck(
         quantity="delay",
         direction=direction,
         source="probe",
         asked=side.delay,
         delivered=float(np.median(delay)) if len(delay) else float("inf"),
-        low=low,
-        high=high,
-        detail=f"median of {len(delay)} packets of {MIN_FRAME} bytes on an idle link",
+        # A bucket lets a packet pass at once when it is full, as it is for a single packet on an idle link.
+        low=median.low,
+        high=median.high + side.airtime(MIN_FRAME) + DELAY_TOLERANCE_S,
+        detail=f"median of {detail}",
     )
+    if side.jitter:
+        spread = expectation.spread(runs)
+        quartiles = np.percentile(delay, [25, 75]) if len(delay) else np.array([0.0, np.inf])
+        yield LinkCheck(
+            quantity="jitter",
+            direction=direction,
+            source="probe",
+            asked=float(np.median(np.subtract(*np.percentile(runs, [75, 25], axis=1)))),
+            delivered=float(quartiles[1] - quartiles[0]),
+            low=max(spread.low - DELAY_TOLERANCE_S / 2, 0.0),
+            high=spread.high + DELAY_TOLERANCE_S,
+            detail=f"interquartile range of the delays of {detail}",
+        )
 
 
-def rate_check(side: DirectionProfile, direction: Direction, burst: Arrivals) -> LinkCheck:
+def rate_check(side: DirectionProfile, loss: SeededLosses, burst: Arrivals) -> LinkCheck:
     """Rate of a burst of full frames that waited in the queue, after the bucket was empty.
 
     An uplink packet that was lost has used the air before (loss comes after the air), a downlink one has not.
     """
     assert side.rate is not None
-    skip = burst_bytes(side.rate) // FULL_FRAME + 1
+    skip = _passes_at_once(side)
     number, received = burst.number[skip:], burst.received_ns[skip:]
-    delivered = 0.0
+    asked = FULL_FRAME * 8 / side.airtime(FULL_FRAME)
+    delivered, seconds = 0.0, 1.0
     if len(number) > 1:
-        frames = number[-1] - number[0] if direction == "uplink" else len(number) - 1
-        delivered = float(frames * FULL_FRAME * 8 / ((received[-1] - received[0]) / 1e9))
+        between = np.arange(number.min() + 1, number.max() + 1)
+        frames = len(between) if loss.direction == "uplink" else int(np.count_nonzero(~loss.lists(between)))
+        seconds = float((received.max() - received.min()) / 1e9)
+        delivered = frames * FULL_FRAME * 8 / seconds
+    tolerance = RATE_TOLERANCE + 4 * side.jitter / seconds
     return LinkCheck(
         quantity="rate",
-        direction=direction,
+        direction=loss.direction,
         source="probe",
-        asked=side.rate,
+        asked=asked,
         delivered=delivered,
-        low=side.rate * (1 - RATE_TOLERANCE),
-        high=side.rate * (1 + RATE_TOLERANCE),
+        low=asked * (1 - tolerance),
+        high=asked * (1 + tolerance),
         detail=f"burst of {burst.sent} frames of {FULL_FRAME} bytes",
     )
 
 
-def losses_check(loss: SeededLosses, parts: Sequence[Arrivals], *, sent: int) -> LinkCheck:
-    """Packets whose fate differs from the list's: none is tolerated."""
+def losses_check(side: DirectionProfile, loss: SeededLosses, parts: Sequence[Arrivals], *, sent: int) -> LinkCheck:
+    """Packets whose fate differs from the list's: none is tolerated, but for those that were to be damaged."""
     arrived = np.zeros(sent, dtype=bool)
     for part in parts:
         arrived[part.number] = True
-    listed = np.zeros(sent, dtype=bool)
-    listed[loss.indices[loss.indices < sent]] = True
+    listed = loss.lists(np.arange(sent))
     wrong = int(np.count_nonzero(arrived == listed))
+    damaged = expectation.corrupted(int(np.count_nonzero(~listed)), side.corrupt)
     return LinkCheck(
         quantity="losses",
         direction=loss.direction,
         source="probe",
-        asked=0,
+        asked=side.corrupt * sent,
         delivered=wrong,
-        low=0,
-        high=0,
+        low=damaged.low,
+        high=damaged.high,
         detail=f"{sent} packets sent, {int(listed.sum())} listed, {int((~arrived).sum())} did not arrive",
     )
 
 
-def duplicates_check(direction: Direction, parts: Sequence[Arrivals]) -> LinkCheck:
+def duplicates_check(side: DirectionProfile, direction: Direction, parts: Sequence[Arrivals]) -> LinkCheck:
     """Packets that arrived more than once."""
     numbers = np.concatenate([part.number for part in parts])
+    once = len(np.unique(numbers))
+    expected = expectation.binomial(once, side.duplicate)
     return LinkCheck(
         quantity="duplicates",
         direction=direction,
         source="probe",
-        asked=0,
-        delivered=len(numbers) - len(np.unique(numbers)),
-        low=0,
-        high=0,
+        asked=side.duplicate * once,
+        delivered=len(numbers) - once,
+        low=expected.low,
+        high=expected.high,
+        detail=f"of {once} packets",
     )
+
+
+def reordering_check(side: DirectionProfile, direction: Direction, arrivals: Arrivals) -> LinkCheck:
+    """Packets that overtook one that was sent before them."""
+    overtook, total = overtakers(arrivals.number), len(np.unique(arrivals.number))
+    expected = expectation.binomial(total, side.reorder)
+    return LinkCheck(
+        quantity="reordered",
+        direction=direction,
+        source="probe",
+        asked=side.reorder * total,
+        delivered=overtook,
+        low=expected.low,
+        high=expected.high,
+        detail=f"of {total} packets",
+    )
+
+
+def overtakers(numbers: np.ndarray) -> int:
+    """How many packets arrived before one with a lower number (first arrivals count)."""
+    _, first = np.unique(numbers, return_index=True)
+    order = numbers[np.sort(first)]
+    lowest_later = np.minimum.accumulate(order[::-1])[::-1]
+    return int(np.count_nonzero(order[:-1] > lowest_later[1:]))
 
 
 def loss_checks(losses: Sequence[SeededLosses], counts: Sequence[LossCount]) -> tuple[LinkCheck, ...]:
@@ -174,7 +251,7 @@ def _loss_check(loss: SeededLosses, count: LossCount) -> LinkCheck:
         delivered=count.dropped / seen,
         low=loss.dropped_of(max(count.seen - 1, 0)) / seen,
         high=loss.dropped_of(count.seen + 1) / seen,
-        detail=f"{count.dropped} of {count.seen} packets dropped, {loss.dropped_of(count.seen)} listed",
+        detail=f"{count.dropped} of {count.seen} packets dropped, {loss.dropped_of(count.seen)} listed ({loss.name})",
     )
 
 
@@ -182,21 +259,29 @@ def _loss_check(loss: SeededLosses, count: LossCount) -> LinkCheck:
 class QueueUse:
     """What one queue carried in `seconds`, between two readings.
 
-    never_empty: whether packets certainly waited all the time.
+    medium: what limits it.  rate: bit/s in the mean, a timeline's changes counted.  extra_bytes: what changes of
+    the rate may have let through at once.  never_empty: whether packets certainly waited all the time.
     """
 
     direction: Direction
+    medium: DirectionProfile
     rate: float
     seconds: float
     before: QueueCount
     after: QueueCount
     never_empty: bool
+    extra_bytes: int = 0
 
 
 def trial_rate_check(use: QueueUse) -> LinkCheck:
-    """A queue may never carry more than its rate, and must carry that when packets waited in it all the time."""
-    carried = (use.after.bytes - use.before.bytes) * 8 / use.seconds
-    slack = burst_bytes(use.rate) * 8 / use.seconds
+    """A queue may never carry more than its rate, and must carry that when packets waited in it all the time.
+
+    What each frame takes beside its bits counts as carried.
+    """
+    assert use.medium.rate is not None
+    overhead = (use.after.packets - use.before.packets) * use.medium.frame_overhead * use.medium.rate
+    carried = ((use.after.bytes - use.before.bytes) * 8 + overhead) / use.seconds
+    burst = use.medium.burst_bytes or kernel.burst_bytes(use.medium.rate)
     return LinkCheck(
         quantity="rate",
         direction=use.direction,
@@ -204,6 +289,26 @@ def trial_rate_check(use: QueueUse) -> LinkCheck:
         asked=use.rate,
         delivered=carried,
         low=use.rate * (1 - RATE_TOLERANCE) if use.never_empty else 0.0,
-        high=use.rate * (1 + RATE_TOLERANCE) + slack,
+        high=use.rate * (1 + RATE_TOLERANCE) + (burst + FULL_FRAME + use.extra_bytes) * 8 / use.seconds,
         detail=f"{use.after.name}: {'never' if use.never_empty else 'perhaps sometimes'} empty",
+    )
+
+
+def timeline_checks(plan: LinkPlan, played: Sequence[Played], *, until_s: float) -> tuple[LinkCheck, ...]:
+    """Whether every change of the link that was due before `until_s` came, and how late the latest one was."""
+    due = [step for step in plan.steps if step.at_s <= until_s]
+    if not due:
+        return ()
+    worst = max((one.late_s for one in played), default=0.0) if len(played) >= len(due) else float("inf")
+    return (
+        LinkCheck(
+            quantity="change",
+            direction="uplink",
+            source="trial",
+            asked=0,
+            delivered=worst,
+            low=0,
+            high=CHANGE_TOLERANCE_S,
+            detail=f"the latest of {len(played)} changes; {len(due)} were due",
+        ),
     )

@@ -35,14 +35,14 @@ def resolved(data: Any, folder: Path, load: Load) -> Any:
         path = folder / distribution["values"]
         found["jitter_distribution"] = {"name": path.stem, **distribution, "values": _integers(path)}
     if isinstance(trace, dict):
-        found["trace"] = {key: _trace(value, folder) for key, value in trace.items()}
+        found["trace"] = trace | {key: _trace(trace[key], folder) for key in ("uplink", "downlink") if key in trace}
     if isinstance(handover, dict) and isinstance(handover.get("to"), str):
         found["handover"] = handover | {"to": _settings(load(handover["to"]))}
     return found
 
 
 def _trace(value: Any, folder: Path) -> Any:
-    if not isinstance(value, str) or value.endswith(("s", "ms")):  # a path, or the step's length
+    if not isinstance(value, str):
         return value
     path = _small(folder / value)
     return {"opportunities_ms": ratetrace.read(path).opportunities_ms}

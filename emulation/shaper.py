@@ -1,42 +1,38 @@
-"""Applying a profile to an access point: the only place that changes queues and filters."""
+"""Applying a plan to an access point: the only place that changes queues and filters."""
 
 from __future__ import annotations
 
+import ipaddress
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from emulation import losstable
+from emulation import disciplines, losstable, qdisc
 from emulation.accesspoint import Ports
-from emulation.loss import Direction, SeededLosses
+from emulation.linkplan import LinkPlan, Queue, queues
+from emulation.loss import Direction
 from emulation.namespace import KernelError, in_namespace
-from emulation.profile import DirectionProfile, LinkProfile
+from emulation.netlink import Netlink
+from emulation.nft import Nft
+from emulation.timeline import LinkState
 
 _HOOK: dict[Direction, str] = {"uplink": "ffff:fff2", "downlink": "ffff:fff3"}  # clsact ingress and egress
-_ETH_P_ALL = 0x0003
-_FULL_FRAME = 1514
-# tbf must hold one full frame; 1600 was exact from 1 to 54 Mbit/s.  Above that a timer that fires late by some
-# tens of microseconds loses tokens unless a millisecond's worth of them can wait.
-_MIN_BURST = 1600
-_BURST_SECONDS = 0.001
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queue:
-    """A shaped queue to be: its device, and the hooks (station, direction) that lead into it."""
-
-    name: str
-    profile: DirectionProfile
-    hooks: tuple[tuple[str, Direction], ...]
+_ETH_P_ALL, _ETH_P_IP = 0x0003, 0x0800
+_ANY = "0x0/0x0+0"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueCount:
-    """bytes and packets have left the queue, at layer 2; dropped found it full; backlog_bytes wait in it."""
+    """bytes and packets have left the queue, at layer 2; dropped found it full; backlog_bytes wait in it.
+
+    Bytes include what a frame's overhead on the medium is worth.
+    """
 
     name: str
     bytes: int
@@ -45,37 +41,13 @@ class QueueCount:
     backlog_bytes: int
 
 
-def queues(profile: LinkProfile, stations: Sequence[str]) -> tuple[Queue, ...]:
-    """Which shaped queues the medium needs: one for all on a shared medium, two per station on a duplex one."""
-    directions: tuple[tuple[Direction, DirectionProfile], ...] = (
-        ("uplink", profile.uplink),
-        ("downlink", profile.downlink),
-    )
-    if profile.medium == "shared":
-        if profile.uplink.rate is None:
-            return ()
-        hooks = tuple((station, direction) for station in stations for direction, _ in directions)
-        return (Queue(name="air", profile=profile.uplink, hooks=hooks),)
-    return tuple(
-        Queue(name=f"{direction}-{number}", profile=side, hooks=((station, direction),))
-        for number, station in enumerate(stations)
-        for direction, side in directions
-        if side.rate is not None
-    )
-
-
-def burst_bytes(rate: float) -> int:
-    """tbf's bucket for a rate in bit/s."""
-    return max(_MIN_BURST, int(rate / 8 * _BURST_SECONDS))
-
-
 class AppliedLink:
-    """A profile in force.  Its counters start at zero."""
+    """A plan in force.  Its counters start at zero."""
 
-    def __init__(self, ports: Ports, shaped: Sequence[Queue], losses: Sequence[SeededLosses]) -> None:
-        self.ports = ports
-        self.losses = tuple(losses)
-        self._names = [queue.name for queue in shaped]
+    def __init__(self, plan: LinkPlan, ports: Ports, nft: Nft) -> None:
+        self.plan, self.ports, self.state = plan, ports, plan.first
+        self.shaped = queues(plan)
+        self._nft = nft
 
     def queue_counts(self) -> tuple[QueueCount, ...]:
         """Counters of every shaped queue."""
@@ -83,68 +55,58 @@ class AppliedLink:
 
     def timed_queue_counts(self) -> tuple[int, tuple[QueueCount, ...]]:
         """The moment (CLOCK_MONOTONIC, ns) and the counters of every shaped queue then."""
+        return self.inside(lambda ip: (time.monotonic_ns(), self.read_queues(ip)))
 
-        def work() -> tuple[int, tuple[QueueCount, ...]]:
-            with IPRoute() as ip:
-                return time.monotonic_ns(), read_queues(ip, self._names)
-
-        return in_namespace(self.ports.pid, work)
+    def read_queues(self, ip: IPRoute) -> tuple[QueueCount, ...]:
+        """Counters of every shaped queue; `ip` is in the access point's namespace."""
+        return tuple(_count(ip, queue, disciplines.counted(self.plan, queue)) for queue in self.shaped)
 
     def loss_counts(self) -> tuple[losstable.LossCount, ...]:
-        """Counters of the loss stage, uplink and downlink."""
-        return losstable.read(self.ports.pid, self.losses)
+        """Counters of the loss stage, in the order of the plan's losses."""
+        return losstable.read(self._nft, self.plan)
 
-    @property
-    def queue_names(self) -> tuple[str, ...]:
-        """Devices of the shaped queues."""
-        return tuple(self._names)
+    def inside(self, work: Callable[[IPRoute], T]) -> T:
+        """Do something with a netlink socket of the access point's namespace."""
+
+        def run() -> T:
+            with IPRoute() as ip:
+                return work(ip)
+
+        return in_namespace(self.ports.pid, run)
+
+    def indices(self, ip: IPRoute) -> dict[str, int]:
+        """Devices of the link's disciplines and their indices."""
+        return {one.device: index_of(ip, one.device) for one in _all(self, self.state)}
+
+    def move(self, netlink: Netlink, indices: Mapping[str, int], state: LinkState) -> None:
+        """Change the link to another of its states, in place; packets that wait or travel are not touched.
+
+        netlink: a socket of the access point's namespace.  indices: of its devices.
+        """
+        before, self.state = self.state, state
+        losstable.move(self._nft, self.plan, self.ports, before, state)
+        pairs = zip(_all(self, before), _all(self, state), strict=True)
+        qdisc.change(netlink, *((indices[new.device], new) for old, new in pairs if old != new))
 
 
 @contextmanager
-def applied(profile: LinkProfile, ports: Ports, losses: Sequence[SeededLosses]) -> Iterator[AppliedLink]:
-    """Put `profile` between the stations and the wired side for as long as the context lasts."""
-    shaped = queues(profile, list(ports.stations))
+def applied(plan: LinkPlan, ports: Ports) -> Iterator[AppliedLink]:
+    """Put a plan's link between the stations and the wired side for as long as the context lasts."""
     with ExitStack() as undo:
-        losstable.load(ports.pid, ports.wired, losses)
-        undo.callback(losstable.unload, ports.pid)
-        undo.callback(in_namespace, ports.pid, lambda: _remove(ports, shaped))
-        in_namespace(ports.pid, lambda: _build(profile, ports, shaped))
-        yield AppliedLink(ports, shaped, losses)
+        nft = undo.enter_context(Nft(ports.pid))
+        losstable.load(nft, plan, ports)
+        undo.callback(losstable.unload, nft)
+        link = AppliedLink(plan, ports, nft)
+        undo.callback(link.inside, lambda ip: _remove(ip, link))
+        link.inside(lambda ip: _build(ip, link))
+        yield link
 
 
 def redirect(ip: IPRoute, *, port: int, to: Mapping[Direction, int]) -> None:
     """Send what passes interface `port` through other interfaces: `to` maps a direction to an index."""
     ip.tc("add", "clsact", port)
     for direction, index in to.items():
-        ip.tc(
-            "add-filter",
-            "u32",
-            port,
-            parent=_HOOK[direction],
-            protocol=_ETH_P_ALL,
-            target=0x10000,
-            keys=["0x0/0x0+0"],
-            action=[{"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": index}],
-        )
-
-
-def read_queues(ip: IPRoute, names: Sequence[str]) -> tuple[QueueCount, ...]:
-    """Counters of the root qdisc of each interface in `names`; `ip` is in their namespace."""
-    counts = []
-    for name in names:
-        (qdisc,) = list(ip.get_qdiscs(index=index_of(ip, name)))
-        stats = qdisc.get_attr("TCA_STATS2")
-        basic, queue = stats.get_attr("TCA_STATS_BASIC"), stats.get_attr("TCA_STATS_QUEUE")
-        counts.append(
-            QueueCount(
-                name=name,
-                bytes=basic["bytes"],
-                packets=basic["packets"],
-                dropped=queue["drops"],
-                backlog_bytes=queue["backlog"],
-            )
-        )
-    return tuple(counts)
+        _lead(ip, port, index, _HOOK[direction], keys=[_ANY])
 
 
 def index_of(ip: IPRoute, name: str) -> int:
@@ -155,51 +117,98 @@ def index_of(ip: IPRoute, name: str) -> int:
     return int(found[0])
 
 
-def _build(profile: LinkProfile, ports: Ports, shaped: Sequence[Queue]) -> None:
-    with IPRoute() as ip, _named("shaping the access point"):
-        leads: dict[str, dict[Direction, int]] = {station: {} for station in ports.stations}
-        for queue in shaped:
-            ip.link("add", ifname=queue.name, kind="ifb")
+def _lead(ip: IPRoute, port: int, to: int, hook: str, *, keys: Sequence[str], protocol: int = _ETH_P_ALL) -> None:
+    ip.tc(
+        "add-filter",
+        "u32",
+        port,
+        parent=hook,
+        protocol=protocol,
+        target=0x10000,
+        keys=list(keys),
+        action=[{"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": to}],
+    )
+
+
+def _count(ip: IPRoute, queue: Queue, handles: Sequence[int]) -> QueueCount:
+    totals = dict.fromkeys(("bytes", "packets", "dropped", "backlog_bytes"), 0)
+    for one in ip.get_qdiscs(index=index_of(ip, queue.name)):
+        if one["handle"] in handles:
+            stats = one.get_attr("TCA_STATS2")
+            basic, waiting = stats.get_attr("TCA_STATS_BASIC"), stats.get_attr("TCA_STATS_QUEUE")
+            totals["bytes"] += basic["bytes"]
+            totals["packets"] += basic["packets"]
+            totals["dropped"] += waiting["drops"]
+            totals["backlog_bytes"] += waiting["backlog"]
+    return QueueCount(name=queue.name, **totals)
+
+
+def _all(link: AppliedLink, state: LinkState) -> list[qdisc.Discipline]:
+    """Every discipline of a state, in an order that is the same for all of a plan's states."""
+    found = [one for queue in link.shaped for one in disciplines.of_queue(link.plan, queue, state)]
+    return found + [one for one, _ in disciplines.lates(link.plan, link.ports, state)]
+
+
+def _build(ip: IPRoute, link: AppliedLink) -> None:
+    ports, lates = link.ports, disciplines.lates(link.plan, link.ports, link.state)
+    with _named("shaping the access point"):
+        for device in _own_devices(link):
+            ip.link("add", ifname=device, kind="ifb")
+            ip.link("set", index=index_of(ip, device), state="up", txqlen=1000)
+        indices = link.indices(ip)
+        with Netlink() as netlink:
+            qdisc.add(netlink, *((indices[one.device], one) for one in _all(link, link.state)))
+        leads: dict[str, dict[Direction, int]] = {}
+        for queue in link.shaped:
             index = index_of(ip, queue.name)
-            ip.link("set", index=index, state="up", txqlen=1000)
-            rate = queue.profile.rate
-            assert rate is not None
-            ip.tc(
-                "add",
-                "tbf",
-                index,
-                handle="1:",
-                rate=int(rate / 8),
-                burst=burst_bytes(rate),
-                limit=queue.profile.queue_bytes,
-            )
+            if len(queue.groups) > 1:
+                _classify(ip, index, link, queue)
             for station, direction in queue.hooks:
-                leads[station][direction] = index
+                leads.setdefault(station, {})[direction] = index
         for station, to in leads.items():
-            if to:
-                redirect(ip, port=index_of(ip, ports.stations[station]), to=to)
-        _delay(ip, ports.wired, profile.uplink)
-        for port in ports.stations.values():
-            _delay(ip, port, profile.downlink)
+            redirect(ip, port=index_of(ip, ports.stations[station]), to=to)
+        if any(stations for _, stations in lates):
+            wired = index_of(ip, ports.wired)
+            ip.tc("add", "clsact", wired)
+            for one, stations in lates:
+                for station in stations:
+                    keys = [_address_key(ports.addresses[station], 12)]  # IPv4: source address
+                    _lead(ip, wired, index_of(ip, one.device), _HOOK["downlink"], keys=keys, protocol=_ETH_P_IP)
 
 
-def _delay(ip: IPRoute, port: str, side: DirectionProfile) -> None:
-    if not side.delay:
-        return
-    # netem's limit counts packets in flight as well as queued ones; at an unlimited rate a million is no limit.
-    in_flight = 1_000_000 if side.rate is None else int(side.rate * side.delay / 8 / 60) + 1000
-    ip.tc("add", "netem", index_of(ip, port), handle="2:", delay=int(side.delay * 1e6), limit=in_flight)
+def _classify(ip: IPRoute, index: int, link: AppliedLink, queue: Queue) -> None:
+    """Packets of stations with settings of their own go to their class, by source and by destination address."""
+    for group in queue.groups:
+        for station in link.plan.groups[group] if group else ():
+            for offset in (12, 16):
+                ip.tc(
+                    "add-filter",
+                    "u32",
+                    index,
+                    parent=0x10000,
+                    protocol=_ETH_P_IP,
+                    target=disciplines.lane_of(queue, group),
+                    keys=[_address_key(link.ports.addresses[station], offset)],
+                )
 
 
-def _remove(ports: Ports, shaped: Sequence[Queue]) -> None:
-    with IPRoute() as ip:
-        for port in (ports.wired, *ports.stations.values()):
-            for qdisc in list(ip.get_qdiscs(index=index_of(ip, port))):
-                if qdisc.get_attr("TCA_KIND") in ("clsact", "netem"):
-                    ip.tc("del", qdisc.get_attr("TCA_KIND"), qdisc["index"], parent=qdisc["parent"])
-        for queue in shaped:
-            for index in ip.link_lookup(ifname=queue.name):
-                ip.link("del", index=index)
+def _address_key(address: str, offset: int) -> str:
+    return f"{int(ipaddress.IPv4Address(address)):#x}/0xffffffff+{offset}"
+
+
+def _own_devices(link: AppliedLink) -> list[str]:
+    lates = disciplines.lates(link.plan, link.ports, link.state)
+    return [queue.name for queue in link.shaped] + [one.device for one, stations in lates if stations]
+
+
+def _remove(ip: IPRoute, link: AppliedLink) -> None:
+    for port in (link.ports.wired, *link.ports.stations.values()):
+        for one in list(ip.get_qdiscs(index=index_of(ip, port))):
+            if one.get_attr("TCA_KIND") in ("clsact", "netem"):
+                ip.tc("del", one.get_attr("TCA_KIND"), one["index"], parent=one["parent"])
+    for device in _own_devices(link):
+        for index in ip.link_lookup(ifname=device):
+            ip.link("del", index=index)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from emulation import timeline
 from emulation.loss import DIRECTIONS, Direction
 from emulation.profile import LinkProfile
 
@@ -17,6 +18,7 @@ class Feature(StrEnum):
     BRIDGE = "bridge"
     IFB = "ifb"
     REDIRECT = "redirect"
+    HTB = "htb"
     TBF = "tbf"
     NFT_BRIDGE = "nft_bridge"
     NETEM = "netem"
@@ -28,6 +30,7 @@ CURE: dict[Feature, str] = {
     Feature.BRIDGE: "load module bridge (package linux-modules-extra or linux-image-amd64)",
     Feature.IFB: "load module ifb (package linux-modules-extra or linux-image-amd64)",
     Feature.REDIRECT: "load modules cls_u32, act_mirred and sch_ingress (package linux-modules-extra)",
+    Feature.HTB: "load module sch_htb (package linux-modules-extra or linux-image-amd64)",
     Feature.TBF: "load module sch_tbf (package linux-modules-extra or linux-image-amd64)",
     Feature.NFT_BRIDGE: "install package nftables, and load modules nf_tables and nft_numgen",
     Feature.NETEM: "load module sch_netem (package linux-modules-extra, or a kernel with CONFIG_NET_SCH_NETEM)",
@@ -35,9 +38,14 @@ CURE: dict[Feature, str] = {
 ACCESS_POINT = frozenset({Feature.NAMESPACES, Feature.VETH, Feature.BRIDGE})
 
 
+_END_S = 86_400.0 * 2  # after every event that a timeline can have
+_RATE = frozenset({Feature.HTB, Feature.IFB, Feature.REDIRECT})
+_LATE = ("delay", "jitter", "reorder", "duplicate", "corrupt")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """kind: rate, loss or delay.  needs: features without which the kernel cannot do it."""
+    """kind: rate, loss, outage, trace or one of netem's.  needs: features without which the kernel cannot do it."""
 
     kind: str
     direction: Direction
@@ -45,17 +53,22 @@ class Stage:
 
 
 def stages(profile: LinkProfile) -> tuple[Stage, ...]:
-    """What has to be done to packets, per direction, in the order in which an uplink packet meets it."""
+    """What is done to packets at any time, per direction, in the order in which an uplink packet meets it."""
+    states = [timeline.initial(profile), *(step.state for step in timeline.states(profile, until_s=_END_S))]
     found = []
     for direction in DIRECTIONS:
-        side = getattr(profile, direction)
-        if side.rate is not None:
-            needs = frozenset({Feature.TBF, Feature.IFB, Feature.REDIRECT})
-            found.append(Stage(kind="rate", direction=direction, needs=needs))
-        if side.loss:
-            found.append(Stage(kind="loss", direction=direction, needs=frozenset({Feature.NFT_BRIDGE})))
-        if side.delay:
-            found.append(Stage(kind="delay", direction=direction, needs=frozenset({Feature.NETEM})))
+        sides = {getattr(both, direction) for state in states for both in state.sides}
+        kinds = {"rate": _RATE} if any(side.rate is not None for side in sides) else {}
+        if any(event.trace for event in profile.timeline):
+            kinds["trace"] = _RATE | {Feature.TBF}
+        if any(side.loss for side in sides):
+            kinds["loss"] = frozenset({Feature.NFT_BRIDGE})
+        if any(state.dark for state in states):
+            kinds["outage"] = frozenset({Feature.NFT_BRIDGE})
+        for kind in _LATE:
+            if any(getattr(side, kind) for side in sides):
+                kinds[kind] = frozenset({Feature.NETEM})
+        found += [Stage(kind=kind, direction=direction, needs=needs) for kind, needs in kinds.items()]
     return tuple(found)
 
 
@@ -65,3 +78,10 @@ def needed(profile: LinkProfile) -> dict[Feature, str]:
     for stage in stages(profile):
         wanted |= {feature: f"{stage.direction} {stage.kind}" for feature in stage.needs if feature not in wanted}
     return wanted
+
+
+def top_rate(profile: LinkProfile) -> float:
+    """The highest rate (bit/s) that the profile has at any time, 0 when it has none."""
+    states = [timeline.initial(profile), *(step.state for step in timeline.states(profile, until_s=_END_S))]
+    rates = [getattr(both, way).rate for state in states for both in state.sides for way in DIRECTIONS]
+    return max((rate for rate in rates if rate is not None), default=0.0)

@@ -146,6 +146,8 @@ def _with(sides: Sides, settings: dict[str, Any], profile: LinkProfile) -> Sides
         was, now = getattr(sides, direction).rate, getattr(new, direction).rate
         if (was is None) != (now is None):
             raise ValueError(f"{direction}: a rate can change, but not come or go while the link is in use")
+        if (getattr(sides, direction).queue_packets is None) != (getattr(new, direction).queue_packets is None):
+            raise ValueError(f"{direction}: a queue that counts packets cannot begin or cease to while in use")
     if profile.medium == "shared" and new.uplink.rate != new.downlink.rate:
         raise ValueError("a shared medium has one rate: change it for both directions")
     return new

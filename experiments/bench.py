@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from emulation import loss
-from emulation.loss import SeededLosses
+from emulation import linkplan
+from emulation.linkplan import LinkPlan
 from emulation.profile import LinkProfile
+from emulation.proof import Ends
 from experiments import deploy
 from experiments.provenance import Provenance
 from experiments.settings import Settings
@@ -53,7 +54,7 @@ class Bench:
     folder: Path
     scratch: Path
     network: Network
-    losses: tuple[SeededLosses, ...]
+    link: LinkPlan
     services: tuple[Service, ...]
     workload: Workload
     load_1m_before: float
@@ -63,6 +64,19 @@ class Bench:
     def server(self) -> Node:
         """The node that runs the stack's services."""
         return self.network.servers[0]
+
+    def ends(self) -> dict[int, Ends]:
+        """Where the link is probed: between the server and the first station of each group."""
+        return {
+            group: Ends(
+                station_pid=self.network.node(members[0]).pid,
+                station_address=self.network.node(members[0]).address,
+                wired_pid=self.server.pid,
+                wired_address=self.server.address,
+            )
+            for group, members in enumerate(self.link.groups)
+            if members
+        }
 
     def target(self, node: Node) -> deploy.Target:
         """A node as Ansible sees it: the stack's services on the server, a client on every station."""
@@ -85,16 +99,11 @@ class Bench:
         return deploy.service_pid(scratch=self.scratch, target=self.server.name, name=service.name)
 
 
-def seeded_losses(profile: LinkProfile, settings: Settings, seed: int) -> tuple[SeededLosses, ...]:
-    """The trial's loss lists, uplink and downlink; they depend on the profile, the seed and the length only."""
+def link_plan(profile: LinkProfile, settings: Settings, stations: Sequence[str], seed: int) -> LinkPlan:
+    """What the profile does in this trial; it depends on the profile, the seed, the stations and the times only."""
     times = settings.window
-    seconds = times.warmup_s + times.window_s + times.drain_s
-    found = []
-    for direction in loss.DIRECTIONS:
-        side = getattr(profile, direction)
-        modulus = loss.modulus_for(rate=side.rate, seconds=seconds)
-        found.append(loss.expand(share=side.loss, seed=seed, direction=direction, modulus=modulus))
-    return tuple(found)
+    after_start = times.window_s + times.drain_s
+    return linkplan.plan(profile, stations, seed=seed, seconds=times.warmup_s + after_start, timeline_s=after_start)
 
 
 def services(settings: Settings) -> tuple[Service, ...]:

@@ -28,6 +28,7 @@ LIMITS: dict[Check, Limit] = {
     Check.LINK_RATE: Limit(0, "checks outside tolerance"),
     Check.LINK_LOSS: Limit(0, "checks outside tolerance"),
     Check.LINK_DELAY: Limit(0, "checks outside tolerance"),
+    Check.LINK_TIMELINE: Limit(0, "checks outside tolerance"),
     Check.OFFLOADS_OFF: Limit(0, "offloads on"),
     Check.CAPTURE_DROPS: Limit(0, "packets"),
     Check.GENERATOR_CPU: Limit(0.6, "share of a core, busiest client process"),
@@ -133,7 +134,8 @@ def _link(checks: Sequence[LinkCheck]) -> dict[Check, Measured]:
     kinds = {
         Check.LINK_RATE: {"rate"},
         Check.LINK_LOSS: {"loss", "losses", "duplicates"},
-        Check.LINK_DELAY: {"delay"},
+        Check.LINK_DELAY: {"delay", "jitter", "reordered"},
+        Check.LINK_TIMELINE: {"change"},
     }
     found: dict[Check, Measured] = {}
     for check, quantities in kinds.items():
@@ -144,8 +146,8 @@ def _link(checks: Sequence[LinkCheck]) -> dict[Check, Measured]:
             for item in mine
             if not item.holds
         ]
-        # A link without a rate has nothing to prove about it, but delay and loss are probed on every link.
-        count = len(broken) if mine or check is Check.LINK_RATE else None
+        # A link may have no rate and no timeline to prove, but delay and loss are probed on every link.
+        count = len(broken) if mine or check in (Check.LINK_RATE, Check.LINK_TIMELINE) else None
         found[check] = (count, "; ".join(broken) or f"{len(mine)} within tolerance")
     return found
 

@@ -17,6 +17,7 @@ from emulation.capture import SETTLE_S, PortCapture, captured
 from emulation.losstable import LossCount
 from emulation.namespace import in_namespace, prefix, run_tool
 from emulation.offloads import still_on
+from emulation.player import Played, Player, playing
 from emulation.shaper import AppliedLink, QueueCount, applied
 from experiments import plan
 from experiments.bench import Bench, Phase
@@ -49,6 +50,7 @@ class Measured:
     clock_step_s: how far that had moved by the drain's end.
     drained: why the drain ended.
     gone: servers that did not live to the end of the drain.
+    played: the timeline's changes of the link.
     notes: what else the manifest should say.
     """
 
@@ -63,6 +65,7 @@ class Measured:
     gone: tuple[str, ...]
     clock_step_s: float
     drained: str
+    played: tuple[Played, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -76,10 +79,11 @@ async def measure(bench: Bench) -> Measured:
         names, snap = [ports.wired, *ports.stations.values()], bench.settings.capture.snap_bytes
         with captured(ports.pid, names, bench.folder, logs=bench.folder / "logs", snap_bytes=snap) as captures:
             with (
-                applied(bench.profile, ports, bench.losses) as link,
+                applied(bench.link, ports) as link,
                 sampling(link, _processes(bench, clients)) as sampler,
+                playing(link) as player,
             ):
-                loaded = await _load(bench, clients, link)
+                loaded = await _load(bench, clients, link, player)
                 state = kernel_state(ports)
                 gone = [f"server {one.name} ended" for one in bench.services if not _lives(bench.service_pid(one))]
             quiet_since = time.monotonic()
@@ -98,6 +102,7 @@ async def measure(bench: Bench) -> Measured:
         gone=tuple(gone),
         clock_step_s=loaded.clock_step_s,
         drained=loaded.drained,
+        played=tuple(player.played),
     )
 
 
@@ -134,13 +139,14 @@ class _Loaded:
     drained: str
 
 
-async def _load(bench: Bench, clients: Fleet, link: AppliedLink) -> _Loaded:
+async def _load(bench: Bench, clients: Fleet, link: AppliedLink, player: Player) -> _Loaded:
     times = bench.settings.window
     applied_at = await _read(link)
     go_ns = time.monotonic_ns() + int(_GO_DELAY_S * 1e9)
     start_ns = go_ns + int(times.warmup_s * 1e9)
     end_ns = start_ns + int(times.window_s * 1e9)
     bench.tell(Phase(name="load"))
+    player.start(start_ns)
     await clients.go(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns)
     await clients.until(start_ns)
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")

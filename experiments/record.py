@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from emulation import linkplan
 from emulation.capture import PortCapture
-from emulation.loss import Direction
+from emulation.linkplan import Queue
 from emulation.namespace import in_namespace, read_sysctl
-from emulation.proof import QueueUse, loss_checks, trial_rate_check
-from emulation.shaper import Queue, queues
+from emulation.proof import QueueUse, loss_checks, timeline_checks, trial_rate_check
+from emulation.timeline import TRACE_BURST_BYTES
 from experiments.bench import Bench
 from experiments.health import Evidence, judge
 from experiments.load.fleet import FleetResult
@@ -20,7 +21,7 @@ from experiments.measure import Measured, Reading
 from experiments.plan import guarantee_class
 from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
 from results.ledger import until
-from results.link import Counters, LinkCheck, LinkProof, LossCounters, LossList, QueueCounters
+from results.link import Counters, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
 from results.manifest import Capture, Cell, Manifest, Node
 from results.schema import Outcome
 from results.store import LINK, MANIFEST, VERDICT, write_record, write_table
@@ -81,26 +82,33 @@ def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) ->
     """Probes and counters of one trial, with what was asked."""
     applied_at, start, end, last = measured.readings
     uses = _queue_uses(bench, measured)
+    plan, profile = bench.link, bench.profile
+    seen_s = (measured.window.drained_ns - measured.window.start_ns) / 1e9
     return LinkProof(
-        profile=bench.profile.name,
-        medium=bench.profile.medium,
-        rate_uplink=bench.profile.uplink.rate,
-        rate_downlink=bench.profile.downlink.rate,
+        profile=profile.name,
+        medium=profile.medium,
+        rate_uplink=profile.uplink.rate,
+        rate_downlink=profile.downlink.rate,
+        overhead_uplink=profile.uplink.frame_overhead,
+        overhead_downlink=profile.downlink.frame_overhead,
+        events=tuple(LinkEvent(at_s=one.at_s, t_ns=one.t_ns, label=one.label) for one in measured.played if one.label),
         checks=(
             *probed,
             *(trial_rate_check(use) for use in uses),
-            *loss_checks(bench.losses, last.losses),
+            *loss_checks(plan.losses, last.losses),
+            *timeline_checks(plan, measured.played, until_s=seen_s),
         ),
         loss_lists=tuple(
             LossList(
+                name=one.name,
                 direction=one.direction,
-                model=f"bernoulli {one.share:g}",
+                model=one.model,
                 seed=one.seed,
                 modulus=one.modulus,
                 listed=len(one.indices),
                 sha256=one.digest,
             )
-            for one in bench.losses
+            for one in plan.losses
         ),
         counters=(_counters("window", start, end), _counters("trial", applied_at, last)),
     )
@@ -108,22 +116,43 @@ def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) ->
 
 def _queue_uses(bench: Bench, measured: Measured) -> list[QueueUse]:
     _, start, end, _ = measured.readings
-    shaped: Sequence[Queue] = queues(bench.profile, list(bench.network.ports.stations))
     uses = []
-    for queue, before, after in zip(shaped, start.queues, end.queues, strict=True):
-        assert queue.profile.rate is not None
-        direction: Direction = queue.hooks[0][1]
+    for queue, before, after in zip(linkplan.queues(bench.link), start.queues, end.queues, strict=True):
+        medium = linkplan.medium(queue, bench.link.first)
+        rates = _rates(bench, measured, queue)
         uses.append(
             QueueUse(
-                direction=direction,
-                rate=queue.profile.rate,
+                direction=queue.direction,
+                medium=medium,
+                rate=_mean(rates, start.t_ns, end.t_ns),
                 seconds=(end.t_ns - start.t_ns) / 1e9,
                 before=before,
                 after=after,
-                never_empty=_never_empty(measured, queue.name, queue.profile.rate),
+                never_empty=len(rates) == 1 and _never_empty(measured, queue.name, rates[0][1]),
+                extra_bytes=sum(start.t_ns <= t_ns < end.t_ns for t_ns, _ in rates[1:]) * TRACE_BURST_BYTES,
             )
         )
     return uses
+
+
+def _rates(bench: Bench, measured: Measured, queue: Queue) -> list[tuple[int, float]]:
+    """From when (ns) a queue had which rate (bit/s), the first from the beginning on; only changes."""
+    found = [(0, linkplan.medium(queue, bench.link.first).rate or 0.0)]
+    for step, one in zip(bench.link.steps, measured.played, strict=False):
+        rate = linkplan.medium(queue, step.state).rate or 0.0
+        if rate != found[-1][1]:
+            found.append((one.t_ns, rate))
+    return found
+
+
+def _mean(rates: Sequence[tuple[int, float]], start_ns: int, end_ns: int) -> float:
+    """Mean of a rate between two moments."""
+    ends = [t_ns for t_ns, _ in rates[1:]] + [end_ns]
+    parts = [
+        rate * max(min(until, end_ns) - max(since, start_ns), 0)
+        for (since, rate), until in zip(rates, ends, strict=True)
+    ]
+    return sum(parts) / (end_ns - start_ns)
 
 
 def _never_empty(measured: Measured, queue: str, rate: float) -> bool:
@@ -156,7 +185,9 @@ def _counters(during: str, before: Reading, after: Reading) -> Counters:
                 for old, new in zip(before.queues, after.queues, strict=True)
             ),
             "losses": tuple(
-                LossCounters(direction=new.direction, seen=new.seen - old.seen, dropped=new.dropped - old.dropped)
+                LossCounters(
+                    name=new.name, direction=new.direction, seen=new.seen - old.seen, dropped=new.dropped - old.dropped
+                )
                 for old, new in zip(before.losses, after.losses, strict=True)
             ),
         }

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyroute2 import IPRoute
 
 from emulation.namespace import enter
-from emulation.shaper import AppliedLink, read_queues
+from emulation.shaper import AppliedLink
 from results.schema import RESOURCES
 
 PERIOD_S = 0.25
@@ -64,7 +64,7 @@ class Sampler:
         self._stop.set()
 
     def _take(self, ip: IPRoute, link: AppliedLink) -> None:
-        for queue in read_queues(ip, link.queue_names):
+        for queue in link.read_queues(ip):
             now, subject = time.monotonic_ns(), f"queue:{queue.name}"
             self._rows += [
                 (now, subject, "sent_bytes", queue.bytes),

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from emulation.profile import LinkProfile
-from emulation.proof import Ends, probe_link
+from emulation.proof import probe_link
 from emulation.shaper import applied
 from experiments import deploy, plan
-from experiments.bench import Bench, Phase, TrialSpec, seeded_losses, services
+from experiments.bench import Bench, Phase, TrialSpec, link_plan, services
 from experiments.measure import measure
 from experiments.record import record
 from experiments.settings import Settings
@@ -79,7 +79,7 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None]) -> 
             folder=folder,
             scratch=scratch,
             network=network,
-            losses=seeded_losses(profile, settings, spec.seed),
+            link=link_plan(profile, settings, [node.name for node in network.stations], spec.seed),
             services=services(settings),
             workload=plan.workload(settings, [node.name for node in network.stations]),
             load_1m_before=load_1m,
@@ -116,16 +116,9 @@ def _deploy(bench: Bench, nodes: Sequence[Node], *actions: deploy.Action) -> Non
 def _deploy_and_prove(bench: Bench) -> tuple[LinkCheck, ...]:
     """Prove the link while the servers start behind it, where nothing of theirs crosses it."""
     bench.tell(Phase(name="deploy"))
-    station = bench.network.stations[0]
-    ends = Ends(
-        station_pid=station.pid,
-        station_address=station.address,
-        wired_pid=bench.server.pid,
-        wired_address=bench.server.address,
-    )
     with ThreadPoolExecutor(1) as pool:
         deployed = pool.submit(_deploy, bench, bench.network.nodes, "configure", "start")
-        with applied(bench.profile, bench.network.ports, bench.losses):
-            checks = probe_link(bench.profile, ends, bench.losses)
+        with applied(bench.link, bench.network.ports):
+            checks = probe_link(bench.link, bench.ends())
         deployed.result()
     return checks

@@ -12,12 +12,13 @@ Direction = Literal["uplink", "downlink"]
 class LinkCheck(Record):
     """One quantity, asked against delivered.
 
-    quantity: rate (bit/s at layer 2), delay (seconds, one way), loss (share), losses (positions that differ
-    from the list), duplicates (packets).  low..high: what is tolerated.  source: `probe` before the
+    quantity: rate (bit/s at layer 2), delay (seconds, one way), jitter (interquartile range of delays, seconds),
+    loss (share), losses (positions that differ from the list), duplicates and reordered (packets), change (seconds
+    that the latest change of a timeline was late).  low..high: what is tolerated.  source: `probe` before the
     trial, `trial` from counters.
     """
 
-    quantity: Literal["rate", "delay", "loss", "losses", "duplicates"]
+    quantity: Literal["rate", "delay", "jitter", "loss", "losses", "duplicates", "reordered", "change"]
     direction: Direction
     source: Literal["probe", "trial"]
     asked: float
@@ -33,8 +34,12 @@ class LinkCheck(Record):
 
 
 class LossList(Record):
-    """Which packets of a direction were dropped: every index i with i mod `modulus` in the list."""
+    """Which packets of a direction were dropped: every index i with i mod `modulus` in the list.
 
+    name: the direction; of other groups of stations, and later states of a timeline, with their numbers.
+    """
+
+    name: str = ""
     direction: Direction
     model: str
     seed: int
@@ -53,6 +58,9 @@ class QueueCounters(Record):
 
 
 class LossCounters(Record):
+    """name: of the list."""
+
+    name: str = ""
     direction: Direction
     seen: int
     dropped: int
@@ -67,13 +75,31 @@ class Counters(Record):
     losses: tuple[LossCounters, ...]
 
 
+class LinkEvent(Record):
+    """A change of the link during the trial.  at_s: when it was asked, after the window's start.
+
+    t_ns: CLOCK_MONOTONIC when it was in force.  label: what it is called.
+    """
+
+    at_s: float
+    t_ns: int
+    label: str
+
+
 class LinkProof(Record):
-    """profile: its name.  rate: capacity of the medium in bit/s, None = unlimited."""
+    """profile: its name.  rate: capacity of the medium in bit/s, None = unlimited.
+
+    overhead: seconds that each frame takes on the medium beside its bits.  events: changes of a timeline, in
+    order; of a recorded trace only its beginning, its steps are in the trial's resources.
+    """
 
     profile: str
     medium: Literal["shared", "duplex"]
     rate_uplink: float | None
     rate_downlink: float | None
+    overhead_uplink: float = 0.0
+    overhead_downlink: float = 0.0
+    events: tuple[LinkEvent, ...] = ()
     checks: tuple[LinkCheck, ...]
     loss_lists: tuple[LossList, ...]
     counters: tuple[Counters, ...]

@@ -13,6 +13,7 @@ class Check(StrEnum):
     LINK_RATE = "link_rate"
     LINK_LOSS = "link_loss"
     LINK_DELAY = "link_delay"
+    LINK_TIMELINE = "link_timeline"
     OFFLOADS_OFF = "offloads_off"
     CAPTURE_DROPS = "capture_drops"
     GENERATOR_CPU = "generator_cpu"

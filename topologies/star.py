@@ -88,6 +88,7 @@ def _build(net: Any, stations: int, congestion_control: str) -> Network:
             pid=access_point.pid,
             stations={name: port for name, port in ports.items() if name != _SERVER},
             wired=ports[_SERVER],
+            addresses={name: address for name, address in addresses.items() if name != _SERVER},
         ),
     )
 

@@ -24,7 +24,7 @@ def test_a_missing_feature_is_named_with_what_needs_it_and_what_brings_it() -> N
         features.require(far, available)
 
 
-@pytest.mark.parametrize("feature", [Feature.TBF, Feature.IFB, Feature.REDIRECT, Feature.NFT_BRIDGE, Feature.BRIDGE])
+@pytest.mark.parametrize("feature", [Feature.HTB, Feature.IFB, Feature.REDIRECT, Feature.NFT_BRIDGE, Feature.BRIDGE])
 def test_every_feature_that_a_shaped_link_uses_is_required(feature: Feature) -> None:
     available = dict.fromkeys(Feature, "") | {feature: "gone"}
     with pytest.raises(MissingFeature, match=feature.value):

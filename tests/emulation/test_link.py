@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from emulation import library, loss, losstable, shaper
-from emulation.loss import SeededLosses
+from emulation import library, linkplan, loss, losstable, shaper
+from emulation.linkplan import LinkPlan
 from emulation.namespace import KernelError, run_tool
 from emulation.probe import MIN_FRAME, probe_path
 from emulation.profile import LinkProfile
@@ -35,11 +35,8 @@ def ends(network: Network) -> Ends:
     )
 
 
-def losses_of(profile: LinkProfile, seed: int = 1) -> tuple[SeededLosses, ...]:
-    return tuple(
-        loss.expand(share=getattr(profile, way).loss, seed=seed, direction=way, modulus=loss.MIN_MODULUS)
-        for way in loss.DIRECTIONS
-    )
+def plan_of(network: Network, profile: LinkProfile, seed: int = 1) -> LinkPlan:
+    return linkplan.plan(profile, list(network.ports.stations), seed=seed, seconds=10, timeline_s=10)
 
 
 def broken(checks: Sequence[LinkCheck]) -> set[str]:
@@ -49,10 +46,10 @@ def broken(checks: Sequence[LinkCheck]) -> set[str]:
 @pytest.mark.parametrize("profile", [NISTNET, WIRELINE], ids=lambda profile: profile.name)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_profile_of_the_library_holds(network: Network, profile: LinkProfile, seed: int) -> None:
-    losses = losses_of(profile, seed)
-    with shaper.applied(profile, network.ports, losses) as link:
-        checks = probe_link(profile, ends(network), losses)
-        counted = loss_checks(losses, link.loss_counts())
+    plan = plan_of(network, profile, seed)
+    with shaper.applied(plan, network.ports) as link:
+        checks = probe_link(plan, {0: ends(network)})
+        counted = loss_checks(plan.losses, link.loss_counts())
     assert broken(checks) == set(), [check for check in checks if not check.holds]
     assert {(check.quantity, check.direction) for check in checks} == {
         (quantity, way) for quantity in ("delay", "rate", "losses", "duplicates") for way in loss.DIRECTIONS
@@ -62,25 +59,23 @@ def test_a_profile_of_the_library_holds(network: Network, profile: LinkProfile, 
 
 def test_a_slower_link_than_asked_is_found_out(network: Network) -> None:
     slower = LinkProfile.model_validate(NISTNET.model_dump() | {"rate": 9e5, "uplink": {}, "downlink": {}})
-    losses = losses_of(slower)
-    with shaper.applied(slower, network.ports, losses):
-        asked = LinkProfile.model_validate(slower.model_dump() | {"rate": 1e6, "uplink": {}, "downlink": {}})
-        assert "rate" in broken(probe_link(asked, ends(network), losses))
+    with shaper.applied(plan_of(network, slower), network.ports):
+        asked = LinkProfile.model_validate(NISTNET.model_dump() | {"rate": 1e6, "uplink": {}, "downlink": {}})
+        assert "rate" in broken(probe_link(plan_of(network, asked), {0: ends(network)}))
 
 
 def test_other_losses_than_listed_are_found_out(network: Network) -> None:
-    with shaper.applied(NISTNET, network.ports, losses_of(NISTNET, seed=1)) as link:
-        asked = losses_of(NISTNET, seed=2)
-        assert broken(probe_link(NISTNET, ends(network), asked)) == {"losses"}
-        counted = loss_checks(asked, link.loss_counts())
+    with shaper.applied(plan_of(network, NISTNET, seed=1), network.ports) as link:
+        asked = plan_of(network, NISTNET, seed=2)
+        assert "losses" in broken(probe_link(asked, {0: ends(network)}))
+        counted = loss_checks(asked.losses, link.loss_counts())
     assert not all(check.holds for check in counted)
 
 
 def test_an_unshaped_link_is_found_out(network: Network) -> None:
     bare = LinkProfile.model_validate({"name": "bare", "description": "d", "source": "s", "medium": "duplex"})
-    losses = losses_of(bare)
-    with shaper.applied(bare, network.ports, losses):
-        assert broken(probe_link(WIRELINE, ends(network), losses)) == {"rate"}
+    with shaper.applied(plan_of(network, bare), network.ports):
+        assert broken(probe_link(plan_of(network, WIRELINE), {0: ends(network)})) == {"rate"}
 
 
 def arrived(network: Network, seed: int) -> list[int]:
@@ -90,7 +85,7 @@ def arrived(network: Network, seed: int) -> list[int]:
     )
     where = ends(network)
     with (
-        shaper.applied(bare, network.ports, losses_of(bare, seed)),
+        shaper.applied(plan_of(network, bare, seed), network.ports),
         probe_path(from_pid=where.station_pid, to_pid=where.wired_pid, to_address=where.wired_address) as path,
     ):
         path.wait(0.3)
@@ -101,7 +96,7 @@ def test_the_same_seed_drops_the_same_packets_on_two_runs(network: Network) -> N
     first, again, other = arrived(network, 11), arrived(network, 11), arrived(network, 12)
     assert first == again
     assert first != other
-    listed = set(losses_of(NISTNET, 11)[0].indices[:200].tolist())
+    listed = set(plan_of(network, NISTNET, 11).losses[0].indices[:200].tolist())
     assert set(range(3000)) - set(first) == {index for index in listed if index < 3000}
 
 
@@ -112,7 +107,7 @@ def test_both_directions_share_one_medium(network: Network) -> None:
         NISTNET.model_dump() | {"uplink": {"loss": 0, "rate": 1e6}} | {"downlink": {"loss": 0, "rate": 1e6}}
     )
     with (
-        shaper.applied(clean, network.ports, losses_of(clean)) as link,
+        shaper.applied(plan_of(network, clean), network.ports) as link,
         probe_path(from_pid=where.station_pid, to_pid=where.wired_pid, to_address=where.wired_address) as up,
         probe_path(from_pid=where.wired_pid, to_pid=where.station_pid, to_address=where.station_address) as down,
     ):
@@ -128,22 +123,22 @@ def test_both_directions_share_one_medium(network: Network) -> None:
 
 
 def test_everything_is_taken_off_again(network: Network) -> None:
-    with shaper.applied(NISTNET, network.ports, losses_of(NISTNET)):
-        assert "tbf" in run_tool(["tc", "qdisc"], pid=network.ports.pid)
-    assert "tbf" not in run_tool(["tc", "qdisc"], pid=network.ports.pid)
+    with shaper.applied(plan_of(network, NISTNET), network.ports):
+        assert "htb" in run_tool(["tc", "qdisc"], pid=network.ports.pid)
+    assert "htb" not in run_tool(["tc", "qdisc"], pid=network.ports.pid)
     assert "clsact" not in run_tool(["tc", "qdisc"], pid=network.ports.pid)
     assert run_tool(["nft", "list", "ruleset"], pid=network.ports.pid) == ""
 
 
 def test_applying_twice_is_refused_and_leaves_the_first_in_force(network: Network) -> None:
-    with shaper.applied(NISTNET, network.ports, losses_of(NISTNET)) as link:
-        with pytest.raises(KernelError), shaper.applied(WIRELINE, network.ports, losses_of(WIRELINE)):
+    with shaper.applied(plan_of(network, NISTNET), network.ports) as link:
+        with pytest.raises(KernelError), shaper.applied(plan_of(network, WIRELINE), network.ports):
             pass
         assert link.queue_counts()[0].name == "air"
 
 
-def test_the_loss_program_counts_ip_packets_only() -> None:
-    text = losstable.program("wired", losses_of(NISTNET))
-    assert text.count("ether type { ip, ip6 }") == 4
-    assert text.count(" drop\n") == 2
-    assert " drop\n" not in losstable.program("wired", losses_of(WIRELINE))
+def test_the_loss_program_counts_ip_packets_only(network: Network) -> None:
+    text = losstable.program(plan_of(network, NISTNET), network.ports)
+    assert text.count("ether type { ip, ip6 }") == 2
+    assert text.count("_dropped drop") == 2
+    assert "_dropped drop" not in losstable.program(plan_of(network, WIRELINE), network.ports)

@@ -1,0 +1,111 @@
+"""A link's state as queueing disciplines.  Pure: what has to be there, not how it comes to be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from emulation import distribution, kernel, qdisc
+from emulation.accesspoint import Ports
+from emulation.direction import DirectionProfile
+from emulation.linkplan import LinkPlan, Queue, medium, side
+from emulation.loss import Direction
+from emulation.qdisc import Discipline
+from emulation.timeline import LinkState
+
+_MAX_IN_FLIGHT = 1_000_000
+_SMALLEST_FRAME_BITS = 60 * 8
+# A class with next to no rate of its own borrows each turn from the medium, so that stations take turns packet by
+# packet, as stations that contend for a channel do (802.11's distributed coordination function).
+_NO_RATE_OF_ITS_OWN = 8_000.0
+_FIRST_LANE = 0x10
+
+
+def of_queue(plan: LinkPlan, queue: Queue, state: LinkState) -> list[Discipline]:
+    """The disciplines of a shaped queue's device, parents first."""
+    whole = medium(queue, state)
+    assert whole.rate is not None
+    burst = whole.burst_bytes or kernel.burst_bytes(whole.rate)
+    root = Discipline(device=queue.name, handle=0x10000, parent=qdisc.ROOT, kind="htb")
+    if plan.traced:
+        options = qdisc.tbf(
+            rate=whole.rate, overhead=whole.frame_overhead, burst_bytes=burst, limit_bytes=whole.queue_limit_bytes
+        )
+        return [replace(root, kind="tbf", options=options)]
+    lanes = len(queue.groups) > 1
+    found = [
+        replace(root, options=qdisc.htb(default=_FIRST_LANE if lanes else 1)),
+        _class(queue, 0x10001, 0x10000, whole, guaranteed=whole.rate, burst=burst),
+    ]
+    if not lanes:
+        return [*found, _fifo(queue, 0x20000, 0x10001, whole)]
+    for number, group in enumerate(queue.groups):
+        one, lane = side(state, group, queue.direction), 0x10000 + _FIRST_LANE + number
+        found.append(_class(queue, lane, 0x10001, one, guaranteed=_NO_RATE_OF_ITS_OWN, burst=burst))
+        found.append(_fifo(queue, (2 + number) << 16, lane, one))
+    return found
+
+
+def _class(
+    queue: Queue, handle: int, parent: int, one: DirectionProfile, *, guaranteed: float, burst: int
+) -> Discipline:
+    assert one.rate is not None
+    options = qdisc.htb_class(rate=guaranteed, ceil=one.rate, overhead=one.frame_overhead, burst_bytes=burst)
+    return Discipline(device=queue.name, handle=handle, parent=parent, kind="htb", options=options, is_class=True)
+
+
+def counted(plan: LinkPlan, queue: Queue) -> tuple[int, ...]:
+    """Handles of the disciplines whose counters add up to the queue's."""
+    return (0x10000,) if plan.traced else tuple((2 + number) << 16 for number in range(len(queue.groups)))
+
+
+def lane_of(queue: Queue, group: int) -> int:
+    """The class that a group's packets belong to, where stations with different settings share a queue."""
+    return 0x10000 + _FIRST_LANE + queue.groups.index(group)
+
+
+def lates(plan: LinkPlan, ports: Ports, state: LinkState) -> list[tuple[Discipline, tuple[str, ...]]]:
+    """netem for every device that needs it at any time, with the stations whose packets have to be led there.
+
+    Downlink: on the station's own port.  Uplink: on the wired port; where stations differ, on a device for each
+    group.  No stations: packets come there by themselves.
+    """
+    found: list[tuple[Discipline, tuple[str, ...]]] = []
+    several = sum(map(bool, plan.groups)) > 1
+    for group, members in enumerate(plan.groups):
+        if members and plan.ever_late(group, "uplink"):
+            device = f"late-{group}" if several else ports.wired
+            found.append((_netem(plan, device, group, "uplink", state), members if several else ()))
+        if plan.ever_late(group, "downlink"):
+            found += [(_netem(plan, ports.stations[one], group, "downlink", state), ()) for one in members]
+    return found
+
+
+def _netem(plan: LinkPlan, device: str, group: int, direction: Direction, state: LinkState) -> Discipline:
+    one = side(state, group, direction)
+    options = qdisc.netem(
+        delay=one.delay,
+        jitter=one.jitter,
+        distribution=distribution.table(one),
+        keep_order=one.keep_order,
+        reorder=one.reorder,
+        duplicate=one.duplicate,
+        corrupt=one.corrupt,
+        limit=max(_in_flight(side(other, group, direction)) for other in plan.states()),
+    )
+    return Discipline(device=device, handle=0x30000, parent=qdisc.ROOT, kind="netem", options=options)
+
+
+def _in_flight(one: DirectionProfile) -> int:
+    """netem's limit holds packets in flight as well as queued ones: it must never be what limits."""
+    if one.rate is None:
+        return _MAX_IN_FLIGHT
+    seconds = one.delay + 8 * one.jitter
+    return min(int(one.rate * seconds * 2 / _SMALLEST_FRAME_BITS) + 10_000, _MAX_IN_FLIGHT)
+
+
+def _fifo(queue: Queue, handle: int, parent: int, one: DirectionProfile) -> Discipline:
+    if one.queue_packets is None:
+        kind, options = qdisc.fifo(limit_bytes=one.queue_limit_bytes)
+    else:
+        kind, options = qdisc.fifo(packets=one.queue_packets)
+    return Discipline(device=queue.name, handle=handle, parent=parent, kind=kind, options=options)

@@ -1,0 +1,130 @@
+"""Everything that a profile means for one trial, before a kernel is touched: states, losses, queues.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from emulation import loss, timeline
+from emulation.direction import DirectionProfile
+from emulation.loss import DIRECTIONS, Direction, SeededLosses
+from emulation.lossmodel import LossModel
+from emulation.profile import LinkProfile
+from emulation.timeline import LinkState, Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """A shaped queue to be: its device, the hooks (station, direction) that lead into it, the groups that use it.
+
+    direction: whose settings give its rate; on a shared medium both say the same.
+    """
+
+    name: str
+    direction: Direction
+    groups: tuple[int, ...]
+    hooks: tuple[tuple[str, Direction], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkPlan:
+    """groups: stations with equal settings, as in LinkProfile.groups.  losses: every list that may be in force."""
+
+    profile: LinkProfile
+    groups: tuple[tuple[str, ...], ...]
+    steps: tuple[Step, ...]
+    losses: tuple[SeededLosses, ...]
+    models: tuple[LossModel, ...]
+
+    @property
+    def first(self) -> LinkState:
+        """The link before its timeline begins."""
+        return timeline.initial(self.profile)
+
+    @property
+    def traced(self) -> bool:
+        """Whether a recorded trace sets the rate."""
+        return any(event.trace for event in self.profile.timeline)
+
+    def states(self) -> Iterator[LinkState]:
+        """Every state that the link will be in."""
+        yield self.first
+        for step in self.steps:
+            yield step.state
+
+    def in_force(self, state: LinkState, group: int, direction: Direction) -> SeededLosses:
+        """The losses of a group and direction while the link is in `state`."""
+        model = side(state, group, direction).loss
+        return next(
+            one
+            for one, theirs in zip(self.losses, self.models, strict=True)
+            if (one.group, one.direction, theirs) == (group, direction, model)
+        )
+
+    def ever_late(self, group: int, direction: Direction) -> bool:
+        """Whether packets of a group and direction are at any time delayed, copied or damaged."""
+        return any(side(state, group, direction).late for state in self.states())
+
+
+def side(state: LinkState, group: int, direction: Direction) -> DirectionProfile:
+    """A group's settings of one direction while the link is in `state`."""
+    found: DirectionProfile = getattr(state.sides[group], direction)
+    return found
+
+
+def plan(profile: LinkProfile, stations: Sequence[str], *, seed: int, seconds: float, timeline_s: float) -> LinkPlan:
+    """What `profile` does to `stations`.  ValueError when it speaks of a station that is not there.
+
+    seconds: how long packets are sent at most; the loss lists are as long.  timeline_s: from the window's start
+    to the end, which is how much of the timeline is seen.
+    """
+    groups = profile.groups(stations)
+    steps = timeline.states(profile, until_s=timeline_s)
+    losses: list[SeededLosses] = []
+    models: list[LossModel] = []
+    states = [timeline.initial(profile), *(step.state for step in steps if step.label)]
+    for group, members in enumerate(groups):
+        for direction in DIRECTIONS if members else ():
+            sides = [side(state, group, direction) for state in states]
+            rates = [one.rate for one in sides]
+            rate = None if None in rates else max(rate for rate in rates if rate is not None)
+            modulus = loss.modulus_for(rate=rate, seconds=seconds)
+            for number, model in enumerate(dict.fromkeys(one.loss for one in sides)):
+                models.append(model)
+                losses.append(
+                    loss.expand(model, seed=seed, direction=direction, modulus=modulus, group=group, state=number)
+                )
+    return LinkPlan(profile=profile, groups=groups, steps=steps, losses=tuple(losses), models=tuple(models))
+
+
+def queues(plan: LinkPlan) -> tuple[Queue, ...]:
+    """Which shaped queues the medium needs: one for all on a shared medium, two per station on a duplex one."""
+    used = tuple(number for number, members in enumerate(plan.groups) if members)
+    stations = [station for members in plan.groups for station in members]
+    if plan.profile.medium == "shared":
+        if side(plan.first, used[0], "uplink").rate is None:
+            return ()
+        hooks = tuple((station, direction) for station in stations for direction in DIRECTIONS)
+        return (Queue(name="air", direction="uplink", groups=used, hooks=hooks),)
+    group_of = {station: number for number, members in enumerate(plan.groups) for station in members}
+    return tuple(
+        Queue(
+            name=f"{direction}-{number}",
+            direction=direction,
+            groups=(group_of[station],),
+            hooks=((station, direction),),
+        )
+        for number, station in enumerate(sorted(stations, key=_number))
+        for direction in DIRECTIONS
+        if side(plan.first, group_of[station], direction).rate is not None
+    )
+
+
+def medium(queue: Queue, state: LinkState) -> DirectionProfile:
+    """What limits all that passes a queue: on a shared medium the profile's own settings, not a station's."""
+    return side(state, 0 if len(queue.groups) > 1 else queue.groups[0], queue.direction)
+
+
+def _number(station: str) -> tuple[int, str]:
+    digits = "".join(filter(str.isdigit, station))
+    return int(digits or 0), station
