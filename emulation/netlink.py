@@ -22,6 +22,8 @@ _NLMSG_ERROR = 2
 _HAS_ATTRIBUTES = 0x200  # NLM_F_ACK_TLVS
 _SOL_NETLINK, _CAP_ACK, _EXT_ACK = 270, 10, 11
 _ATTRIBUTE_MESSAGE = 1  # NLMSGERR_ATTR_MSG
+_NDMSG = struct.Struct("BxxxiHBB")  # struct ndmsg
+_NEW_NEIGHBOUR, _NDA_DST, _NDA_LLADDR, _PERMANENT = 28, 1, 2, 0x80  # RTM_NEWNEIGH, NDA_*, NUD_PERMANENT
 _BATCH_BYTES = 32_768
 _PATIENCE_S = 10
 
@@ -39,6 +41,17 @@ class Message:
 def attribute(kind: int, data: bytes) -> bytes:
     """A netlink attribute, padded."""
     return struct.pack("HH", len(data) + 4, kind) + data + b"\0" * (-len(data) % 4)
+
+
+def neighbour(index: int, address: str, mac: str) -> Message:
+    """The request that makes a permanent neighbour (IPv4 address and MAC) on interface `index`."""
+    payload = _NDMSG.pack(socket.AF_INET, index, _PERMANENT, 0, 0)
+    payload += attribute(_NDA_DST, socket.inet_aton(address)) + attribute(
+        _NDA_LLADDR, bytes.fromhex(mac.replace(":", ""))
+    )
+    return Message(
+        kind=_NEW_NEIGHBOUR, flags=CREATE | EXCLUSIVE, payload=payload, what=f"adding neighbour {address} at {mac}"
+    )
 
 
 class Netlink:

@@ -19,6 +19,7 @@ from pyroute2 import IPRoute
 
 from emulation.accesspoint import Ports
 from emulation.namespace import in_namespace, write_sysctl
+from emulation.netlink import Netlink, neighbour
 from emulation.offloads import turn_off
 from emulation.shaper import index_of
 from topologies.network import Network, Node
@@ -121,8 +122,8 @@ def _host(interface: str, address: str, others: dict[str, str], congestion_contr
         ip.link("set", index=index_of(ip, "lo"), state="up")
         ip.addr("add", index=index, address=address, prefixlen=SUBNET.prefixlen)
         ip.link("set", index=index, state="up")
-        for other, mac in others.items():
-            ip.neigh("add", dst=other, lladdr=mac, ifindex=index, state="permanent")
+    with Netlink() as netlink:
+        netlink.request([neighbour(index, other, mac) for other, mac in others.items()])
 
 
 def _dissolve(net: Any) -> None:

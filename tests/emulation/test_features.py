@@ -1,20 +1,37 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from emulation import features, library
+from emulation import features, kernel, library
 from emulation.features import MissingFeature
-from emulation.stages import Feature, needed, stages
+from emulation.stages import Feature, needed, stages, top_rate
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
-def test_this_kernel_can_do_what_the_library_needs() -> None:
+def test_a_kernel_with_every_feature_can_do_the_library_up_to_its_ceiling() -> None:
+    available = dict.fromkeys(Feature, "")
+    for name in library.names():
+        profile = library.load(name)
+        assert features.missing(profile, available, "host") == ""
+        too_fast = top_rate(profile) > kernel.CEILING["lab"]
+        assert bool(features.missing(profile, available, "lab")) == too_fast
+
+
+def test_this_kernel_can_do_what_needs_no_netem() -> None:
     available = features.probe()
     for name in library.names():
-        features.require(library.load(name), available)
+        profile = library.load(name)
+        if Feature.NETEM not in needed(profile):
+            assert features.missing(profile, available, "host") == ""
+
+
+def test_a_rate_above_what_a_kernel_can_shape_is_refused_by_name() -> None:
+    why = features.missing(library.load("wireline-1g"), dict.fromkeys(Feature, ""), "lab")
+    assert re.search(r"50 Mbit/s at most, and profile 'wireline-1g' has 1000 Mbit/s", why)
 
 
 def test_a_missing_feature_is_named_with_what_needs_it_and_what_brings_it() -> None:
