@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from emulation.direction import DirectionProfile
+from emulation.direction import FULL_FRAME, DirectionProfile
 from emulation.frozen import Frozen
 from emulation.ratetrace import RateTrace
 from emulation.units import Moment, Seconds, Share
@@ -57,6 +57,15 @@ class Trace(Frozen):
         if self.uplink is None and self.downlink is None:
             raise ValueError("a trace is of the uplink, the downlink or both: give one")
         return self
+
+    @property
+    def top_rate(self) -> float:
+        """The highest rate (bit/s) of any step."""
+        return max(
+            float(one.counts(step_s=self.step, until_s=one.period_s).max()) * FULL_FRAME * 8 / self.step
+            for one in (self.uplink, self.downlink)
+            if one is not None
+        )
 
 
 class Event(Frozen):

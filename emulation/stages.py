@@ -38,7 +38,6 @@ CURE: dict[Feature, str] = {
 ACCESS_POINT = frozenset({Feature.NAMESPACES, Feature.VETH, Feature.BRIDGE})
 
 
-_END_S = 86_400.0 * 2  # after every event that a timeline can have
 _RATE = frozenset({Feature.HTB, Feature.IFB, Feature.REDIRECT})
 _LATE = ("delay", "jitter", "reorder", "duplicate", "corrupt")
 
@@ -54,7 +53,7 @@ class Stage:
 
 def stages(profile: LinkProfile) -> tuple[Stage, ...]:
     """What is done to packets at any time, per direction, in the order in which an uplink packet meets it."""
-    states = [timeline.initial(profile), *(step.state for step in timeline.states(profile, until_s=_END_S))]
+    states = timeline.all_states(profile)
     found = []
     for direction in DIRECTIONS:
         sides = {getattr(both, direction) for state in states for both in state.sides}
@@ -82,6 +81,7 @@ def needed(profile: LinkProfile) -> dict[Feature, str]:
 
 def top_rate(profile: LinkProfile) -> float:
     """The highest rate (bit/s) that the profile has at any time, 0 when it has none."""
-    states = [timeline.initial(profile), *(step.state for step in timeline.states(profile, until_s=_END_S))]
-    rates = [getattr(both, way).rate for state in states for both in state.sides for way in DIRECTIONS]
-    return max((rate for rate in rates if rate is not None), default=0.0)
+    sides = [both for state in timeline.all_states(profile) for both in state.sides]
+    rates = [getattr(both, way).rate or 0.0 for both in sides for way in DIRECTIONS]
+    traces = [event.trace for event in profile.timeline if event.trace]
+    return max([*rates, *(trace.top_rate for trace in traces)])

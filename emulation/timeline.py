@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from emulation.profile import LinkProfile, Sides
 
 TRACE_BURST_BYTES = 1600
+_LONGEST_EVENT_S = 61.0  # an outage or a handover lasts a minute at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +63,7 @@ def check(profile: LinkProfile) -> None:
                 raise ValueError(f"timeline: a trace sets the rate of the {direction}, which has none to begin with")
         if profile.medium == "shared" and trace.trace.uplink != trace.trace.downlink:
             raise ValueError("timeline: a shared medium has one rate, so its trace is the same for both directions")
-    end = max((event.at for event in profile.timeline), default=0.0)
-    states(profile, until_s=end + 61)
+    all_states(profile)
 
 
 def initial(profile: LinkProfile) -> LinkState:
@@ -71,14 +71,25 @@ def initial(profile: LinkProfile) -> LinkState:
     return LinkState(sides=tuple(profile.all_sides().values()))
 
 
+def all_states(profile: LinkProfile) -> list[LinkState]:
+    """Every state that the link can be in, but for the rates of a trace."""
+    plain = [event for event in profile.timeline if event.trace is None]
+    end = max((event.at + _LONGEST_EVENT_S for event in plain), default=0.0)
+    return [initial(profile), *(step.state for step in _states(profile, plain, end))]
+
+
 def states(profile: LinkProfile, *, until_s: float) -> tuple[Step, ...]:
     """Every change up to `until_s` seconds after the window's start, in order."""
+    return _states(profile, profile.timeline, until_s)
+
+
+def _states(profile: LinkProfile, events: Sequence[Event], until_s: float) -> tuple[Step, ...]:
     now = initial(profile)
     settled = now.sides
     burst: Handover | None = None
     rates: dict[str, float] = {}
     steps = []
-    for action in sorted(_actions(profile, until_s), key=lambda one: one.at_s):
+    for action in sorted(_actions(events, until_s), key=lambda one: one.at_s):
         if action.at_s > until_s:
             break
         try:
@@ -96,8 +107,8 @@ def states(profile: LinkProfile, *, until_s: float) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _actions(profile: LinkProfile, until_s: float) -> Iterator[_Action]:
-    for event in profile.timeline:
+def _actions(events: Sequence[Event], until_s: float) -> Iterator[_Action]:
+    for event in events:
         if event.outage is not None:
             yield _Action(at_s=event.at, label="outage begins", dark=True)
             yield _Action(at_s=event.at + event.outage, label="outage ends", dark=False)
