@@ -16,6 +16,7 @@ from emulation.labkernel.frames import (
     CHUNK_BYTES,
     CREDIT,
     GO,
+    LINE_WINDOW_BYTES,
     NUMBER,
     OUTPUT_WINDOW_BYTES,
     SIZE,
@@ -49,7 +50,9 @@ class Agent:
 
     def hear(self) -> list[tuple[Kind, bytes]]:
         """Wait for frames."""
-        return self.decoder.feed(os.read(self.line, 65536))
+        data = os.read(self.line, LINE_WINDOW_BYTES)
+        self.tell(Kind.TAKEN, NUMBER.pack(len(data)))
+        return self.decoder.feed(data)
 
     def run(self, command: Command, wake: int) -> int:
         """Carry the streams until the command has ended and its output is sent; its exit status."""

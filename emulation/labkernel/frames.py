@@ -3,6 +3,7 @@
 Both ends import this file; in the guest every import costs (dataclasses 50 ms), so there are few.
 A frame is one byte kind, four bytes length, and that many bytes.  Credit keeps streams apart: nobody has more
 than a window of a stream's bytes under way, so a stream that nobody reads cannot hold up signals or the others.
+The line has a window of its own, towards the guest.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ GO = struct.Struct(">QHH")
 NUMBER = struct.Struct(">I")
 
 CHUNK_BYTES = 4096
-# A tty takes in 4,096 bytes and keeps up to 65,536 more for them (tty_buffer.c, TTYB_DEFAULT_MEM_LIMIT): less
-# than that under way is never dropped, however long the guest does not read.
+# What the guest has not read yet waits in a tty, which takes 4,096 bytes.  128 short of that it throttles the line
+# (n_tty.c), and user-mode Linux 6.1 loses the interrupt of a line that was throttled: its input stops for good.
+LINE_WINDOW_BYTES = 3584
 INPUT_WINDOW_BYTES = 16384
 OUTPUT_WINDOW_BYTES = 262144
 
@@ -36,7 +38,8 @@ class Kind(IntEnum):
     CREDIT = 7  # either: stream (Kind), bytes that its reader has taken
     SIZE = 8  # host: rows and columns of the terminal
     SIGNAL = 9  # host: send this signal to the command's process group
-    EXIT = 10  # guest: the command has ended with this status
+    TAKEN = 10  # guest: it has read so many bytes from the line
+    EXIT = 11  # guest: the command has ended with this status
 
 
 def encode(kind: Kind, data: bytes = b"") -> bytes:

@@ -68,8 +68,8 @@ class Guard:
 def _guard(kernel: Kernel, owner: int) -> None:
     os.setsid()  # Ctrl-C at the owner's terminal is the owner's business
     signal.set_wakeup_fd(-1)
-    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(one, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard, end in enumerate((nothing, kernel.console, kernel.console)):
         os.dup2(end, standard)

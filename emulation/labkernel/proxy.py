@@ -6,10 +6,10 @@ import os
 import select
 import signal
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from emulation.labkernel import streams
-from emulation.labkernel.frames import CREDIT, GO, NUMBER, SIZE, Decoder, Ends, Kind, encode
+from emulation.labkernel.frames import CREDIT, GO, LINE_WINDOW_BYTES, NUMBER, SIZE, Decoder, Ends, Kind, encode
 from emulation.labkernel.installed import LabKernelError
 from emulation.labkernel.machine import Machine
 from emulation.labkernel.signals import ENDING, Ended, Signals
@@ -27,12 +27,11 @@ class Proxy:
         self._machine, self._signals, self._ends, self._timeout_s = machine, signals, ends, timeout_s
         self._streams, self._decoder = streams.Streams(), Decoder()
         self._terminal = ExitStack()
-        self._to_guest = b""
+        self._to_guest, self._under_way = b"", 0
         self._running, self._line_open = False, True
         self._status: int | None = None
         self._asked: int | None = None
         self._deadline: float | None = time.monotonic() + BOOT_LIMIT_S
-        os.set_blocking(machine.to, False)
 
     def run(self) -> int:
         """Run the command to its end: its exit status, 128+n when signal n ended it, TIMED_OUT when its time was up.
@@ -55,8 +54,6 @@ class Proxy:
         masks = self._streams.wanted() | {self._signals.arrived: select.POLLIN}
         if self._line_open:
             masks[self._machine.back] = select.POLLIN
-            if self._to_guest:
-                masks[self._machine.to] = select.POLLOUT
         poll = select.poll()
         for one, mask in masks.items():
             poll.register(one, mask)
@@ -78,6 +75,8 @@ class Proxy:
                 self._streams.credit(CREDIT.unpack(payload)[1])
             elif kind is Kind.CLOSED:
                 self._streams.stop_typing()
+            elif kind is Kind.TAKEN:
+                self._under_way -= NUMBER.unpack(payload)[0]
             elif kind is Kind.READY:
                 self._go()
             elif kind is Kind.EXIT:
@@ -113,9 +112,9 @@ class Proxy:
         return False
 
     def _send(self) -> None:
-        try:
-            self._to_guest = self._to_guest[os.write(self._machine.to, self._to_guest) :] if self._to_guest else b""
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:  # the machine has ended, as we shall read
-            self._to_guest = b""
+        """Send what the guest has room for.  Less than a pipe takes, so this never waits."""
+        room = LINE_WINDOW_BYTES - self._under_way
+        if self._to_guest and room > 0:
+            with suppress(BrokenPipeError):  # the machine has ended, as we shall read
+                self._under_way += os.write(self._machine.to, self._to_guest[:room])
+            self._to_guest = self._to_guest[room:]
