@@ -17,7 +17,7 @@ from emulation.labkernel.signals import ENDING, Ended, Signals
 TIMED_OUT = 124
 BOOT_LIMIT_S = 60.0
 GRACE_S = 15.0
-_MOMENT_MS = 1000
+_MOMENT_S = 1.0  # how soon we see that our terminal's foreground is ours
 
 
 class Proxy:
@@ -57,7 +57,8 @@ class Proxy:
         poll = select.poll()
         for one, mask in masks.items():
             poll.register(one, mask)
-        ready = dict(poll.poll(_MOMENT_MS))
+        left_s = _MOMENT_S if self._deadline is None else self._deadline - time.monotonic()
+        ready = dict(poll.poll(max(0.0, min(left_s, _MOMENT_S)) * 1000))
         self._to_guest += self._streams.serve(ready)
         if self._machine.back in ready:
             self._hear()
