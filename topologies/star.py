@@ -74,6 +74,7 @@ def _build(net: Any, stations: int, congestion_control: str) -> Network:
             host.pid,
             partial(_host, f"{name}-eth", addresses[name], others, congestion_control),
         )
+    in_namespace(access_point.pid, lambda: wait_until_up(list(ports.values())))
     return Network(
         nodes=tuple(
             Node(
