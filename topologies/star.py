@@ -18,6 +18,7 @@ from mininet.node import Host, Switch
 from pyroute2 import IPRoute
 
 from emulation.accesspoint import Ports
+from emulation.linkstate import wait_until_up
 from emulation.namespace import in_namespace, write_sysctl
 from emulation.netlink import Netlink, neighbour
 from emulation.offloads import turn_off
@@ -65,6 +66,9 @@ def _build(net: Any, stations: int, congestion_control: str) -> Network:
     macs = {name: f"02:77:00:00:{number >> 8:02x}:{number & 255:02x}" for number, name in enumerate(names, 1)}
     ports = {name: "wired" if name == _SERVER else f"port-{name}" for name in names}
     hosts = {name: net.addHost(name, cls=Host, ip=None) for name in names}
+    for node in (access_point, *hosts.values()):
+        # Before there are links: an interface with IPv6 sends reports of its own some time after it came up.
+        in_namespace(node.pid, lambda: write_sysctl("net.ipv6.conf.all.disable_ipv6", "1"))
     for name, host in hosts.items():
         net.addLink(host, access_point, intfName1=f"{name}-eth", intfName2=ports[name], addr1=macs[name])
     in_namespace(access_point.pid, lambda: _bridge({ports[name]: macs[name] for name in names}))
@@ -74,7 +78,9 @@ def _build(net: Any, stations: int, congestion_control: str) -> Network:
             host.pid,
             partial(_host, f"{name}-eth", addresses[name], others, congestion_control),
         )
-    in_namespace(access_point.pid, lambda: wait_until_up(list(ports.values())))
+    in_namespace(access_point.pid, lambda: wait_until_up(list(ports.values()), bridged=True))
+    for name, host in hosts.items():
+        in_namespace(host.pid, partial(wait_until_up, [f"{name}-eth"]))
     return Network(
         nodes=tuple(
             Node(
@@ -97,7 +103,6 @@ def _build(net: Any, stations: int, congestion_control: str) -> Network:
 
 def _bridge(stations: dict[str, str]) -> None:
     """stations: port to the MAC address at the other end of its cable."""
-    write_sysctl("net.ipv6.conf.all.disable_ipv6", "1")
     with IPRoute() as ip:
         # No multicast querier, no spanning tree: the only packets on the medium are the experiment's.
         ip.link("add", ifname="bridge", kind="bridge", br_mcast_snooping=0, br_stp_state=0)
@@ -113,7 +118,6 @@ def _bridge(stations: dict[str, str]) -> None:
 
 
 def _host(interface: str, address: str, others: dict[str, str], congestion_control: str) -> None:
-    write_sysctl("net.ipv6.conf.all.disable_ipv6", "1")
     write_sysctl("net.ipv4.tcp_congestion_control", congestion_control)
     # Each trial starts without what earlier connections taught the kernel about this path.
     write_sysctl("net.ipv4.tcp_no_metrics_save", "1")
