@@ -18,6 +18,7 @@ from analysis.statistics import estimate
 from experiments import campaign as campaigns
 from experiments import runner
 from experiments import scenario as scenarios
+from experiments.kernels import Kernels
 from experiments.runner import Outcome
 from results.campaign import Planned
 from results.store import Trial, trial_name
@@ -65,7 +66,7 @@ def main() -> None:
         path.write_text(yaml.safe_dump(content))
         folder = campaigns.create(scenarios.load(path), Path(name) / "results")
         watcher = Collect()
-        runner.run(folder, watcher)
+        runner.run(folder, watcher, Kernels())
         print(f"{'cell':<24} {'overhead per trial':>24}   target at most {TARGET_S:.0f} s")
         for cell in sorted({one.planned.cell for one in watcher.outcomes}):
             mine = [one for one in watcher.outcomes if one.planned.cell == cell and one.state != "failed"]

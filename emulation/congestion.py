@@ -12,11 +12,11 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from emulation.namespace import KernelError, read_sysctl, write_sysctl
+from emulation.namespace import KernelError, read_sysctl, run_tool, write_sysctl
 
 ALLOWED = "net.ipv4.tcp_allowed_congestion_control"
 AVAILABLE = "net.ipv4.tcp_available_congestion_control"
@@ -28,6 +28,10 @@ _PATIENCE_S = 30.0
 @contextmanager
 def allowed(names: set[str]) -> Iterator[None]:
     """Keep `names` allowed while the context lasts.  KernelError when the kernel does not have one of them."""
+    have = set(read_sysctl(AVAILABLE).split())
+    for name in sorted(names - have):
+        with suppress(KernelError):
+            run_tool(["modprobe", f"tcp_{name}"])
     have = set(read_sysctl(AVAILABLE).split())
     if missing := names - have:
         raise KernelError(

@@ -15,6 +15,8 @@ from uuid import uuid4
 
 import ansible_runner
 
+from emulation import kernel
+from emulation.kernel import KernelName
 from stacks.driver import Service
 
 Action = Literal["install", "configure", "start", "reset", "stop"]
@@ -23,6 +25,8 @@ PLAYBOOKS = Path(__file__).resolve().parents[1] / "playbooks"
 CACHE = PLAYBOOKS.parent / "build" / "cache"
 _FORKS = 8
 _POLL_S = 0.5
+# How much longer than on the machine's own kernel a service may take to start.
+_PATIENCE: dict[KernelName, int] = {"host": 1, "lab": 5}
 _MARK = "AIRWIRE_DEPLOYMENT"
 _LAST_LINES = 20
 
@@ -107,6 +111,7 @@ def apply(
                 "airwire_scratch": str(scratch),
                 "airwire_cache": str(cache.resolve()),
                 "airwire_source": str(PLAYBOOKS.parent),
+                "airwire_patience": _PATIENCE[kernel.current()],
             },
             envvars={**_environment(private), _MARK: watch.mark},
             settings={"pexpect_timeout": _POLL_S},

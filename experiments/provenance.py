@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from emulation import kernel
 from results.manifest import Git, Kernel, Machine, Record
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,7 +56,7 @@ def gather() -> Provenance:
     """Ask git, the kernel, and every tool; what does not answer is recorded as absent."""
     return Provenance(
         git=_git(),
-        kernel=Kernel(release=" ".join((os.uname().release, os.uname().version)), chosen="host"),
+        kernel=this_kernel(),
         machine=Machine(
             cpu_model=_cpu_model(),
             cores=os.cpu_count() or 1,
@@ -66,6 +67,11 @@ def gather() -> Provenance:
         | {tool: _first_line(command) for tool, command in _TOOLS.items()}
         | {package: _package(package) for package in _PACKAGES},
     )
+
+
+def this_kernel() -> Kernel:
+    """The kernel that this process runs on."""
+    return Kernel(release=" ".join((os.uname().release, os.uname().version)), chosen=kernel.current())
 
 
 def _git() -> Git:

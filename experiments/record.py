@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import psutil
+import pyarrow as pa
 
 from emulation import linkplan
 from emulation.capture import PortCapture
@@ -14,6 +17,7 @@ from emulation.linkplan import Queue
 from emulation.namespace import in_namespace, read_sysctl
 from emulation.proof import QueueUse, loss_checks, timeline_checks, trial_rate_check
 from emulation.timeline import TRACE_BURST_BYTES
+from experiments import provenance
 from experiments.bench import Bench
 from experiments.health import Evidence, judge
 from experiments.load.fleet import FleetResult
@@ -23,7 +27,7 @@ from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
 from results.ledger import until
 from results.link import Counters, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
 from results.manifest import Capture, Cell, Manifest, Node
-from results.schema import Outcome
+from results.schema import RESOURCES, Outcome
 from results.store import LINK, MANIFEST, VERDICT, write_record, write_table
 from results.verdict import Verdict
 
@@ -33,7 +37,8 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
     folder, result = bench.folder, measured.result
     # What came after the drain came over a link that was bare again.
     published, delivered = until(result.published, result.delivered, measured.window.drained_ns)
-    tables = {"published": published, "delivered": delivered, "resources": measured.resources}
+    resources = pa.concat_tables([measured.resources, _rates_set(bench, measured)])
+    tables = {"published": published, "delivered": delivered, "resources": resources}
     for name, table in tables.items():
         write_table(folder / f"{name}.parquet", table)
     proof = link_proof(bench, probed, measured)
@@ -46,8 +51,8 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
             capture_drops={capture.port: capture.dropped for capture in measured.captures},
             resources=measured.resources,
             window=measured.window,
-            cores=bench.spec.provenance.machine.cores,
-            memory_bytes=bench.spec.provenance.machine.memory_bytes,
+            cores=os.cpu_count() or 1,
+            memory_bytes=psutil.virtual_memory().total,
             send_lateness_s=max(
                 (max(done.worst_send_lateness_s, done.worst_loop_lag_s) for done in result.nodes.values()),
                 default=None,
@@ -135,6 +140,20 @@ def _queue_uses(bench: Bench, measured: Measured) -> list[QueueUse]:
     return uses
 
 
+def _rates_set(bench: Bench, measured: Measured) -> pa.Table:
+    """The rates that a timeline has set, as rows of the trial's resources."""
+    rows = [
+        (max(t_ns, measured.readings[0].t_ns), f"queue:{queue.name}", "rate_bit_per_s", rate)
+        for queue in linkplan.queues(bench.link)
+        if len(rates := _rates(bench, measured, queue)) > 1
+        for t_ns, rate in rates
+    ]
+    columns = list(zip(*rows, strict=True)) or [()] * len(RESOURCES)
+    return pa.table(
+        [pa.array(column, one.type) for column, one in zip(columns, RESOURCES, strict=True)], schema=RESOURCES
+    )
+
+
 def _rates(bench: Bench, measured: Measured, queue: Queue) -> list[tuple[int, float]]:
     """From when (ns) a queue had which rate (bit/s), the first from the beginning on; only changes."""
     found = [(0, linkplan.medium(queue, bench.link.first).rate or 0.0)]
@@ -212,8 +231,15 @@ def _manifest(bench: Bench, measured: Measured, rows: dict[str, int]) -> Manifes
         window=measured.window,
         clock_offset_ns=measured.clock_offset_ns,
         git=spec.provenance.git,
-        kernel=spec.provenance.kernel,
-        machine=spec.provenance.machine.model_copy(update={"load_1m_before": bench.load_1m_before}),
+        kernel=provenance.this_kernel(),
+        machine=spec.provenance.machine.model_copy(
+            update={
+                # What the trial had: a lab kernel has one core and a part of the memory.
+                "cores": os.cpu_count() or 1,
+                "memory_bytes": psutil.virtual_memory().total,
+                "load_1m_before": bench.load_1m_before,
+            }
+        ),
         versions=spec.provenance.versions,
         sysctls=_sysctls(bench),
         kernel_state=measured.kernel_state,

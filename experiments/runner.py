@@ -9,21 +9,23 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pydantic import ValidationError
 
-from emulation import congestion, features
+from emulation import congestion
+from emulation.kernel import KernelName
 from emulation.profile import LinkProfile
 from experiments import campaign as campaigns
 from experiments import deploy, provenance
 from experiments.bench import TrialSpec, services
 from experiments.campaign import CampaignError
 from experiments.isolation import command
+from experiments.kernels import Kernels
 from experiments.provenance import ROOT, Provenance
 from experiments.settings import Settings
 from results.campaign import Campaign, Cell, Planned, read_campaign
@@ -37,10 +39,6 @@ REPEATS = 2
 # What a trial may take beside its own times: every step has a limit of its own, this is for what has none.
 HANG_LIMIT_S = 500.0
 _END_LIMIT_S = 10.0
-
-
-class NotPossible(Exception):
-    """This machine, as it is, cannot run the scenario; the message says what is missing and what brings it."""
 
 
 class GaveUp(Exception):
@@ -73,40 +71,50 @@ class Watcher(Protocol):
         """A trial has ended."""
 
 
-def run(folder: Path, watcher: Watcher) -> list[Outcome]:
+def run(folder: Path, watcher: Watcher, kernels: Kernels) -> list[Outcome]:
     """Run what is missing in a campaign.  On KeyboardInterrupt the trial under way is ended, and leaves nothing.
 
-    Raises NotPossible before anything starts, CampaignError when another command has the campaign, GaveUp after
-    three failures in a row.
+    Raises NotPossible (of experiments.kernels) before anything starts, CampaignError when another command has the
+    campaign, GaveUp after three failures in a row.
     """
     campaign = read_campaign(folder)
-    check(_known(campaign, folder))
+    chosen = _choose(campaign, folder, kernels)
     cells = {cell.name: cell for cell in campaign.cells}
-    with campaigns.owned(folder), congestion.allowed(_congestion_controls(campaign)):
-        install(campaign)
+    with campaigns.owned(folder), _host_prepared(campaign, chosen):
         origin = provenance.gather()
         outcomes: list[Outcome] = []
         for planned in campaigns.missing(folder, campaign):
             spec = _spec(folder, campaign, cells[planned.cell], planned, origin)
-            outcomes.append(_run_until_the_machine_holds_still(spec, planned, folder / LOG, watcher))
+            way = _Way(kernel=chosen[planned.cell], planned=planned, log=folder / LOG, watcher=watcher)
+            outcomes.append(_run_until_the_machine_holds_still(spec, way))
             watcher.ended(outcomes[-1])
             _give_up_if_hopeless(outcomes)
         return outcomes
 
 
-def check(cells: Iterable[tuple[Settings, LinkProfile]]) -> None:
-    """NotPossible when the kernel or the user lacks what these cells need."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """How a trial is run: on which kernel, who is told, where its messages go."""
+
+    kernel: KernelName
+    planned: Planned
+    log: Path
+    watcher: Watcher
+
+
+@contextmanager
+def _host_prepared(campaign: Campaign, chosen: dict[str, KernelName]) -> Iterator[None]:
+    """What trials need of this machine: servers and clients installed, congestion controls allowed.
+
+    Only root can see to that; an ordinary user's trials find what is installed, in the lab kernel.
+    """
     if os.geteuid():
-        raise NotPossible(
-            "building networks needs root, and there is no lab kernel to do it in as an ordinary user: "
-            "run the same command as root (sudo)"
-        )
-    available = features.probe()
-    for _, profile in cells:
-        try:
-            features.require(profile, available)
-        except features.MissingFeature as error:
-            raise NotPossible(str(error)) from error
+        yield
+        return
+    install(campaign)
+    on_host = {_settings(cell).congestion_control for cell in campaign.cells if chosen[cell.name] == "host"}
+    with congestion.allowed(on_host) if on_host else nullcontext():
+        yield
 
 
 def install(campaign: Campaign) -> None:
@@ -126,19 +134,18 @@ def _settings(cell: Cell) -> Settings:
     return Settings.model_validate(cell.settings["settings"])
 
 
-def _known(campaign: Campaign, folder: Path) -> list[tuple[Settings, LinkProfile]]:
-    """Settings and profile of every cell; CampaignError when another version of this program wrote them."""
+def _choose(campaign: Campaign, folder: Path, kernels: Kernels) -> dict[str, KernelName]:
+    """The kernel of every cell; CampaignError when another version of this program wrote the campaign."""
     try:
-        return [(_settings(cell), LinkProfile.model_validate(cell.settings["profile"])) for cell in campaign.cells]
+        for cell in campaign.cells:
+            _settings(cell)
+        profiles = {cell.name: LinkProfile.model_validate(cell.settings["profile"]) for cell in campaign.cells}
     except (ValidationError, KeyError) as error:
         raise CampaignError(
             f"{folder}: this campaign was made by another version, whose settings this one does not know; "
             f"run the scenario anew with --new ({str(error).splitlines()[0]})"
         ) from error
-
-
-def _congestion_controls(campaign: Campaign) -> set[str]:
-    return {_settings(cell).congestion_control for cell in campaign.cells}
+    return {name: kernels.choose(profile) for name, profile in profiles.items()}
 
 
 def _spec(folder: Path, campaign: Campaign, cell: Cell, planned: Planned, origin: Provenance) -> TrialSpec:
@@ -161,7 +168,7 @@ def _give_up_if_hopeless(outcomes: list[Outcome]) -> None:
         raise GaveUp(f"{GIVE_UP_AFTER} trials in a row failed, the last one so: {'; '.join(last[-1].reasons)}")
 
 
-def _run_until_the_machine_holds_still(spec: TrialSpec, planned: Planned, log: Path, watcher: Watcher) -> Outcome:
+def _run_until_the_machine_holds_still(spec: TrialSpec, way: _Way) -> Outcome:
     """A trial in whose window the machine stalled says nothing about a stack: it is set aside, and run again.
 
     At most REPEATS times, earlier runs of the campaign included; what was set aside is kept beside the trial,
@@ -169,13 +176,15 @@ def _run_until_the_machine_holds_still(spec: TrialSpec, planned: Planned, log: P
     """
     trial = Trial(Path(spec.campaign_folder) / spec.cell / trial_name(spec.trial))
     while True:
-        watcher.started(planned)
+        way.watcher.started(way.planned)
         notes = tuple(f"repeated, because the machine stalled in {one.name}" for one in aside(trial))
-        outcome = _run_one(spec.model_copy(update={"notes": notes}), planned, log, watcher)
+        outcome = _run_one(spec.model_copy(update={"notes": notes}), way)
         if outcome.state is not State.INVALID or len(notes) >= REPEATS or not _only_stalled(trial):
             return outcome
         why = "; ".join(outcome.reasons)
-        watcher.repeated(planned, f"the machine stalled, so it is run again ({why}); see {set_aside(trial).name}")
+        way.watcher.repeated(
+            way.planned, f"the machine stalled, so it is run again ({why}); see {set_aside(trial).name}"
+        )
 
 
 def _only_stalled(trial: Trial) -> bool:
@@ -184,13 +193,13 @@ def _only_stalled(trial: Trial) -> bool:
     return Check.HEARTBEAT in failed and failed <= {Check.HEARTBEAT, Check.SEND_LATENESS}
 
 
-def _run_one(spec: TrialSpec, planned: Planned, log: Path, watcher: Watcher) -> Outcome:
+def _run_one(spec: TrialSpec, way: _Way) -> Outcome:
     started = time.monotonic()
     times = Settings.model_validate(spec.settings).window
     limit_s = HANG_LIMIT_S + times.warmup_s + times.window_s + times.drain_s
     last: dict[str, Any] = {}
     writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
-    with _discarded(writer), _process(log) as process, _limited(process, limit_s):
+    with _discarded(writer), _process(way.kernel, way.log) as process, _limited(process, limit_s):
         assert process.stdin
         assert process.stdout
         with suppress(BrokenPipeError):  # it died at once; its end is read below
@@ -200,9 +209,9 @@ def _run_one(spec: TrialSpec, planned: Planned, log: Path, watcher: Watcher) -> 
             with suppress(ValueError):  # a trial that is killed can leave half a line
                 last = json.loads(line)
             if last["event"] == "phase":
-                watcher.phase(planned, last["name"], last["delivered"])
-    state, reasons = _read_end(last, process.returncode, log)
-    return Outcome(planned=planned, state=state, reasons=reasons, seconds=time.monotonic() - started)
+                way.watcher.phase(way.planned, last["name"], last["delivered"])
+    state, reasons = _read_end(last, process.returncode, way.log)
+    return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=time.monotonic() - started)
 
 
 def _read_end(last: dict[str, Any], status: int, log: Path) -> tuple[State | Literal["failed"], tuple[str, ...]]:
@@ -215,11 +224,11 @@ def _read_end(last: dict[str, Any], status: int, log: Path) -> tuple[State | Lit
 
 
 @contextmanager
-def _process(log: Path) -> Iterator[subprocess.Popen[str]]:
+def _process(kernel: KernelName, log: Path) -> Iterator[subprocess.Popen[str]]:
     """The trial's process, in a session of its own so that Ctrl-C reaches us alone; ended on every way out."""
     with log.open("a") as messages:
         process = subprocess.Popen(
-            command(),
+            command(kernel, campaign=log.parent),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=messages,

@@ -11,9 +11,12 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from emulation import congestion, kernel
 from experiments.bench import TrialSpec
 from experiments.trial import failed_folder, run_trial
 from results.manifest import Record
@@ -49,7 +52,8 @@ def main() -> int:
         channel.write(message.model_dump_json() + "\n")
 
     try:
-        _, verdict = run_trial(spec, tell)
+        with _prepared(spec):
+            _, verdict = run_trial(spec, tell)
     except Exception as error:  # noqa: BLE001 - every failure is reported to the owner, with its trace in the log
         traceback.print_exc()
         writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
@@ -59,6 +63,16 @@ def main() -> int:
         return 1
     tell(Finished(state=verdict.state, reasons=verdict.reasons()))
     return 0
+
+
+@contextmanager
+def _prepared(spec: TrialSpec) -> Iterator[None]:
+    """A lab kernel is fresh: nobody has allowed the trial's congestion control in it yet."""
+    if kernel.current() == "host":
+        yield
+        return
+    with congestion.allowed({str(spec.settings["congestion_control"])}):
+        yield
 
 
 def _exit_with_owner() -> None:

@@ -19,7 +19,8 @@ from emulation.namespace import KernelError
 from experiments import campaign as campaigns
 from experiments.campaign import CampaignError
 from experiments.deploy import DeployError
-from experiments.runner import GaveUp, NotPossible
+from experiments.kernels import WANTED, Kernels, NotPossible
+from experiments.runner import GaveUp
 from experiments.scenario import ScenarioError
 from results.store import DamagedTrial
 
@@ -57,6 +58,15 @@ Results = Annotated[
     ),
 ]
 
+Kernel = Annotated[
+    str,
+    typer.Option(
+        "--kernel",
+        envvar="AIRWIRE_RUN_ON",
+        help="host: this machine's own kernel; lab: the embedded one; auto: the own if it can do what the link needs.",
+    ),
+]
+
 _USAGE_ERRORS = (ScenarioError, ProfileError)
 _FAILURES = (CampaignError, DamagedTrial, DeployError, GaveUp, KernelError, NotPossible)
 
@@ -88,6 +98,13 @@ def tidy(results: Path) -> None:
         congestion.sweep()
     if results.is_dir():
         campaigns.sweep(results)
+
+
+def kernels(wanted: str) -> Kernels:
+    """The kernels to choose from, by the user's word."""
+    if wanted not in WANTED:
+        fail(f"--kernel: {wanted!r} is not one of {', '.join(WANTED)}", Status.USAGE)
+    return Kernels(wanted=wanted)
 
 
 def find(results: Path, name: str | None) -> Path:

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from experiments import campaign as campaigns
 from experiments import runner
+from experiments.kernels import Kernels
 from experiments.runner import GaveUp, Outcome
-from experiments.scenario import Scenario
 from lab.common import Status, err, out, shown
 from lab.progress import watching
 from results.campaign import read_campaign
@@ -27,12 +27,7 @@ _COLUMNS = {
 }
 
 
-def preflight(scenario: Scenario) -> None:
-    """NotPossible when this machine cannot run the scenario, before a folder is made for it."""
-    runner.check([(cell.settings, cell.profile) for cell in scenario.cells])
-
-
-def execute(folder: Path, *, build_report: bool) -> Status:
+def execute(folder: Path, kernels: Kernels, *, build_report: bool) -> Status:
     """Run what is missing, build the report, return the exit status."""
     campaign = read_campaign(folder)
     todo = campaigns.missing(folder, campaign)
@@ -41,7 +36,7 @@ def execute(folder: Path, *, build_report: bool) -> Status:
     gave_up = None
     try:
         with watching(campaign, todo) as watcher:
-            outcomes = runner.run(folder, watcher)
+            outcomes = runner.run(folder, watcher, kernels)
     except KeyboardInterrupt:
         err.print(f"\ninterrupted; nothing is left running. Go on with: lab resume {shown(folder)}", style="yellow")
         return Status.INTERRUPTED

@@ -10,12 +10,13 @@ import typer
 from experiments import campaign as campaigns
 from experiments import scenario as scenarios
 from lab import execution
-from lab.common import DEFAULT_RESULTS, Results, out, shown, tidy, told
+from lab.common import DEFAULT_RESULTS, Kernel, Results, kernels, out, shown, tidy, told
 
 
 def run(
     scenario: Annotated[Path, typer.Argument(help="Scenario file (YAML), e.g. experiments/wireless-vs-wireline.yaml.")],
     results: Results = DEFAULT_RESULTS,
+    kernel: Kernel = "auto",
     new: Annotated[bool, typer.Option("--new", help="Start afresh even if this scenario was interrupted.")] = False,
     report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
 ) -> None:
@@ -25,13 +26,14 @@ def run(
     never run again.  A changed scenario is a new campaign.
     """
     with told():
+        chosen = kernels(kernel)
         tidy(results)
         loaded = scenarios.load(scenario)
         folder = None if new else campaigns.latest_unfinished(results, loaded.digest)
         if folder is not None:
             out.print(f"taking up {shown(folder)} (--new starts afresh)")
         else:
-            execution.preflight(loaded)
+            chosen.check(cell.profile for cell in loaded.cells)
             folder = campaigns.create(loaded, results)
             out.print(f"campaign {shown(folder)}")
-        raise typer.Exit(execution.execute(folder, build_report=report))
+        raise typer.Exit(execution.execute(folder, chosen, build_report=report))

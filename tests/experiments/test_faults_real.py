@@ -11,6 +11,7 @@ from analysis.trial import reduce_trial
 from experiments import campaign as campaigns
 from experiments import runner
 from experiments import scenario as scenarios
+from experiments.kernels import Kernels
 from experiments.runner import Outcome
 from results.campaign import Planned, read_campaign
 from results.store import Trial, trial_name
@@ -47,7 +48,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     scenario = scenarios.load(scenario_file(folder, faults=FAULTS))
     campaign = campaigns.create(scenario, folder / "results")
     watcher = Quiet()
-    runner.run(campaign, watcher)
+    runner.run(campaign, watcher, Kernels())
     assert [outcome.state for outcome in watcher.outcomes].count("failed") == 0, watcher.outcomes
     cells = {cell.name: cell.levels["faults"] for cell in read_campaign(campaign).cells}
     return {fault: fired(campaign / cell / trial_name(1)) for cell, fault in cells.items()}
