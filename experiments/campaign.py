@@ -40,12 +40,11 @@ def plan(scenario: Scenario) -> tuple[Planned, ...]:
 
 def create(scenario: Scenario, root: Path) -> Path:
     """Make a new campaign folder below `root` and return it."""
-    created = datetime.now(UTC)
     campaign = Campaign(
         scenario=scenario.name,
         question=scenario.settings.question,
         digest=scenario.digest,
-        created=created.isoformat(timespec="seconds"),
+        created=now(),
         seed=scenario.settings.seed,
         factors=scenario.factors,
         baseline=scenario.baseline,
@@ -62,14 +61,24 @@ def create(scenario: Scenario, root: Path) -> Path:
         ),
         order=plan(scenario),
     )
-    stem = f"{created:%Y%m%d-%H%M%S}-{scenario.digest[:8]}"
+    return write(campaign, root, scenario.path.read_bytes())
+
+
+def now() -> str:
+    """The time, as a campaign keeps it: ISO 8601, UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def write(campaign: Campaign, root: Path, scenario: bytes) -> Path:
+    """Make a campaign's folder below `root`, with its record and its scenario file, and return it."""
+    stem = f"{datetime.fromisoformat(campaign.created):%Y%m%d-%H%M%S}-{campaign.digest[:8]}"
     for suffix in ("", *(f"-{number}" for number in range(2, 100))):
-        folder = root / scenario.name / (stem + suffix)
+        folder = root / campaign.scenario / (stem + suffix)
         with suppress(FileExistsError):
             write_campaign(folder, campaign)
-            (folder / SCENARIO_COPY).write_bytes(scenario.path.read_bytes())
+            (folder / SCENARIO_COPY).write_bytes(scenario)
             return folder
-    raise CampaignError(f"{root / scenario.name / stem}: a hundred campaigns in one second")
+    raise CampaignError(f"{root / campaign.scenario / stem}: a hundred campaigns in one second")
 
 
 def folders(root: Path) -> list[Path]:

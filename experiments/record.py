@@ -27,7 +27,7 @@ from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
 from results.ledger import until
 from results.link import Counters, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
 from results.manifest import Capture, Cell, Manifest, Node
-from results.schema import RESOURCES, Outcome
+from results.schema import Outcome, resources_table
 from results.store import LINK, MANIFEST, VERDICT, write_record, write_table
 from results.verdict import Verdict
 
@@ -148,10 +148,7 @@ def _rates_set(bench: Bench, measured: Measured) -> pa.Table:
         if len(rates := _rates(bench, measured, queue)) > 1
         for t_ns, rate in rates
     ]
-    columns = list(zip(*rows, strict=True)) or [()] * len(RESOURCES)
-    return pa.table(
-        [pa.array(column, one.type) for column, one in zip(columns, RESOURCES, strict=True)], schema=RESOURCES
-    )
+    return resources_table(rows)
 
 
 def _rates(bench: Bench, measured: Measured, queue: Queue) -> list[tuple[int, float]]:

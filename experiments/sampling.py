@@ -14,7 +14,7 @@ from pyroute2 import IPRoute
 
 from emulation.namespace import enter
 from emulation.shaper import AppliedLink
-from results.schema import RESOURCES
+from results.schema import resources_table
 
 PERIOD_S = 0.25
 _BEAT_S = 0.01
@@ -34,11 +34,7 @@ class Sampler:
 
     def table(self) -> pa.Table:
         """Everything sampled so far."""
-        columns = list(zip(*self._rows, strict=True)) or [()] * len(RESOURCES)
-        return pa.table(
-            [pa.array(column, field.type) for column, field in zip(columns, RESOURCES, strict=True)],
-            schema=RESOURCES,
-        )
+        return resources_table(self._rows)
 
     def beat(self) -> None:
         """A 10 ms sleeper; how late it wakes at worst tells of stalls that would spoil every timing."""

@@ -1,4 +1,4 @@
-"""`lab doctor`: what this machine can do, and what it lacks."""
+"""`lab doctor`: what this machine can do by itself, in the lab kernel, and not at all."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import shutil
 import typer
 from rich.table import Table
 
-from emulation import congestion, features, library
-from emulation.features import MissingFeature
+from emulation import congestion, labkernel, library
 from emulation.namespace import read_sysctl
-from emulation.stages import CURE, Feature
+from emulation.stages import CURE
 from experiments import provenance
+from experiments.kernels import Kernels, NotPossible
 from lab.common import DEFAULT_RESULTS, Status, out, tidy, told
 
 _TOOLS = {
@@ -25,45 +25,52 @@ _TOOLS = {
     "java": "apt-get install openjdk-17-jre-headless",
     "ansible-playbook": "make setup",
 }
-# Without these not even an unimpaired network can be built; netem is for profiles with delay.
-_NEEDED = set(Feature) - {Feature.NETEM}
 
 
 def doctor() -> None:
-    """Say what this machine can do, what it cannot, and what would cure it.  Exit status 1: not fit to run."""
+    """Say what this machine can do, what it cannot, and what would cure it.
+
+    Exit status: 0 every link profile runs here, on one kernel or the other; 3 some do not; 1 nothing runs.
+    """
     with told():
         tidy(DEFAULT_RESULTS)
-        raise typer.Exit(_examine())
+        raise typer.Exit(_examine(Kernels()))
 
 
-def _examine() -> Status:
-    available = features.probe()
-    rows = [("root", "" if os.geteuid() == 0 else "not root", "run as root (sudo)", True)]
-    rows += [(str(one), available[one], CURE[one], one in _NEEDED) for one in Feature]
-    rows += [(tool, "" if _found(tool) else "not found", cure, True) for tool, cure in _TOOLS.items()]
+def _examine(kernels: Kernels) -> Status:
     table = Table("", "what", "state", "cure", box=None, pad_edge=False)
-    for name, problem, cure, needed in rows:
-        mark = "[green]ok[/]" if not problem else "[red]no[/]" if needed else "[yellow]--[/]"
-        table.add_row(mark, name, problem or "works", cure if problem else "")
+    tools = {tool: cure for tool, cure in _TOOLS.items() if not _found(tool)}
+    for tool, cure in _TOOLS.items():
+        _row(table, tool, "not found" if tool in tools else "", cure, fatal=True)
+    _row(table, "this kernel, as root", "not root" if os.geteuid() else "", "run as root (sudo), or use the lab kernel")
+    for feature, problem in kernels.host_features.items():
+        if not os.geteuid():
+            _row(table, f"  {feature}", problem, CURE[feature])
+    _row(table, f"lab kernel {labkernel.release()}".rstrip(), kernels.no_lab, "")
     out.print(table)
-    out.print()
-    out.print(_profiles(available))
+    ways: dict[str, list[str]] = {"host": [], "lab": []}
+    nowhere: dict[str, str] = {}
+    for name in library.names():
+        try:
+            ways[kernels.choose(library.load(name))].append(name)
+        except NotPossible as error:
+            nowhere[name] = str(error)
+    out.print(f"\n[green]natively[/]           {', '.join(ways['host']) or 'no link profile'}")
+    out.print(f"[yellow]in the lab kernel[/]  {', '.join(ways['lab']) or 'no link profile'}")
+    out.print(f"[red]not at all[/]         {', '.join(nowhere) or 'no link profile'}")
+    for why in nowhere.values():
+        out.print(f"    {why}", markup=False)
     machine = provenance.gather()
     out.print(f"\nkernel {machine.kernel.release}; {machine.machine.cpu_model}, {machine.machine.cores} cores")
     out.print(f"TCP congestion controls: {read_sysctl(congestion.AVAILABLE)}")
-    return Status.FAILED if any(problem and needed for _, problem, _, needed in rows) else Status.ALL_VALID
+    if tools or not (ways["host"] or ways["lab"]):
+        return Status.FAILED
+    return Status.NOT_ALL_VALID if nowhere else Status.ALL_VALID
 
 
-def _profiles(available: dict[Feature, str]) -> Table:
-    table = Table("", "link profile", "what it is", box=None, pad_edge=False)
-    for name in library.names():
-        profile = library.load(name)
-        try:
-            features.require(profile, available)
-            table.add_row("[green]ok[/]", name, profile.description)
-        except MissingFeature as error:
-            table.add_row("[red]no[/]", name, str(error))
-    return table
+def _row(table: Table, what: str, problem: str, cure: str, *, fatal: bool = False) -> None:
+    mark = "[green]ok[/]" if not problem else "[red]no[/]" if fatal else "[yellow]--[/]"
+    table.add_row(mark, what, problem or "works", cure if problem else "")
 
 
 def _found(tool: str) -> bool:

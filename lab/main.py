@@ -7,7 +7,7 @@ from types import FrameType
 
 import typer
 
-from lab import doctor, list_, report, resume, run
+from lab import doctor, list_, profiles, replay, report, resume, run, shell
 
 app = typer.Typer(
     name="lab",
@@ -25,6 +25,9 @@ app.command("run")(run.run)
 app.command("resume")(resume.resume)
 app.command("report")(report.report)
 app.command("list")(list_.list_campaigns)
+app.command("replay")(replay.replay)
+app.command("shell")(shell.shell)
+app.command("profiles")(profiles.profiles)
 app.command("doctor")(doctor.doctor)
 
 

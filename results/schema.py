@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 import pyarrow as pa
@@ -60,3 +61,10 @@ RESOURCES = pa.schema(
 )
 
 TABLES = {"published": PUBLISHED, "delivered": DELIVERED, "resources": RESOURCES}
+
+
+def resources_table(rows: Sequence[tuple[int, str, str, float]]) -> pa.Table:
+    """Rows of RESOURCES (t_ns, subject, metric, value) as a table."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(RESOURCES)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, RESOURCES, strict=True)]
+    return pa.table(arrays, schema=RESOURCES)

@@ -1,0 +1,80 @@
+"""Running a trial again: the same link, the same losses, and, if wanted, another stack under them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from emulation.profile import LinkProfile
+from experiments import campaign as campaigns
+from experiments.bench import link_plan
+from experiments.campaign import SCENARIO_COPY, CampaignError
+from experiments.scenario import cell_name
+from experiments.settings import Settings
+from results.campaign import Campaign, Cell, Planned, read_campaign
+from results.store import Trial
+from stacks import registry
+from stacks.driver import Pattern
+
+
+def create(trial: Trial, root: Path, *, stack: str | None) -> Path:
+    """Make a campaign below `root` that consists of a trial run again, and return its folder.
+
+    CampaignError when the trial's losses cannot be had again, or the other stack cannot do its workload.
+    """
+    manifest, proof = trial.manifest(), trial.link()
+    original = read_campaign(trial.path.parent.parent)
+    (cell,) = (one for one in original.cells if one.name == manifest.cell.name)
+    try:
+        settings = Settings.model_validate(cell.settings["settings"])
+        profile = LinkProfile.model_validate(manifest.profile)
+    except (ValidationError, KeyError) as error:
+        raise CampaignError(
+            f"{trial.path}: made by another version, whose settings this one does not know "
+            f"({str(error).splitlines()[0]})"
+        ) from error
+    stations = [node.name for node in manifest.nodes if node.role == "station"]
+    again = {one.name: one.digest for one in link_plan(profile, settings, stations, manifest.seed).losses}
+    recorded = {one.name or one.direction: one.sha256 for one in proof.loss_lists}
+    if again != recorded:
+        different = sorted(name for name in recorded if again.get(name) != recorded[name])
+        raise CampaignError(
+            f"{trial.path}: this version expands seed {manifest.seed} to other losses ({', '.join(different)}); "
+            f"replay it with revision {manifest.git.revision[:12]}"
+        )
+    levels = dict(cell.levels)
+    if stack is not None:
+        settings = _with_stack(settings, stack)
+        levels["stack"] = stack
+    replayed = Cell(
+        name=cell_name(levels),
+        levels=levels,
+        settings={"settings": settings.model_dump(mode="json"), "profile": profile.model_dump(mode="json")},
+    )
+    campaign = Campaign(
+        scenario=original.scenario,
+        question=f"{original.question} (replay of {trial.path.parent.parent.name}, {cell.name}, {trial.path.name})",
+        digest=_digest(replayed, manifest.seed),
+        created=campaigns.now(),
+        seed=manifest.seed,
+        factors={},
+        baseline=None,
+        cells=(replayed,),
+        order=(Planned(cell=replayed.name, trial=1, seed=manifest.seed),),
+    )
+    return campaigns.write(campaign, root, (trial.path.parent.parent / SCENARIO_COPY).read_bytes())
+
+
+def _digest(cell: Cell, seed: int) -> str:
+    return hashlib.sha256(json.dumps([cell.model_dump(mode="json"), seed], sort_keys=True).encode()).hexdigest()
+
+
+def _with_stack(settings: Settings, stack: str) -> Settings:
+    try:
+        registry.require(registry.get(stack), patterns={Pattern.PUBSUB}, guarantees=settings.workload.guarantees())
+    except (registry.UnknownStackError, registry.StackLacksError) as error:
+        raise CampaignError(f"--stack: {error}") from error
+    return Settings.model_validate(settings.model_dump() | {"stack": stack, "faults": {}})

@@ -1,0 +1,89 @@
+"""`lab shell`: any command, or a shell, on a station behind a link."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import psutil
+import typer
+
+from emulation import congestion, library
+from experiments import isolation
+from experiments.kernels import Kernels
+from lab.common import DEFAULT_RESULTS, Kernel, kernels, tidy, told
+
+_END_S = 10.0
+
+
+def shell(  # noqa: PLR0917 - typer takes them by position
+    profile: Annotated[str, typer.Argument(help="Link profile (`lab profiles` lists them), or a path to a .yaml.")],
+    command: Annotated[list[str] | None, typer.Argument(help="Command to run; default: your shell.")] = None,
+    wired: Annotated[str, typer.Option(help="A command to run on the wired node meanwhile.")] = "",
+    kernel: Kernel = "auto",
+    seed: Annotated[int, typer.Option(min=0, help="Decides which packets are lost.")] = 1,
+    congestion_control: Annotated[str, typer.Option(help="TCP's, on both nodes.")] = "cubic",
+    prove: Annotated[bool, typer.Option("--prove", help="First measure the link, and print what it delivers.")] = False,
+) -> None:
+    """Run COMMAND on a station behind PROFILE's medium, with a wired node on the other side.
+
+    The wired node's address is in the environment variable WIRED; '$WIRED' in COMMAND (in quotes) is replaced by it.
+    The exit status is the command's.  In the lab kernel what is written outside the current folder is gone afterwards.
+
+        lab shell lte --wired 'iperf3 -s' -- iperf3 -c '$WIRED'
+    """
+    with told():
+        chosen = kernels(kernel)
+        tidy(DEFAULT_RESULTS)
+        raise typer.Exit(
+            _run(chosen, profile, command or [], wired=wired, seed=seed, control=congestion_control, prove=prove)
+        )
+
+
+def _run(chosen: Kernels, name: str, command: list[str], *, wired: str, seed: int, control: str, prove: bool) -> int:
+    where = chosen.choose(library.load(name))
+    path = Path(name).resolve()
+    options = ["--seed", str(seed), "--congestion-control", control, "--wired", wired, *(["--prove"] if prove else [])]
+    profile = str(path) if name.endswith((".yaml", ".yml")) else name
+    words = isolation.shell_command(
+        where, [*options, "--", profile, *command], read=[path.parent] if profile != name else []
+    )
+    with congestion.allowed({control}) if where == "host" else nullcontext():
+        return _attend(words)
+
+
+def _attend(words: list[str]) -> int:
+    """Run to the end; what ends us ends that, and everything in it."""
+    process = subprocess.Popen(words, env=os.environ | isolation.SOURCES)
+    asked = 0
+
+    def end(number: int, _frame: object) -> NoReturn:
+        nonlocal asked
+        asked = number
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+    signal.signal(signal.SIGINT, lambda *_: None)  # a terminal's Ctrl-C reaches the command by itself
+    try:
+        status = process.wait()
+    except KeyboardInterrupt:
+        _end(process)
+        return 128 + asked
+    return status if status >= 0 else 128 - status
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ask politely: the lab kernel's stand-in, or the process inside `unshare`, which itself blocks signals."""
+    with suppress(psutil.NoSuchProcess):
+        for inner in psutil.Process(process.pid).children() or [psutil.Process(process.pid)]:
+            inner.terminate()
+    try:
+        process.wait(_END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
