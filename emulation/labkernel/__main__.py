@@ -18,7 +18,7 @@ from emulation.labkernel.cores import one_core
 from emulation.labkernel.frames import Job
 from emulation.labkernel.installed import LabKernelError
 from emulation.labkernel.machine import started
-from emulation.labkernel.proxy import Proxy
+from emulation.labkernel.proxy import GRACE_S, Proxy
 from emulation.labkernel.signals import Ended, Signals, caught
 
 FAILED = 125
@@ -43,7 +43,7 @@ def main() -> int:
 
 def _run(options: argparse.Namespace, signals: Signals) -> int:
     installed.require(options.memory)
-    folder, ends = os.getcwd(), streams.ends()
+    folder, ends = shares.current_folder(), streams.ends()
     binds = shares.binds(options.write, options.read, folder)
     job = Job(
         ends=ends,
@@ -55,7 +55,11 @@ def _run(options: argparse.Namespace, signals: Signals) -> int:
         one_core(options.cpu, wait_s=options.wait, pause=signals.pause, say=_say) as (core, lock),
         started(job, binds=binds, memory=options.memory, core=core, lock=lock, console=options.console) as machine,
     ):
-        return Proxy(machine, signals, ends=ends, timeout_s=options.timeout).run()
+        proxy = Proxy(machine, signals, ends=ends, timeout_s=options.timeout)
+        status = proxy.run()
+        if proxy.forced:
+            _say(f"{options.command[0]} had not ended {GRACE_S:.0f} s after it was asked to, so its kernel was stopped")
+        return status
 
 
 def _say(text: str) -> None:

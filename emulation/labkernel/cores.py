@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from emulation.labkernel.installed import LabKernelError
 
+_NAME = "airwire-lab-kernel"
 _PATIENCE_S = 2.0
 _POLL_S = 0.1
 
@@ -33,7 +34,7 @@ def one_core(
         for core in choice:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
                 try:
-                    lock.bind(f"\0airwire-lab-kernel-{core}")
+                    lock.bind(f"\0{_NAME}-{core}")
                 except OSError:
                     continue
                 yield core, lock.fileno()

@@ -32,6 +32,7 @@ class Proxy:
         self._status: int | None = None
         self._asked: int | None = None
         self._deadline: float | None = time.monotonic() + BOOT_LIMIT_S
+        self.forced = False  # whether the command has been asked to end, and has not
 
     def run(self) -> int:
         """Run the command to its end: its exit status, 128+n when signal n ended it, TIMED_OUT when its time was up.
@@ -107,6 +108,7 @@ class Proxy:
         if not self._running:
             raise LabKernelError(f"the lab kernel has not booted within {BOOT_LIMIT_S:.0f} s: {self._machine.why()}")
         if self._asked is not None:
+            self.forced = self._status is None
             return True
         self._to_guest += encode(Kind.SIGNAL, NUMBER.pack(signal.SIGTERM))
         self._asked, self._deadline = TIMED_OUT, time.monotonic() + GRACE_S

@@ -45,6 +45,14 @@ def environment(of: Mapping[str, str]) -> dict[str, str]:
     return passed | {"PATH": ":".join(path), "HOME": "/run/home", "AIRWIRE_KERNEL": "lab"}
 
 
+def current_folder() -> str:
+    """Where the command is to run; LabKernelError when that has been removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise LabKernelError("the current folder has been removed: change to one that is there") from error
+
+
 def _needed(folder: str) -> set[Path]:
     python_path = [one for one in os.environ.get("PYTHONPATH", "").split(":") if one]
     names = [folder, str(_PROJECT), sys.prefix, sys.base_prefix, os.environ.get("VIRTUAL_ENV", ""), *python_path]
