@@ -13,7 +13,7 @@ fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
 needs=(mnexec:mininet ip:iproute2 nft:nftables tcpdump:tcpdump ping:iputils-ping nsenter:util-linux setpriv:util-linux)
 # The lab kernel, for machines whose own has no netem and for users who are not root; it is made for this processor only.
 [ "$(uname -m)" = x86_64 ] && needs+=(linux.uml:user-mode-linux busybox:busybox-static)
-[ "${1:-run}" = test ] && needs+=(tshark:tshark chromium:chromium git:git)
+[ "${1:-run}" = test ] && needs+=(tshark:tshark chromium:chromium git:git ethtool:ethtool)
 
 missing=()
 for need in "${needs[@]}"; do

@@ -93,6 +93,7 @@ BAD: dict[Check, dict[str, object]] = {
     Check.LINK_RATE: {"link_checks": [*GOOD.link_checks, link_check("rate", holds=False)]},
     Check.LINK_LOSS: {"link_checks": [*GOOD.link_checks, link_check("losses", holds=False)]},
     Check.LINK_DELAY: {"link_checks": [*GOOD.link_checks, link_check("delay", holds=False)]},
+    Check.LINK_TIMELINE: {"link_checks": [*GOOD.link_checks, link_check("change", holds=False)]},
     Check.OFFLOADS_OFF: {"offloads_on": ["sta1-eth: tso"]},
     Check.CAPTURE_DROPS: {"capture_drops": {"wired": 1}},
     Check.GENERATOR_CPU: {"resources": resources(generator=0.7)},

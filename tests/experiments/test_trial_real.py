@@ -63,7 +63,7 @@ def test_a_trial_ends_valid_with_everything_recorded(tmp_path: Path) -> None:
         assert (trial.path / capture.file).stat().st_size == capture.bytes
         assert capture.packets > 0
     assert manifest.sysctls["sta1"]["net.ipv4.tcp_congestion_control"] == "reno"
-    assert "tbf" in manifest.kernel_state["tc -s -d qdisc show"]
+    assert "htb" in manifest.kernel_state["tc -s -d qdisc show"]
     assert "numgen" in manifest.kernel_state["nft -t list ruleset"]
     published, delivered = trial.table("published"), trial.table("delivered")
     result = reconcile(published, delivered, manifest.workload.consumers)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation import features
+from emulation import features, library
 from emulation.stages import Feature
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ def lab(*words: str | Path, **options: object) -> subprocess.CompletedProcess[st
 
 def test_help_names_every_verb_and_the_exit_statuses() -> None:
     said = lab("--help").stdout
-    for word in ("run", "resume", "report", "list", "doctor", "Exit status"):
+    for word in ("run", "resume", "report", "list", "replay", "shell", "profiles", "doctor", "Exit status"):
         assert word in said
 
 
@@ -45,29 +45,49 @@ def test_a_scenario_that_is_not_there_ends_with_status_2(tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (2, "nowhere.yaml: No such file or directory\n")
 
 
-def test_a_profile_that_this_kernel_cannot_do_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_a_profile_that_no_kernel_here_can_do_is_refused_before_anything_starts(tmp_path: Path) -> None:
     if not features.probe()[Feature.NETEM]:
         pytest.skip("this kernel has netem, so nothing is refused")
-    done = lab("run", FIXTURES / "scenario-needs-netem" / "scenario.yaml", "--results", tmp_path)
+    done = lab("run", FIXTURES / "scenario-needs-netem" / "scenario.yaml", "--results", tmp_path, "--kernel", "host")
     assert done.returncode == 1
     assert "no netem, which profile 'far-away' needs for uplink delay" in done.stderr
     assert "sch_netem" in done.stderr
+    assert "run with --kernel lab" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_ordinary_user_is_told_what_root_is_needed_for() -> None:
+def test_an_ordinary_user_is_told_what_root_is_needed_for(tmp_path: Path) -> None:
     scenario = FIXTURES / "not-root" / "scenario.yaml"
     with tempfile.TemporaryDirectory() as name:
         results = Path(name)
         results.chmod(0o777)
-        words = ["lab", "run", str(scenario), "--results", name]
-        program = f"import sys; sys.argv = {words!r}; from lab.main import main; main()"
-        as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-        command = [*as_nobody, sys.executable, "-c", program]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+        done = as_nobody("run", scenario, "--results", name)
         assert done.returncode == 1, done.stderr
-        assert "needs root" in done.stderr
+        assert "for root only" in done.stderr
+        assert "the lab kernel (6.1" in done.stderr
+        assert "can shape 50 Mbit/s at most" in done.stderr
         assert list(results.iterdir()) == []
+
+
+def as_nobody(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    program = f"import sys; sys.argv = {['lab', *map(str, words)]!r}; from lab.main import main; main()"
+    user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    command = [*user, sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+
+
+def test_an_unknown_kernel_is_refused() -> None:
+    done = lab("run", FIXTURES / "not-root" / "scenario.yaml", "--kernel", "other")
+    assert (done.returncode, done.stderr) == (2, "--kernel: 'other' is not one of auto, host, lab\n")
+
+
+def test_profiles_says_what_each_link_needs_and_where_it_runs() -> None:
+    done = lab("profiles")
+    assert done.returncode == 0
+    rows = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}
+    assert set(rows) == set(library.names())
+    assert "netem" in rows["geo-satellite"]
+    assert " host " in rows["nistnet-80211"]
 
 
 def test_without_a_campaign_every_verb_says_what_makes_one(tmp_path: Path) -> None:
@@ -82,7 +102,8 @@ def test_without_a_campaign_every_verb_says_what_makes_one(tmp_path: Path) -> No
 
 def test_doctor_finds_this_machine_fit_and_lists_the_profiles() -> None:
     done = lab("doctor")
-    assert done.returncode == 0, done.stdout
+    everything = "not at all         no link profile" in done.stdout
+    assert done.returncode == (0 if everything else 3), done.stdout
     for word in ("nft_bridge", "netem", "tcpdump", "wireline-100m", "nistnet-80211"):
         assert word in done.stdout
 
