@@ -1,0 +1,51 @@
+"""Which kernel a profile is given to."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from emulation import library
+from emulation.stages import Feature
+from experiments.kernels import Kernels, NotPossible, Wanted
+
+EVERYTHING = dict.fromkeys(Feature, "")
+NO_NETEM = EVERYTHING | {Feature.NETEM: "unknown"}
+
+
+def kernels(wanted: Wanted, *, host: dict[Feature, str], no_lab: str = "") -> Kernels:
+    made = Kernels(wanted=wanted)
+    made.__dict__.update({"host_features": host, "no_lab": no_lab})
+    return made
+
+
+def test_the_own_kernel_is_preferred_when_it_can() -> None:
+    assert kernels("auto", host=EVERYTHING).choose(library.load("lte")) == "host"
+    assert kernels("auto", host=NO_NETEM).choose(library.load("nistnet-80211")) == "host"
+
+
+def test_what_the_own_kernel_lacks_is_done_in_the_lab_kernel() -> None:
+    assert kernels("auto", host=NO_NETEM).choose(library.load("lte")) == "lab"
+    assert kernels("lab", host=EVERYTHING).choose(library.load("nistnet-80211")) == "lab"
+
+
+def test_an_ordinary_user_has_the_lab_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert kernels("auto", host=EVERYTHING).choose(library.load("nistnet-80211")) == "lab"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "profile", "no_lab", "said"),
+    [
+        ("host", "lte", "", r"no netem.*the lab kernel could: run with --kernel lab"),
+        ("auto", "5g", "", r"no netem.*lab kernel .* can shape 50 Mbit/s at most"),
+        ("auto", "lte", "not installed: apt-get install user-mode-linux", r"no netem.*user-mode-linux"),
+        ("lab", "wireline-1g", "", r"can shape 50 Mbit/s at most, and profile 'wireline-1g' has 1000"),
+    ],
+)
+def test_what_no_kernel_can_do_is_refused_with_every_reason(
+    wanted: Wanted, profile: str, no_lab: str, said: str
+) -> None:
+    with pytest.raises(NotPossible, match=said):
+        kernels(wanted, host=NO_NETEM, no_lab=no_lab).choose(library.load(profile))

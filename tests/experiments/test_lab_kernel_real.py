@@ -1,0 +1,151 @@
+"""The same trials in the lab kernel: valid, interrupted, as an ordinary user, and under the same losses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from lab_runs import ROOT, command, lab, scenario_file, traces
+
+from experiments import campaign as campaigns
+from results.store import Trial, trials
+
+NOBODY = 65534
+LOSSY = {
+    "name": "lossy",
+    "description": "for tests",
+    "source": "made for tests",
+    "medium": "shared",
+    "rate": "2 Mbit/s",
+    "loss": {"model": "gilbert-elliott", "p": 0.02, "r": 0.3},
+}
+
+
+def only_trial(results: Path) -> Trial:
+    (folder,) = campaigns.folders(results)
+    (trial,) = trials(folder)
+    return trial
+
+
+def scenario(folder: Path, profile: dict[str, object], **settings: object) -> Path:
+    path = folder / "link.yaml"
+    path.write_text(yaml.safe_dump(profile))
+    return scenario_file(folder, network="link.yaml", **settings)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trial]:
+    """The same lossy trial on either kernel."""
+    found = {}
+    for kernel in ("host", "lab"):
+        folder = tmp_path_factory.mktemp(kernel)
+        done = lab("run", scenario(folder, LOSSY), "--no-report", "--kernel", kernel, results=folder / "results")
+        assert done.returncode in (0, 3), done.stdout + done.stderr
+        found[kernel] = only_trial(folder / "results")
+    return found
+
+
+def test_a_trial_in_the_lab_kernel_is_valid_and_says_where_it_ran(both: dict[str, Trial]) -> None:
+    manifest, verdict = both["lab"].manifest(), both["lab"].verdict()
+    wrong = [reason for reason in verdict.reasons() if not reason.startswith(("heartbeat", "send_lateness"))]
+    assert wrong == []
+    assert manifest.kernel.chosen == "lab"
+    assert manifest.kernel.release.startswith("6.1")
+    assert manifest.machine.cores == 1
+    assert len(both["lab"].table("delivered")) > 0
+    assert (both["lab"].path / "wired.pcap").stat().st_size > 1000
+
+
+def test_the_same_seed_drops_the_same_packets_on_both_kernels(both: dict[str, Trial]) -> None:
+    host, inside = (both[kernel].link() for kernel in ("host", "lab"))
+    assert both["host"].manifest().kernel.chosen == "host"
+    assert [one.sha256 for one in host.loss_lists] == [one.sha256 for one in inside.loss_lists]
+    for proof in (host, inside):
+        # No probe packet and no drop of the trial differs from the list.
+        fates = [check for check in proof.checks if check.quantity in ("losses", "loss")]
+        assert len(fates) == 4
+        assert all(check.holds for check in fates), fates
+        assert any(counter.dropped for one in proof.counters if one.during == "trial" for counter in one.losses)
+
+
+def test_a_replay_has_the_same_losses_and_another_stack_too(both: dict[str, Trial], tmp_path: Path) -> None:
+    original = both["host"].link()
+    for number, words in enumerate([(), ("--stack", "activemq")]):
+        results = tmp_path / str(number)
+        done = lab("replay", both["host"].path, *words, "--no-report", results=results)
+        assert done.returncode in (0, 3), done.stdout + done.stderr
+        again = only_trial(results)
+        assert [one.sha256 for one in again.link().loss_lists] == [one.sha256 for one in original.loss_lists]
+        assert again.manifest().seed == both["host"].manifest().seed
+        assert again.manifest().stack == (words[1] if words else "reference")
+
+
+def test_a_replay_of_something_else_is_refused(both: dict[str, Trial], tmp_path: Path) -> None:
+    done = lab("replay", tmp_path, results=tmp_path)
+    assert (done.returncode, "not the folder of a finished trial" in done.stderr) == (1, True)
+    done = lab("replay", both["host"].path, "--stack", "nosuch", results=tmp_path)
+    assert (done.returncode, "stack 'nosuch' is not one of" in done.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_lab_kernel_leaves_nothing(tmp_path: Path) -> None:
+    before, results = traces(tmp_path), tmp_path / "results"
+    words = command("run", scenario(tmp_path, LOSSY), "--no-report", "--kernel", "lab", results=results)
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
+    )
+    deadline = time.monotonic() + 120
+    while not list(results.glob("*/2*/*/.partial-*/*.pcap")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, "lab resume" in said) == (130, True)
+    while traces(tmp_path) != before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert traces(tmp_path) == before
+    assert not list(results.glob("*/2*/*/.partial-*"))
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that an ordinary user reaches and may write to; pytest's own are private."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        yield folder
+
+
+def test_an_ordinary_user_runs_a_link_with_delay(public: Path) -> None:
+    far = LOSSY | {"name": "far", "loss": 0.01, "delay": "30 ms", "jitter": "5 ms", "duplicate": "2 %"}
+    results = public / "results"
+    words = command("run", scenario(public, far), "--no-report", results=results)
+    user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    program = f"import sys; sys.argv = ['lab', *{words[3:]!r}]; from lab.main import main; main()"
+    done = subprocess.run(
+        [*user, sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"HOME": "/nonexistent"},
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    trial = only_trial(results)
+    assert trial.manifest().kernel.chosen == "lab"
+    assert trial.path.stat().st_uid == NOBODY
+    checks = {(one.quantity, one.direction): one for one in trial.link().checks if one.source == "probe"}
+    for direction in ("uplink", "downlink"):
+        assert checks["losses", direction].holds
+        assert checks["duplicates", direction].delivered > 0
+        assert checks["delay", direction].delivered > 0.029

@@ -1,0 +1,109 @@
+"""`lab shell`: a command behind a link."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LAB = [sys.executable, "-m", "lab", "shell"]
+# Where `-m lab` is found from any folder.
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+SERVE = (
+    f"{sys.executable} -c \"import socket; s = socket.create_server(('0.0.0.0', 7000)); s.accept()[0].send(b'hello')\""
+)
+
+
+def shell(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*LAB, *words], capture_output=True, text=True, cwd=folder, env=ENVIRONMENT, timeout=120, check=False
+    )
+
+
+def children() -> set[int]:
+    return {child.pid for child in psutil.Process().children(recursive=True)}
+
+
+@pytest.mark.parametrize("kernel", ["host", "lab"])
+def test_the_exit_status_is_the_commands_and_everything_is_gone(kernel: str, tmp_path: Path) -> None:
+    before = children()
+    done = shell(
+        "nistnet-80211", "--kernel", kernel, "--", "sh", "-c", "echo $WIRED; echo kept > here; exit 7", folder=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (7, "10.77.0.1\n"), done.stderr
+    assert (tmp_path / "here").read_text() == "kept\n"
+    assert children() == before
+
+
+def test_a_wired_command_serves_meanwhile_and_ends_with_it() -> None:
+    connect = "import socket, sys; print(socket.create_connection((sys.argv[1], 7000)).recv(10))"
+    done = shell("wireline-100m", "--wired", SERVE, "--", sys.executable, "-c", connect, "$WIRED")
+    assert (done.returncode, done.stdout) == (0, "b'hello'\n"), done.stderr
+
+
+def test_a_wired_command_that_fails_is_told() -> None:
+    done = shell("wireline-100m", "--wired", "false", "--", "true")
+    assert done.returncode == 125
+    assert "--wired false: ended with status 1" in done.stderr
+
+
+def test_the_link_is_the_profiles() -> None:
+    done = shell("geo-satellite", "--", "ping", "-c", "2", "-q", "$WIRED")
+    assert done.returncode == 0, done.stderr
+    fastest = float(done.stdout.rpartition("= ")[2].split("/")[0])
+    assert fastest > 520
+
+
+def test_it_proves_the_link_when_asked() -> None:
+    done = shell("nistnet-80211", "--prove", "--", "true")
+    assert done.returncode == 0
+    assert done.stderr.count("ok ") == 8, done.stderr
+
+
+def test_an_unknown_profile_and_a_missing_command_are_told() -> None:
+    done = shell("nowhere", "--", "true")
+    assert (done.returncode, "no link profile 'nowhere'" in done.stderr) == (2, True)
+    assert shell("wireline-100m", "--", "no-such-command").returncode == 127
+
+
+def test_a_polite_kill_ends_the_command_and_leaves_nothing() -> None:
+    process = subprocess.Popen([*LAB, "nistnet-80211", "--", "sleep", "1000"], cwd=ROOT, env=ENVIRONMENT)
+    deadline = time.monotonic() + 60
+    while not any("1000" in child.cmdline() for child in psutil.Process(process.pid).children(recursive=True)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    below = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 128 + signal.SIGTERM
+    _, alive = psutil.wait_procs(below, timeout=10)
+    assert alive == []
+
+
+def test_without_a_command_it_is_a_shell_with_the_links_name_in_its_prompt() -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(ROOT)
+        os.execvpe(LAB[0], [*LAB, "nistnet-80211"], ENVIRONMENT | {"SHELL": "/bin/bash", "TERM": "dumb"})  # noqa: S606
+    said, typed = b"", False
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 1)[0]:
+            continue
+        try:
+            said += os.read(terminal, 4096)
+        except OSError:
+            break
+        if b"[nistnet-80211]" in said and not typed:
+            os.write(terminal, b"echo address $STATION; exit 5\n")
+            typed = True
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+    assert b"address 10.77.0.2" in said
