@@ -1,8 +1,9 @@
 # Every target does the set-up that it needs.  The work itself is in `lab`; see `lab --help`.
 SCENARIO ?= experiments/wireless-vs-wireline.yaml
+KERNEL ?= auto
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
-.PHONY: help setup test-setup experiment report resume list doctor test lint bench clean
+.PHONY: help setup test-setup experiment report resume list profiles calibrate doctor test lint bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -10,8 +11,8 @@ help: ## List the targets
 setup: ## Install what experiments need (system packages, virtual environment)
 	@lab/bootstrap.sh run
 
-experiment: setup ## Run a scenario (SCENARIO=FILE; default: wireless against wireline) and write its report
-	@$(LAB) run $(SCENARIO)
+experiment: setup ## Run a scenario (SCENARIO=FILE, KERNEL=auto|host|lab; default: wireless against wireline), with its report
+	@$(LAB) run --kernel $(KERNEL) $(SCENARIO)
 
 resume: setup ## Go on with the latest unfinished campaign
 	@$(LAB) resume
@@ -21,6 +22,12 @@ report: setup ## Build the report of the latest campaign again
 
 list: setup ## List campaigns and where their reports are
 	@$(LAB) list
+
+profiles: setup ## List the link profiles and where this machine can run them
+	@$(LAB) profiles
+
+calibrate: setup ## Measure every link profile on both kernels, asked against delivered
+	@$(LAB) calibrate
 
 doctor: setup ## Say what this machine can do, and what is missing
 	@$(LAB) doctor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -73,8 +72,3 @@ class Kernels:
         if self.wanted == "host" and not self.why_not_lab(profile):
             reasons.append("the lab kernel could: run with --kernel lab")
         raise NotPossible(f"profile {profile.name!r}: " + "; ".join(reasons))
-
-    def check(self, profiles: Iterable[LinkProfile]) -> None:
-        """NotPossible when one of the profiles cannot be had on any kernel that is wanted."""
-        for profile in profiles:
-            self.choose(profile)

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,9 @@ class Scenario:
     def baseline(self) -> str | None:
         """The network that the others are compared with, None when there is only one."""
         networks = self.factors.get("network", ())
-        return (self.settings.baseline or networks[0]) if networks else None
+        if not networks:
+            return None
+        return self.settings.baseline if self.settings.baseline in networks else networks[0]
 
     @property
     def digest(self) -> str:
@@ -70,6 +72,31 @@ class Scenario:
             for cell in self.cells
         ]
         return hashlib.sha256(json.dumps([VERSION, content], sort_keys=True).encode()).hexdigest()
+
+
+def only(scenario: Scenario, wanted: Iterable[str]) -> Scenario:
+    """The cells whose levels are among those wanted, each given as `factor=level`.
+
+    Of several levels of one factor any will do.  ScenarioError when there is no such factor or level.
+    """
+    levels: dict[str, set[str]] = {}
+    for word in wanted:
+        factor, equals, level = word.partition("=")
+        if not equals or factor not in scenario.factors:
+            raise ScenarioError(f"--only {word}: not FACTOR=LEVEL with one of the factors {_list(scenario.factors)}")
+        if level not in scenario.factors[factor]:
+            raise ScenarioError(f"--only {word}: {factor} has the levels {_list(scenario.factors[factor])}")
+        levels.setdefault(factor, set()).add(level)
+    return replace(
+        scenario,
+        factors={
+            factor: tuple(level for level in known if level in levels.get(factor, known))
+            for factor, known in scenario.factors.items()
+        },
+        cells=tuple(
+            cell for cell in scenario.cells if all(cell.levels[factor] in some for factor, some in levels.items())
+        ),
+    )
 
 
 def load(path: Path) -> Scenario:

@@ -9,6 +9,8 @@ import typer
 
 from experiments import campaign as campaigns
 from experiments import scenario as scenarios
+from experiments.kernels import Kernels, NotPossible
+from experiments.scenario import Scenario
 from lab import execution
 from lab.common import DEFAULT_RESULTS, Kernel, Results, kernels, out, shown, tidy, told
 
@@ -17,6 +19,9 @@ def run(
     scenario: Annotated[Path, typer.Argument(help="Scenario file (YAML), e.g. experiments/wireless-vs-wireline.yaml.")],
     results: Results = DEFAULT_RESULTS,
     kernel: Kernel = "auto",
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="FACTOR=LEVEL", help="Only cells with this level.")
+    ] = None,
     new: Annotated[bool, typer.Option("--new", help="Start afresh even if this scenario was interrupted.")] = False,
     report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
 ) -> None:
@@ -28,12 +33,29 @@ def run(
     with told():
         chosen = kernels(kernel)
         tidy(results)
-        loaded = scenarios.load(scenario)
+        loaded = scenarios.only(scenarios.load(scenario), only or [])
         folder = None if new else campaigns.latest_unfinished(results, loaded.digest)
         if folder is not None:
             out.print(f"taking up {shown(folder)} (--new starts afresh)")
         else:
-            chosen.check(cell.profile for cell in loaded.cells)
+            _check(loaded, chosen)
             folder = campaigns.create(loaded, results)
             out.print(f"campaign {shown(folder)}")
         raise typer.Exit(execution.execute(folder, chosen, build_report=report))
+
+
+def _check(scenario: Scenario, chosen: Kernels) -> None:
+    """NotPossible when a cell's link cannot be had here, with the way to run the others."""
+    possible: set[str] = set()
+    problems: dict[str, NotPossible] = {}
+    for cell in scenario.cells:
+        try:
+            chosen.choose(cell.profile)
+            possible.add(cell.settings.network)
+        except NotPossible as error:
+            problems[cell.settings.network] = error
+    if not problems:
+        return
+    others = " ".join(f"--only network={name}" for name in scenario.factors.get("network", ()) if name in possible)
+    hint = f"\nthe other cells can be run: {others}" if others else ""
+    raise NotPossible("\n".join(map(str, problems.values())) + hint)

@@ -20,7 +20,7 @@ from lab.common import DEFAULT_RESULTS, Kernel, kernels, tidy, told
 _END_S = 10.0
 
 
-def shell(  # noqa: PLR0917 - typer takes them by position
+def shell(
     profile: Annotated[str, typer.Argument(help="Link profile (`lab profiles` lists them), or a path to a .yaml.")],
     command: Annotated[list[str] | None, typer.Argument(help="Command to run; default: your shell.")] = None,
     wired: Annotated[str, typer.Option(help="A command to run on the wired node meanwhile.")] = "",
