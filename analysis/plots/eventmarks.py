@@ -16,7 +16,7 @@ from analysis.findings import TrialFinding
 SIZE, LINE = 7.0, 9.5  # of the letters, and from one line to the next
 MOST_LINES = 40  # of a list
 _GAP = 4.0  # between neighbouring texts
-_ROWS = 3  # of names above a plot; events that need more are numbered
+_ROWS = 4  # of names above a plot; events that need more are numbered
 _CHARACTERS = 80  # of a listed name, in the width of a plot
 _DIGIT_SPACE, _WIDE_SPACE = "\u2007", "\u2002"  # a browser would make one of several ordinary spaces
 _FONT = FontProperties(family=["DejaVu Sans"], size=SIZE)
