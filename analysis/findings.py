@@ -26,13 +26,22 @@ class Standing(StrEnum):
     MISSING = "missing"
 
 
+@dataclass(frozen=True, slots=True)
+class LinkEvent:
+    """A change of the link: when it was asked and when it was in force, seconds after the window's start."""
+
+    asked_s: float
+    real_s: float
+    label: str
+
+
 @dataclass(slots=True)
 class TrialFinding:
     """One trial.  metrics: by name, in SI units.  reasons: why it is not valid.
 
     seconds: series name to (seconds from the window's start, value).  ecdf: (latency in seconds, share).
     flows: flow name to its figures; directions: flow name to uplink or downlink.  packets: (capture, kind) to
-    number of records.
+    number of records.  events: in order of time.
     """
 
     cell: str
@@ -48,6 +57,7 @@ class TrialFinding:
     flows: dict[str, dict[str, float]] = field(default_factory=dict)
     directions: dict[str, str] = field(default_factory=dict)
     packets: dict[tuple[str, str], float] = field(default_factory=dict)
+    events: list[LinkEvent] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +139,8 @@ def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
             _trial_row(finding, metric, value, text)
         elif table == "second":
             finding.seconds.setdefault(metric, []).append((t, value))
+        elif table == "event":
+            finding.events.append(LinkEvent(t, value, text))
         elif table == "ecdf":
             finding.ecdf.append((value, t))
         elif table == "flow" and metric == "direction":

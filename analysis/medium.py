@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from results.link import LinkProof
 
 
@@ -20,14 +22,19 @@ def _overhead(proof: LinkProof, queue: str) -> float:
     return proof.overhead_downlink if part_of(queue) == "downlink" else proof.overhead_uplink
 
 
-def medium_metrics(proof: LinkProof, *, deliveries: float) -> dict[str, float | None]:
-    """Utilisation of the busiest queue of each part and of all, and bytes at layer 2 per delivered message."""
+def medium_metrics(
+    proof: LinkProof, *, deliveries: float, mean_rates: Mapping[str, float] | None = None
+) -> dict[str, float | None]:
+    """Utilisation of the busiest queue of each part and of all, and bytes at layer 2 per delivered message.
+
+    mean_rates: bit/s over the window, of the queues whose rate a timeline changes.
+    """
     window = next((one for one in proof.counters if one.during == "window"), None)
     if window is None or window.seconds <= 0:
         return {"air_utilisation": None, "air_bytes_per_delivery": None}
     used: dict[str, float] = {}
     for queue in window.queues:
-        if (rate := queue_rate(proof, queue.name)) is not None:
+        if rate := (mean_rates or {}).get(queue.name, queue_rate(proof, queue.name)):
             name = f"utilisation_{part_of(queue.name)}"
             busy_s = queue.bytes * 8 / rate + queue.packets * _overhead(proof, queue.name)
             used[name] = max(used.get(name, 0.0), busy_s / window.seconds)

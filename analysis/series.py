@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.ledger import Ledger
 from analysis.medium import part_of, queue_rate
+from analysis.rates import RATE, Points, Steps, capacity, constant, rate_series
 from results.link import LinkProof
 from results.manifest import Window
 
 _SHORTEST = 0.2  # a first or last bin shorter than this share of a second says too little to be drawn
 _NS = 1_000_000_000
+_FULL_FRAME_BITS = 12_112  # 1514 bytes: where the rate changes, a bin that could not carry one has no use to speak of
 
-Series = dict[str, list[tuple[float, float]]]
+Series = dict[str, Points]
 
 
 def edges(window: Window) -> np.ndarray:
@@ -32,14 +37,20 @@ def ledger_series(ledger: Ledger, window: Window) -> Series:
     }
 
 
-def _rates(t_ns: np.ndarray, window: Window, bins: np.ndarray) -> list[tuple[float, float]]:
+def _rates(t_ns: np.ndarray, window: Window, bins: np.ndarray) -> Points:
     counts = np.histogram((t_ns - window.start_ns) / _NS, bins)[0]
     return _points((bins[1:] + bins[:-1]) / 2, counts / np.diff(bins))
 
 
-def queue_series(resources: pa.Table, proof: LinkProof, window: Window) -> Series:
-    """Utilisation of the busiest queue of each part of the medium, and bytes waiting in all queues (bin means)."""
-    rows = {name: resources.column(name).to_numpy(zero_copy_only=False) for name in resources.schema.names}
+def queue_series(
+    resources: pa.Table, proof: LinkProof, window: Window, steps: Mapping[str, Steps] | None = None
+) -> Series:
+    """Utilisation of the busiest queue of each part of the medium, and bytes waiting in all queues (bin means).
+
+    steps: the rates of queues whose rate changes; they have a series of their own (see rate_series).
+    """
+    sampled = resources.filter(pc.not_equal(resources.column("metric"), RATE))
+    rows = {name: sampled.column(name).to_numpy(zero_copy_only=False) for name in sampled.schema.names}
     bins = edges(window)
     busiest: dict[str, dict[float, float]] = {}
     waiting: dict[float, float] = {}
@@ -50,29 +61,33 @@ def queue_series(resources: pa.Table, proof: LinkProof, window: Window) -> Serie
         if rate is not None:
             sent = mine & (rows["metric"] == "sent_bytes")
             part = busiest.setdefault(f"utilisation_{part_of(queue)}", {})
-            for t, share in _utilisation(rows["t_ns"][sent], rows["value"][sent], window, bins, rate):
+            rates = (steps or {}).get(queue, constant(rate))
+            for t, share in _utilisation(rows["t_ns"][sent], rows["value"][sent], window, bins, rates):
                 part[t] = max(part.get(t, 0.0), share)
         held = mine & (rows["metric"] == "backlog_bytes")
         for t, held_bytes in _means(rows["t_ns"][held], rows["value"][held], window, bins):
             waiting[t] = waiting.get(t, 0.0) + held_bytes
     series = {name: sorted(points.items()) for name, points in busiest.items() if points}
-    return series | ({"backlog_bytes": sorted(waiting.items())} if waiting else {})
+    series |= {"backlog_bytes": sorted(waiting.items())} if waiting else {}
+    return series | rate_series(steps or {}, float(bins[0]), float(bins[-1]))
 
 
-def _utilisation(
-    t_ns: np.ndarray, sent_bytes: np.ndarray, window: Window, bins: np.ndarray, rate: float
-) -> list[tuple[float, float]]:
+def _utilisation(t_ns: np.ndarray, sent_bytes: np.ndarray, window: Window, bins: np.ndarray, steps: Steps) -> Points:
+    """Between samples a queue is taken to send at a steady share of its rate, whatever that is at the time."""
     if len(t_ns) < 2:
         return []
     order = np.argsort(t_ns, kind="stable")
     t = (t_ns[order] - window.start_ns) / _NS
-    at_edge = np.interp(bins, t, sent_bytes[order])
+    could = capacity(steps, bins)
+    at_edge = np.interp(could, capacity(steps, t), sent_bytes[order])
     sampled = (bins[:-1] >= t[0] - _SHORTEST) & (bins[1:] <= t[-1] + _SHORTEST)
-    share = np.diff(at_edge) * 8 / np.diff(bins) / rate
-    return _points(((bins[1:] + bins[:-1]) / 2)[sampled], share[sampled])
+    if len(steps.rate) > 1:
+        sampled &= np.diff(could) >= _FULL_FRAME_BITS
+    share = np.diff(at_edge)[sampled] * 8 / np.diff(could)[sampled]
+    return _points(((bins[1:] + bins[:-1]) / 2)[sampled], share)
 
 
-def _means(t_ns: np.ndarray, values: np.ndarray, window: Window, bins: np.ndarray) -> list[tuple[float, float]]:
+def _means(t_ns: np.ndarray, values: np.ndarray, window: Window, bins: np.ndarray) -> Points:
     t = (t_ns - window.start_ns) / _NS
     counts = np.histogram(t, bins)[0]
     totals = np.histogram(t, bins, weights=values)[0]
@@ -80,5 +95,5 @@ def _means(t_ns: np.ndarray, values: np.ndarray, window: Window, bins: np.ndarra
     return _points(((bins[1:] + bins[:-1]) / 2)[have], totals[have] / counts[have])
 
 
-def _points(x: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
+def _points(x: np.ndarray, y: np.ndarray) -> Points:
     return list(zip(x.tolist(), y.tolist(), strict=True))

@@ -10,11 +10,12 @@ import pyarrow as pa
 from analysis.captures import capture_rows
 from analysis.ledger import account_metrics, latency_ecdf, read_ledger, window_metrics
 from analysis.medium import medium_metrics
+from analysis.rates import mean_rate, rate_steps
 from analysis.rows import Rows
 from analysis.series import ledger_series, queue_series
 from results.manifest import Manifest
 from results.store import DamagedTrial, Trial
-from results.verdict import Health
+from results.verdict import Check, Health
 
 # What reading a folder that somebody damaged may raise; anything else is a mistake of ours and must be seen.
 DAMAGE = (DamagedTrial, OSError, ValueError, ArithmeticError, LookupError, pa.ArrowException)
@@ -50,6 +51,8 @@ def _verdict(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     for check in verdict.checks:
         if check.health is not Health.PASSED:
             rows.add("note", "reason", text=check.reason)
+    for missing in sorted(set(Check) - {check.check for check in verdict.checks}):
+        rows.add("note", "reason", text=f"{missing} unknown: this trial's verdict does not have it")
 
 
 def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
@@ -67,13 +70,18 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     published, delivered = tables["published"], tables["delivered"]
     ledger, proof = read_ledger(published, delivered), trial.link()
     metrics = window_metrics(ledger, window) | account_metrics(published, delivered, manifest.workload.consumers)
-    metrics |= medium_metrics(proof, deliveries=metrics["deliveries"] or 0.0)
+    steps = rate_steps(tables["resources"], window)
+    mean_rates = {queue: mean_rate(one, window) for queue, one in steps.items()}
+    metrics |= medium_metrics(proof, deliveries=metrics["deliveries"] or 0.0, mean_rates=mean_rates)
     metrics["window_s"] = window.seconds
     for name, value in metrics.items():
         if value is not None:
             rows.add("trial", name, value=value)
-    for name, points in (ledger_series(ledger, window) | queue_series(tables["resources"], proof, window)).items():
+    queues = queue_series(tables["resources"], proof, window, steps)
+    for name, points in (ledger_series(ledger, window) | queues).items():
         for t, value in points:
             rows.add("second", name, t=t, value=value)
+    for event in proof.events:
+        rows.add("event", t=event.at_s, value=(event.t_ns - window.start_ns) / 1e9, text=event.label)
     for share, latency in zip(*(np.asarray(a).tolist() for a in latency_ecdf(ledger, window)), strict=True):
         rows.add("ecdf", "latency_s", t=share, value=latency)

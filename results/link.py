@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import ConfigDict
+
 from results.manifest import Record
 
 Direction = Literal["uplink", "downlink"]
@@ -15,8 +17,10 @@ class LinkCheck(Record):
     quantity: rate (bit/s at layer 2), delay (seconds, one way), jitter (interquartile range of delays, seconds),
     loss (share), losses (positions that differ from the list), duplicates and reordered (packets), change (seconds
     that the latest change of a timeline was late).  low..high: what is tolerated.  source: `probe` before the
-    trial, `trial` from counters.
+    trial, `trial` from counters.  delivered is infinite where nothing came.
     """
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")  # JSON has no infinity, and null could not be read back
 
     quantity: Literal["rate", "delay", "jitter", "loss", "losses", "duplicates", "reordered", "change"]
     direction: Direction

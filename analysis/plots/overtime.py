@@ -1,4 +1,4 @@
-"""A cell second by second: throughput, and below it the use of the link."""
+"""A cell second by second: throughput, below it the use of the link, and what a timeline did to the link."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 from analysis.compare import FACTOR, describe
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.plots.cells import colours
+from analysis.plots.eventmarks import MOST_LINES
 from analysis.plots.style import HAIR, INK, MUTED, SHADE, Plot, canvas, finish, heading, ticks
+from analysis.plots.timeline import draw_events, draw_rates, timeline
 
+_LEFT, _RIGHT = 0.14, 0.83  # ends of the axes, shares of the width
+_ABOVE_IN, _AXES_IN, _BELOW_IN, _RATE_IN = 0.56, 2.45, 0.49, 0.8  # heights: title, axes, labels of the time, rates
 _GAP = 0.09  # of the axis' height: labels nearer to each other than this are moved apart
 
 
@@ -25,9 +29,17 @@ def overtime_plots(findings: Findings) -> dict[str, Plot]:
 def _plot(cell: CellFinding, colour: str) -> Plot:
     trials = [trial for trial in cell.trials if trial.seconds]
     window_s = max(trial.metrics["window_s"] for trial in trials)
-    figure, (top, bottom) = canvas(height_in=3.5, top=0.84, left=0.14, right=0.83, bottom=0.14, rows=(2.3, 1.0))
-    ends = [t for trial in trials for points in trial.seconds.values() for t, _ in (points[0], points[-1])]
+    drawn = [points for trial in trials for name, points in trial.seconds.items() if not name.startswith("rate_")]
+    ends = [t for points in drawn for t, _ in (points[0], points[-1])]
+    ends += [event.real_s for trial in trials for event in trial.events]
     low, high = min([*ends, 0.0]) - 0.5, max([*ends, window_s]) + 0.5
+    shown = timeline(trials, low=low, high=high, left=_LEFT, right=_RIGHT)
+    height = _ABOVE_IN + shown.above_in + _AXES_IN + _RATE_IN * bool(shown.rates) + _BELOW_IN + shown.below_in
+    figure, axes = canvas(
+        height_in=height, left=_LEFT, right=_RIGHT, top=1 - (_ABOVE_IN + shown.above_in) / height,
+        bottom=(_BELOW_IN + shown.below_in) / height, rows=(2.3, 1.0, *([1.0] if shown.rates else [])),
+    )  # fmt: skip
+    top, bottom = axes[:2]
     peak = _lines(top, trials, colour)
     top.set_ylim(0, peak * 1.12 or 1.0)
     ticks(top.yaxis, 0, peak * 1.12 or 1.0)
@@ -36,21 +48,29 @@ def _plot(cell: CellFinding, colour: str) -> Plot:
     bottom.set_ylim(0, max(1.05, highest * 1.05))
     ticks(bottom.yaxis, 0, 1, percent=True, parts=2)
     bottom.set_ylabel("link use", fontsize=8.5)
-    for ax in (top, bottom):
+    if shown.rates:
+        draw_rates(axes[2], shown.rates)
+        figure.align_ylabels(axes)
+    for ax in axes:
         ax.axvspan(0, window_s, color=SHADE, linewidth=0, zorder=0)
         ax.set_xlim(low, high)
         ax.grid(axis="y", color=HAIR, linewidth=0.6)
         ax.set_axisbelow(True)
-    ticks(bottom.xaxis, low, high)
-    top.tick_params(labelbottom=False)
-    top.text(window_s / 2, 0.985, "window", transform=top.get_xaxis_transform(), ha="center", va="top",
+    ticks(axes[-1].xaxis, low, high)
+    for ax in axes[:-1]:
+        ax.tick_params(labelbottom=False)
+    window = top.text(window_s / 2, 0.985, "window", transform=top.get_xaxis_transform(), ha="center", va="top",
              fontsize=8, color=MUTED)  # fmt: skip
-    bottom.set_xlabel("seconds from the start of the window", fontsize=8.5)
+    if shown.marks:
+        window.set_bbox({"facecolor": SHADE, "edgecolor": "none", "pad": 1.0})
+        draw_events(figure, axes, shown, left=_LEFT, right=_RIGHT)
+    axes[-1].set_xlabel("seconds from the start of the window", fontsize=8.5)
     title = describe(cell.levels)
     counts = {trial.standing is Standing.VALID for trial in trials}
     note = "one line per valid trial" if counts == {True} else "one line per trial; dotted: trials that do not count"
     heading(figure, title or cell.name, note)
     about = f"throughput and link use of {cell.name}, second by second, {len(trials)} trials"
+    about += "".join(f"; at {mark.asked_s:g} s {mark.label}" for mark in shown.marks[:MOST_LINES])
     return finish(figure, name=f"time-{cell.name}", title=f"Over time: {title}", about=about)
 
 

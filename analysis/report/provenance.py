@@ -9,12 +9,16 @@ from typing import Any
 from analysis.compare import FACTOR
 from analysis.findings import CellFinding, Findings, folder_of
 from analysis.metrics import Metric, Unit
+from analysis.report import timeline
 from analysis.units import quantity
 from results.link import LinkCheck, LinkProof
 from results.manifest import Manifest
 from results.store import DamagedTrial, Trial
 
-_UNITS: dict[str, Unit] = {"rate": "bit/s", "delay": "s", "loss": "share", "losses": "count", "duplicates": "count"}
+_UNITS: dict[str, Unit] = {
+    "rate": "bit/s", "delay": "s", "jitter": "s", "loss": "share", "losses": "count", "duplicates": "count",
+    "reordered": "count", "change": "s",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +101,14 @@ def _link_row(key: tuple[str, str, str, str, float], checks: list[LinkCheck]) ->
         return low if low == high else f"{low} to {high}"
 
     held = sum(check.holds for check in checks)
-    return {
+    row = {
         "network": network, "quantity": name, "direction": direction,
         "source": "probe before the cell" if source == "probe" else "counters of the trial",
         "asked": quantity(metric, asked), "delivered": span(check.delivered for check in checks),
         "tolerance": f"{span(check.low for check in checks)} … {span(check.high for check in checks)}",
         "held": f"{held} of {len(checks)}", "holds": held == len(checks),
     }  # fmt: skip
+    return row | timeline.worst(checks) if name == "change" else row
 
 
 def dumps(found: Iterable[Source]) -> list[tuple[str, str]]:

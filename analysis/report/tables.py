@@ -14,7 +14,10 @@ Row = Sequence[object]
 
 
 def write_tables(folder: Path, findings: Findings) -> None:
-    """Write trials.csv, cells.csv, comparison.csv, flows.csv, seconds.csv and latency-ecdf.csv into `folder`."""
+    """Write trials.csv, cells.csv, comparison.csv, flows.csv, seconds.csv and latency-ecdf.csv into `folder`.
+
+    Where a link has changed, events.csv too.
+    """
     factors = list(findings.campaign.factors)
     flow_names = list(dict.fromkeys(n for t in findings.trials for flow in t.flows.values() for n in flow))
     shapes: dict[str, tuple[Row, Iterator[Row]]] = {
@@ -32,6 +35,8 @@ def write_tables(folder: Path, findings: Findings) -> None:
         "seconds": (["cell", "trial", "state", "series", "seconds_from_window_start", "value"], _seconds(findings)),
         "latency-ecdf": (["cell", "trial", "state", "latency_s", "share"], _ecdf(findings)),
     }  # fmt: skip
+    if any(trial.events for trial in findings.trials):
+        shapes["events"] = (["cell", "trial", "state", "asked_s", "in_force_s", "label"], _events(findings))
     for name, (header, rows) in shapes.items():
         with (folder / f"{name}.csv").open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -79,6 +84,12 @@ def _seconds(findings: Findings) -> Iterator[Row]:
         for series, points in trial.seconds.items():
             for t, value in points:
                 yield [trial.cell, trial.number, trial.standing, series, t, value]
+
+
+def _events(findings: Findings) -> Iterator[Row]:
+    for trial in findings.trials:
+        for event in trial.events:
+            yield [trial.cell, trial.number, trial.standing, event.asked_s, event.real_s, event.label]
 
 
 def _ecdf(findings: Findings) -> Iterator[Row]:

@@ -12,7 +12,7 @@ from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.headlines import headlines, verdict_line
 from analysis.metrics import KEY, METRICS
 from analysis.plots.style import Plot
-from analysis.report import provenance
+from analysis.report import provenance, timeline
 from analysis.units import NOTABLE, difference_text, factor_text, interval, quantity, times_text
 
 MOST_FLOWS = 24  # per cell in the page; all of them are in tables/flows.csv
@@ -137,6 +137,7 @@ def _cell(cell: CellFinding, plots: Plots) -> dict[str, Any]:
             if (found := cell.estimate(metric.name)) is not None
         ],
         "plots": [_image(plot) for plot in images if plot is not None],
+        "events": timeline.event_table(cell),
         "flows": _largest(flows),
         "flows_left": len(flows) - len(_largest(flows)),
     }

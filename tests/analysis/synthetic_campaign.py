@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from pcap_files import ACK, SERVER, STATION, Segment, segments_pcap
 
 from results import campaign as records
-from results.link import Counters, LinkCheck, LinkProof, LossCounters, LossList, QueueCounters
+from results.link import Counters, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
 from results.manifest import (
     Capture,
     Cell,
@@ -93,9 +93,15 @@ def tables(load: Load) -> dict[str, pa.Table]:
     }
 
 
-def resources(*, queues: dict[str, float]) -> pa.Table:
+Rates = tuple[tuple[float, float], ...]  # (seconds after the window's start, bit/s from then on)
+
+
+def resources(*, queues: dict[str, float], rates: dict[str, Rates] | None = None) -> pa.Table:
     """queues: name to bytes sent per second, steadily; sampled four times a second, 500 bytes waiting."""
-    rows = []
+    rows = [
+        (START + int(at_s * SECOND), f"queue:{queue}", "rate_bit_per_s", rate)
+        for queue, steps in (rates or {}).items() for at_s, rate in steps
+    ]  # fmt: skip
     for queue, speed in queues.items():
         for t_ns in range(GO, DRAINED + 1, SECOND // 4):
             rows.append((t_ns, f"queue:{queue}", "sent_bytes", speed * (t_ns - GO) / SECOND))
@@ -137,7 +143,8 @@ def verdict(state: str = "valid") -> Verdict:
     )
 
 
-def link(network: str, *, air_bytes: int) -> LinkProof:
+def link(network: str, *, air_bytes: int, events: Sequence[tuple[float, str]] = (), late_s: float = 0.0) -> LinkProof:
+    """events: (seconds after the window's start, label), each in force `late_s` later."""
     rate, medium = NETWORKS[network]
     names = ("air",) if medium == "shared" else ("uplink-0", "downlink-0")
     queues = tuple(QueueCounters(name=n, bytes=air_bytes // len(names), packets=100, dropped=0) for n in names)
@@ -147,7 +154,15 @@ def link(network: str, *, air_bytes: int) -> LinkProof:
         medium="shared" if medium == "shared" else "duplex",
         rate_uplink=rate,
         rate_downlink=rate,
+        events=tuple(
+            LinkEvent(at_s=at_s, t_ns=START + round((at_s + late_s) * SECOND), label=label) for at_s, label in events
+        ),
         checks=(
+            *(
+                LinkCheck(quantity="change", direction="uplink", source="trial", asked=0, delivered=late_s, low=0,
+                          high=0.02)
+                for _ in events[:1]
+            ),
             *(
                 LinkCheck(quantity="rate", direction=direction, source="probe", asked=rate, delivered=rate * 1.001,
                           low=rate * 0.98, high=rate * 1.02)
@@ -176,6 +191,8 @@ class Spec:
     packets: int = 40
     speed: float = 1.0  # factor on the message rates of the wire
     consumers: int = 2
+    events: tuple[tuple[float, str], ...] = ()  # on the shared medium: seconds after the window's start, label
+    rates: Rates = ()  # of the same
     captures: Callable[[str], list[tuple[str, str, bytes, int]]] | None = None  # network to (node, side, pcap, packets)
 
 
@@ -226,7 +243,9 @@ def write_trial(folder: Path, cell: Cell, trial: int, spec: Spec) -> Trial:
     path = writer.open()
     air = 125_000 * 8 * 9 // 10 if network == "nistnet-80211" else 400_000
     queues = {"air": air / 8} if network == "nistnet-80211" else {"uplink-0": air / 16, "downlink-0": air / 16}
-    written = tables(load) | {"resources": resources(queues=queues)}
+    changes = network == "nistnet-80211"
+    rates = {"air": spec.rates} if changes and spec.rates else {}
+    written = tables(load) | {"resources": resources(queues=queues, rates=rates)}
     for name, table in written.items():
         write_table(path / f"{name}.parquet", table)
     captures = []
@@ -238,7 +257,9 @@ def write_trial(folder: Path, cell: Cell, trial: int, spec: Spec) -> Trial:
         ))  # fmt: skip
     rows = {name: table.num_rows for name, table in written.items()}
     write_record(path / MANIFEST, manifest(cell, trial, seed=100 + trial, load=load, captures=captures, rows=rows))
-    write_record(path / LINK, link(network, air_bytes=air))
+    write_record(
+        path / LINK, link(network, air_bytes=air, events=spec.events if changes else (), late_s=0.0004 * trial)
+    )
     write_record(path / VERDICT, verdict(spec.states.get((cell.name, trial), "valid")))
     return writer.commit()
 

@@ -134,6 +134,23 @@ def test_utilisation_is_what_the_queue_sent_of_its_rate() -> None:
     assert {value for _, value in series["backlog_bytes"]} == {500.0}
 
 
+def test_the_time_that_frames_take_beside_their_bits_is_use_of_the_link() -> None:
+    proof = link("nistnet-80211", air_bytes=450_000)
+    slow = proof.model_copy(update={"overhead_uplink": 0.02, "overhead_downlink": 0.01})
+    # 450,000 bytes in 8 s at 1 Mbit/s are 0.45; 100 frames of 20 ms are 2 of the 8 s.
+    assert medium_metrics(proof, deliveries=1)["air_utilisation"] == pytest.approx(0.45)
+    assert medium_metrics(slow, deliveries=1)["air_utilisation"] == pytest.approx(0.45 + 0.25)
+    assert medium_metrics(slow, deliveries=1)["air_bytes_per_delivery"] == 450_000
+
+
+def test_each_direction_has_its_own_overhead() -> None:
+    proof = link("wireline-100m", air_bytes=10_000_000)
+    slow = proof.model_copy(update={"overhead_uplink": 0.02, "overhead_downlink": 0.01})
+    metrics = medium_metrics(slow, deliveries=1)
+    assert metrics["utilisation_uplink"] == pytest.approx(0.05 + 0.25)
+    assert metrics["utilisation_downlink"] == pytest.approx(0.05 + 0.125)
+
+
 def test_a_duplex_link_shows_the_busiest_queue_of_each_direction() -> None:
     proof = link("wireline-100m", air_bytes=10_000_000)
     queues = {"uplink-0": 1_250_000.0, "uplink-1": 2_500_000.0, "downlink-0": 6_250_000.0}
