@@ -17,7 +17,7 @@ def queue_rate(proof: LinkProof, queue: str) -> float | None:
     return proof.rate_downlink if part_of(queue) == "downlink" else proof.rate_uplink
 
 
-def _overhead(proof: LinkProof, queue: str) -> float:
+def overhead(proof: LinkProof, queue: str) -> float:
     """Seconds that each frame takes on the medium beside its bits."""
     return proof.overhead_downlink if part_of(queue) == "downlink" else proof.overhead_uplink
 
@@ -36,7 +36,7 @@ def medium_metrics(
     for queue in window.queues:
         if rate := (mean_rates or {}).get(queue.name, queue_rate(proof, queue.name)):
             name = f"utilisation_{part_of(queue.name)}"
-            busy_s = queue.bytes * 8 / rate + queue.packets * _overhead(proof, queue.name)
+            busy_s = queue.bytes * 8 / rate + queue.packets * overhead(proof, queue.name)
             used[name] = max(used.get(name, 0.0), busy_s / window.seconds)
     total = sum(queue.bytes for queue in window.queues)
     return {

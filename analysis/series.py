@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.ledger import Ledger
-from analysis.medium import part_of, queue_rate
+from analysis.medium import overhead, part_of, queue_rate
 from analysis.rates import RATE, Points, Steps, capacity, constant, rate_series
 from results.link import LinkProof
 from results.manifest import Window
@@ -62,7 +62,10 @@ def queue_series(
             sent = mine & (rows["metric"] == "sent_bytes")
             part = busiest.setdefault(f"utilisation_{part_of(queue)}", {})
             rates = (steps or {}).get(queue, constant(rate))
-            for t, share in _utilisation(rows["t_ns"][sent], rows["value"][sent], window, bins, rates):
+            carried = rows["value"][sent]
+            if each := overhead(proof, queue):  # occupies the medium like bytes do; samples of both are of one time
+                carried = carried + rows["value"][mine & (rows["metric"] == "sent_packets")] * each * rate / 8
+            for t, share in _utilisation(rows["t_ns"][sent], carried, window, bins, rates):
                 part[t] = max(part.get(t, 0.0), share)
         held = mine & (rows["metric"] == "backlog_bytes")
         for t, held_bytes in _means(rows["t_ns"][held], rows["value"][held], window, bins):

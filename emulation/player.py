@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from pyroute2 import IPRoute
@@ -54,6 +55,8 @@ class Player:
         """The thread: enter the access point's namespace, wait for `start`, play."""
         try:
             enter(self._link.ports.pid)
+            with suppress(PermissionError):  # before everything else that wants a processor just then
+                os.sched_setscheduler(threading.get_native_id(), os.SCHED_RR, os.sched_param(1))
             with IPRoute() as ip:
                 indices = self._link.indices(ip)
             with Netlink() as netlink:

@@ -161,3 +161,21 @@ def test_times_may_have_units(tmp_path: Path) -> None:
 def test_faults_are_for_the_reference_stack(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="'reference' only"):
         load(tmp_path, faults={"drop": 3})
+
+
+def test_a_part_of_a_scenario_is_a_scenario_of_its_own(tmp_path: Path) -> None:
+    whole = load(tmp_path, network=["wireline-100m", "nistnet-80211"], stations=[1, 2])
+    part = scenarios.only(whole, ["network=nistnet-80211"])
+    assert [cell.settings.network for cell in part.cells] == ["nistnet-80211"] * 2
+    assert part.factors["network"] == ("nistnet-80211",)
+    assert part.baseline == "nistnet-80211"
+    assert part.digest != whole.digest
+    assert scenarios.only(whole, []).digest == whole.digest
+    assert len(scenarios.only(whole, ["stations=1", "stations=2"]).cells) == 4
+
+
+@pytest.mark.parametrize("word", ["network", "netwrk=wireline-100m", "network=wireline"])
+def test_a_part_that_is_not_there_is_refused(tmp_path: Path, word: str) -> None:
+    whole = load(tmp_path, network=["wireline-100m", "nistnet-80211"])
+    with pytest.raises(scenarios.ScenarioError, match=f"--only {word}"):
+        scenarios.only(whole, [word])
