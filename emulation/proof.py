@@ -79,14 +79,14 @@ def _probe_direction(side: DirectionProfile, ends: Ends, loss: SeededLosses) -> 
 
 
 def _probe_rate(side: DirectionProfile, loss: SeededLosses, path: ProbePath, parts: list[Arrivals]) -> LinkCheck:
-    """A stall of this machine can only make a burst slower, so a burst that was too slow is sent again."""
+    """A stall of this machine makes a burst too slow, or, in its first packet, too fast; then it is sent again."""
     for _ in range(_RATE_TRIES):
         at_once, paced = rate_frames(side)
         path.hand_over([FULL_FRAME] * at_once)
         path.hand_over([FULL_FRAME] * paced, spacing_s=side.airtime(FULL_FRAME) * _OVERLOAD)
         parts.append(path.collect(at_once + paced))
         check = rate_check(side, loss, parts[-1])
-        if check.delivered >= check.low:
+        if check.holds:
             break
     return check
 
