@@ -14,6 +14,24 @@ _RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s")
 
 def verdict_line(findings: Findings) -> str:
     """Whether the numbers may be believed."""
+    return " ".join(filter(None, (_validity(findings), _kernels(findings))))
+
+
+def _kernels(findings: Findings) -> str:
+    """A warning when cells that are compared ran on different kernels, of which one is much slower."""
+    inside = [trial.metrics["lab_kernel"] > 0 for trial in findings.trials if "lab_kernel" in trial.metrics]
+    if not any(inside):
+        return ""
+    if all(inside):
+        return "All ran in the lab kernel."
+    there = sum(inside)
+    return (
+        f"{there} trials ran in the lab kernel and {len(inside) - there} on the machine's own: what differs between "
+        "them may be the kernels' (run with --kernel lab to have all on one)."
+    )
+
+
+def _validity(findings: Findings) -> str:
     trials = findings.trials
     valid = sum(trial.standing is Standing.VALID for trial in trials)
     if valid == len(trials):

@@ -46,6 +46,7 @@ def _verdict(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     rows.add("trial", "state", text=verdict.state.value)
     rows.add("trial", "seed", value=float(manifest.seed), text=str(manifest.seed))
     rows.add("trial", "waived", value=float(sum(check.health is Health.WAIVED for check in verdict.checks)))
+    rows.add("trial", "lab_kernel", value=float(manifest.kernel.chosen == "lab"))
     for note in manifest.notes:
         rows.add("note", "reason", text=note)
     for check in verdict.checks:
