@@ -287,7 +287,7 @@ class QueueUse:
     """What one queue carried in `seconds`, between two readings.
 
     medium: what limits it.  rate: bit/s in the mean, a timeline's changes counted.  extra_bytes: what changes of
-    the rate may have let through at once.  never_empty: whether packets certainly waited all the time.
+    the rate may have let through or held back.  never_empty: whether packets certainly waited all the time.
     """
 
     direction: Direction
@@ -315,7 +315,7 @@ def trial_rate_check(use: QueueUse) -> LinkCheck:
         source="trial",
         asked=use.rate,
         delivered=carried,
-        low=use.rate * (1 - RATE_TOLERANCE) if use.never_empty else 0.0,
+        low=use.rate * (1 - RATE_TOLERANCE) - use.extra_bytes * 8 / use.seconds if use.never_empty else 0.0,
         high=use.rate * (1 + RATE_TOLERANCE) + (burst + FULL_FRAME + use.extra_bytes) * 8 / use.seconds,
         detail=f"{use.after.name}: {'never' if use.never_empty else 'perhaps sometimes'} empty",
     )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from emulation import expectation, kernel, linkplan, shaper
 from emulation.linkplan import LinkPlan
+from emulation.losstable import LossCount
 from emulation.namespace import KernelError
 from emulation.profile import LinkProfile
 from emulation.proof import Ends, Samples, probe_link
@@ -75,7 +76,7 @@ def _once(profile: LinkProfile, network: Network, seed: int) -> Calibrated:
     return Calibrated(profile=profile.name, kernel=kernel.current(), stations=tuple(names), checks=tuple(checks))
 
 
-def _shares(plan: LinkPlan, group: int, counts: Sequence[shaper.losstable.LossCount]) -> list[LinkCheck]:
+def _shares(plan: LinkPlan, group: int, counts: Sequence[LossCount]) -> list[LinkCheck]:
     """The share of packets lost against the model's, which the list of a seed only comes near."""
     found = []
     for loss, model, count in zip(plan.losses, plan.models, counts, strict=True):

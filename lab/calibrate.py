@@ -69,7 +69,8 @@ def _write(found: Sequence[Calibrated], folder: Path) -> None:
     plot = calibration_plot(order)
     (folder / "calibration.png").write_bytes(plot.png)
     (folder / "calibration.svg").write_bytes(plot.svg)
-    where = f"{machine.machine.cores} cores of an {machine.machine.cpu_model}, Linux {machine.kernel.release.split()[0]}"
+    release = machine.kernel.release.split()[0]
+    where = f"{machine.machine.cores} cores of an {machine.machine.cpu_model}, Linux {release}"
     page = report.page(
         order,
         command=shlex.join(["lab", *sys.argv[1:]]),

@@ -88,15 +88,26 @@ def way(
         yield path
 
 
-def flood(paths: Sequence[ProbePath], *, rates: Sequence[float], seconds: float, frame: int = FULL_FRAME) -> float:
-    """Send frames on all paths at once for some seconds, each at its rate (bit/s); the wall clock's ns at the start."""
-    began = time.time_ns()
+def flood(
+    paths: Sequence[ProbePath], *, rates: Sequence[float], seconds: float, frame: int = FULL_FRAME, even: bool = False
+) -> float:
+    """Send frames on all paths at once for some seconds, each at its rate (bit/s); the wall clock's ns at the start.
 
-    def run(path: ProbePath, rate: float) -> None:
-        spacing = frame * 8 / rate
-        path.hand_over([frame] * int(seconds / spacing), spacing_s=spacing)
+    even: equal pauses.  Else they are random: two flows that are exactly as fast as each other, in front of one full
+    queue, share it by who comes just before whom (Floyd and Jacobson, Traffic phase effects, 1991), in any network.
+    """
+    began, start = time.time_ns(), time.monotonic()
 
-    together([lambda path=path, rate=rate: run(path, rate) for path, rate in zip(paths, rates, strict=True)])
+    def run(number: int, path: ProbePath, rate: float) -> None:
+        pause = frame * 8 / rate
+        chance, due = np.random.default_rng(number), start
+        while due < start + seconds:
+            time.sleep(max(due - time.monotonic(), 0))
+            path.hand_over([frame])
+            due += pause if even else chance.uniform(0.2, 1.8) * pause
+
+    jobs = enumerate(zip(paths, rates, strict=True))
+    together([lambda number=number, path=path, rate=rate: run(number, path, rate) for number, (path, rate) in jobs])
     return began
 
 

@@ -95,12 +95,17 @@ def rate_steps(network: Network, quick: bool) -> Iterator[Line]:
     ]
     seen = cross(network, changes, spacing_s=_SMALL_FRAME * 8 / (1.2 * _FAST), frame=_SMALL_FRAME,
                  rate=_SLOW, queue_bytes=20_000)  # fmt: skip
-    left = np.sort(seen.arrivals.received_ns)
-    # What a crossing calls a packet's time is here when it left the queue; so is due.
-    began = seen.arrivals.sent_ns[0] / 1e9 - seen.sent_at_s[seen.arrivals.number[0]]
-    times, gaps = left[1:] / 1e9 - began, np.diff(left) / 1e9
-    border = _SMALL_FRAME * 8 / np.sqrt(_SLOW * _FAST)
-    yield from _late("rate step", seen, _first_changes(times, gaps < border, seen.due_s))
+    # Moments are here those at which frames left the queue, on the clock of their sending.
+    left = np.sort(seen.arrivals.received_ns) - seen.arrivals.sent_ns[0] + seen.sent_at_s[seen.arrivals.number[0]] * 1e9
+    yield from _late("rate step", seen, _rate_changes(left / 1e9, seen.due_s), early_ms=1.0)
+
+
+def _rate_changes(left: np.ndarray, due: np.ndarray) -> np.ndarray:
+    """How long after each due moment the rate changed: by how many frames left in the 25 ms on both sides of it."""
+    slow, fast, side = _SLOW / (_SMALL_FRAME * 8), _FAST / (_SMALL_FRAME * 8), 0.025
+    counts = np.searchsorted(left, due + side) - np.searchsorted(left, due - side)
+    missing = side * (slow + fast) - counts
+    return np.where(np.arange(len(due)) % 2 == 0, missing, -missing) / (fast - slow)
 
 
 def _edges(name: str, seen: Crossing, on: np.ndarray) -> Iterator[Line]:
@@ -121,13 +126,13 @@ def _first_changes(times: np.ndarray, on: np.ndarray, due: np.ndarray) -> np.nda
     return np.array(found)
 
 
-def _late(name: str, seen: Crossing, late: np.ndarray) -> Iterator[Line]:
+def _late(name: str, seen: Crossing, late: np.ndarray, early_ms: float = 0.2) -> Iterator[Line]:
     by_packets, by_log = late * 1e3, np.array([one.late_s for one in seen.played]) * 1e3
     note = f"median {np.median(by_packets):.2f}, 99 % {np.percentile(by_packets, 99):.2f}"
     yield Line(what=f"{name}: latest of {len(late)}, by packets", unit="ms", asked=0, delivered=float(by_packets.max()),
                low=0, high=_LATE_MS, note=note)  # fmt: skip
-    yield Line(what=f"{name}: earliest, by packets", unit="ms", asked=0, delivered=float(by_packets.min()), low=-0.2,
-               high=_LATE_MS)  # fmt: skip
+    yield Line(what=f"{name}: earliest, by packets", unit="ms", asked=0, delivered=float(by_packets.min()),
+               low=-early_ms, high=_LATE_MS)  # fmt: skip
     yield Line(what=f"{name}: latest, by the player", unit="ms", asked=0, delivered=float(by_log.max()), low=0,
                high=_LATE_MS, note=f"median {np.median(by_log):.2f}")  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from accuracy.bench import Line, Measure, applied, flood, rate_between, way, within
 from accuracy.tcp import two_flows
@@ -92,21 +92,32 @@ def shared(network: Network, quick: bool) -> Iterator[Line]:
         ("two stations up", ("uplink", 0), ("uplink", 1)),
         ("two stations down", ("downlink", 0), ("downlink", 1)),
     ):
-        with (
-            applied(network, medium="shared", rate=rate, queue_bytes=60_000),
-            way(network, first[0], station=first[1]) as one,
-            way(network, second[0], station=second[1], port=7008) as other,
-        ):
-            paths = (one, other)
-            began = flood(paths, rates=[0.75 * rate] * 2, seconds=seconds)
-            found = [rate_between(path.collect(path.sent), began, 1, seconds) for path in paths]
+        found = _two_floods(network, rate, (first, second), seconds=seconds, even=False)
         yield within(f"shared, UDP {what}: first flow's share", "", 0.5, found[0] / sum(found), 0.05)
         yield within(f"shared, UDP {what}: both", "Mbit/s", rate / 1e6, sum(found) / 1e6, _WITHIN)
+    found = _two_floods(network, rate, (("uplink", 0), ("downlink", 0)), seconds=seconds, even=True)
+    yield Line(what="shared, UDP in lockstep: first flow's share", unit="", asked=None, delivered=found[0] / sum(found),
+               low=None, high=None, note="one queue: by who comes just before whom")  # fmt: skip
     with applied(network, medium="shared", rate=rate, queue_bytes=60_000):
         carried = two_flows(network, seconds=seconds)
     both = sum(carried)
     yield Line(what="shared, TCP up against down: first flow's share", unit="", asked=0.5,
                delivered=carried[0] / both, low=None, high=None, note=f"{both / 1e6:.2f} Mbit/s of payload")  # fmt: skip
+
+
+def _two_floods(
+    network: Network, rate: float, ways: Sequence[tuple[str, int]], *, seconds: float, even: bool
+) -> list[float]:
+    """Bit/s that two equal greedy flows get on a shared medium."""
+    (first, one_station), (second, other_station) = ways
+    with (
+        applied(network, medium="shared", rate=rate, queue_bytes=60_000),
+        way(network, first, station=one_station) as one,
+        way(network, second, station=other_station, port=7008) as other,
+    ):
+        paths = (one, other)
+        began = flood(paths, rates=[0.75 * rate] * 2, seconds=seconds, even=even)
+        return [rate_between(path.collect(path.sent), began, 1, seconds) for path in paths]
 
 
 def own_rates(network: Network, quick: bool) -> Iterator[Line]:

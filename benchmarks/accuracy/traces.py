@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from accuracy.bench import Line, Measure, applied, offset_ns, together, way
-from emulation import ratetrace
 from emulation.direction import FULL_FRAME
 from emulation.player import playing
 from emulation.ratetrace import RateTrace
@@ -73,7 +72,7 @@ def _follow(network: Network, name: str, opportunities: list[int]) -> Iterator[L
     edges = start + np.arange(seconds + 1) * 10**9
     found = np.diff(np.searchsorted(np.sort(arrivals.received_ns), edges))
     asked = trace.counts(step_s=1.0, until_s=seconds)[:seconds]
-    busy = asked > 0
+    busy = asked > 5  # a frame at a gap's edge counts to the second that it is due in
     ratio = found[busy] / asked[busy]
     yield Line(what=f"trace, {name}: frames of all", unit="%", asked=100,
                delivered=float(found[busy].sum() / asked[busy].sum() * 100), low=98, high=102,
@@ -83,15 +82,7 @@ def _follow(network: Network, name: str, opportunities: list[int]) -> Iterator[L
                note=" ".join(f"{one * 100:.0f}" for one in ratio))  # fmt: skip
     if not busy.all():
         yield Line(what=f"trace, {name}: frames in {(~busy).sum()} empty seconds", unit="frames", asked=0,
-                   delivered=float(found[~busy].sum()), low=0, high=3)  # fmt: skip
-
-
-def expected_shortfall(rates: np.ndarray) -> np.ndarray:
-    """What ratetrace.rates still owes at the end of each step (frames); for the curious."""
-    counts = RateTrace(opportunities_ms=tuple(trace_of(rates))).counts(step_s=0.05, until_s=len(rates) * 0.05)
-    set_rates = ratetrace.rates(counts, step_s=0.05, burst_bytes=1600)
-    found: np.ndarray = counts - set_rates * 0.05 / 8 / FULL_FRAME
-    return found
+                   delivered=float(found[~busy].sum()), low=0, high=2)  # fmt: skip
 
 
 MEASURES = (Measure(name="trace", kernels=("host", "lab"), run=traces),)
