@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from emulation import distribution
+from emulation import distribution, loss
 from emulation.direction import DirectionProfile
+from emulation.lossmodel import GilbertElliott, LossModel, RecordedLosses
 
 # A link that is as asked is found faulty by one check in this many, both ends of an interval together.
 _FALSE_ALARMS = 1e-5
@@ -30,6 +31,16 @@ def binomial(n: int, share: float) -> Interval:
         return Interval(0, 0)
     low, high = stats.binom.ppf([_FALSE_ALARMS / 2, 1 - _FALSE_ALARMS / 2], n, share)
     return Interval(float(low), float(high))
+
+
+def losses(model: LossModel, packets: int) -> Interval:
+    """How many of `packets` packets a loss model loses; of a record it is certain."""
+    if isinstance(model, GilbertElliott | RecordedLosses):
+        seeds = range(1 if isinstance(model, RecordedLosses) else _REPLICATES)
+        drawn = [loss.expand(model, seed=seed, direction="uplink", modulus=packets) for seed in seeds]
+        counts = [one.dropped_of(packets) for one in drawn]
+        return Interval(min(counts), max(counts))
+    return binomial(packets, model)
 
 
 def corrupted(n: int, share: float) -> Interval:

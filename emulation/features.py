@@ -92,7 +92,6 @@ def _index(ip: IPRoute, name: str) -> int:
 
 def _veth(ip: IPRoute) -> None:
     ip.link("add", ifname="probe-a", kind="veth", peer="probe-b")
-    ip.link("add", ifname="probe-c", kind="veth", peer="probe-d")
 
 
 def _bridge(ip: IPRoute) -> None:
@@ -107,16 +106,12 @@ def _htb(ip: IPRoute) -> None:
     _add(ip, "probe-air", "htb", qdisc.htb(default=1))
 
 
-def _tbf(ip: IPRoute) -> None:
-    _add(ip, "probe-c", "tbf", qdisc.tbf(rate=1e6, burst_bytes=1600, limit_bytes=10_000))
-
-
 def _netem(ip: IPRoute) -> None:
     flat = np.zeros(2, np.int16)
     options = qdisc.netem(
         delay=0.001, jitter=0, distribution=flat, keep_order=True, reorder=0, duplicate=0, corrupt=0, limit=10
     )
-    _add(ip, "probe-d", "netem", options)
+    _add(ip, "probe-b", "netem", options)
 
 
 def _add(ip: IPRoute, device: str, kind: str, options: bytes) -> None:
@@ -134,7 +129,6 @@ _ATTEMPTS: dict[Feature, Callable[[IPRoute], None]] = {
     Feature.BRIDGE: _bridge,
     Feature.IFB: _ifb,
     Feature.HTB: _htb,
-    Feature.TBF: _tbf,
     Feature.NETEM: _netem,
     Feature.REDIRECT: _redirect,
 }

@@ -17,13 +17,15 @@ from emulation.timeline import LinkState, Step
 class Queue:
     """A shaped queue to be: its device, the hooks (station, direction) that lead into it, the groups that use it.
 
-    direction: whose settings give its rate; on a shared medium both say the same.
+    direction: whose settings give its rate; on a shared medium both say the same.  traced: whether a recorded trace
+    sets the rate, and may hold what waits.
     """
 
     name: str
     direction: Direction
     groups: tuple[int, ...]
     hooks: tuple[tuple[str, Direction], ...]
+    traced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +42,6 @@ class LinkPlan:
     def first(self) -> LinkState:
         """The link before its timeline begins."""
         return timeline.initial(self.profile)
-
-    @property
-    def traced(self) -> bool:
-        """Whether a recorded trace sets the rate."""
-        return any(event.trace for event in self.profile.timeline)
 
     def states(self) -> Iterator[LinkState]:
         """Every state that the link will be in."""
@@ -99,13 +96,19 @@ def plan(profile: LinkProfile, stations: Sequence[str], *, seed: int, seconds: f
 
 def queues(plan: LinkPlan) -> tuple[Queue, ...]:
     """Which shaped queues the medium needs: one for all on a shared medium, two per station on a duplex one."""
+    traced = {
+        direction
+        for event in plan.profile.timeline
+        for direction in DIRECTIONS
+        if event.trace and getattr(event.trace, direction)
+    }
     used = tuple(number for number, members in enumerate(plan.groups) if members)
     stations = [station for members in plan.groups for station in members]
     if plan.profile.medium == "shared":
         if side(plan.first, used[0], "uplink").rate is None:
             return ()
         hooks = tuple((station, direction) for station in stations for direction in DIRECTIONS)
-        return (Queue(name="air", direction="uplink", groups=used, hooks=hooks),)
+        return (Queue(name="air", direction="uplink", groups=used, hooks=hooks, traced=bool(traced)),)
     group_of = {station: number for number, members in enumerate(plan.groups) for station in members}
     return tuple(
         Queue(
@@ -113,6 +116,7 @@ def queues(plan: LinkPlan) -> tuple[Queue, ...]:
             direction=direction,
             groups=(group_of[station],),
             hooks=((station, direction),),
+            traced=direction in traced,
         )
         for number, station in enumerate(sorted(stations, key=_number))
         for direction in DIRECTIONS

@@ -93,17 +93,17 @@ class ProbePath:
 
 
 @contextmanager
-def probe_path(*, from_pid: int, to_pid: int, to_address: str) -> Iterator[ProbePath]:
+def probe_path(*, from_pid: int, to_pid: int, to_address: str, port: int = _PORT) -> Iterator[ProbePath]:
     """Open one direction between the namespaces of two processes."""
     receiver = in_namespace(to_pid, _socket)
     sender = in_namespace(from_pid, _socket)
     with sender, receiver:
         receiver.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
         receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-        receiver.bind((to_address, _PORT))
+        receiver.bind((to_address, port))
         # A burst must wait in the emulated queue, not in the sender's socket.
         sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _BUFFER_BYTES)
-        sender.connect((to_address, _PORT))
+        sender.connect((to_address, port))
         yield ProbePath(sender, receiver)
 
 

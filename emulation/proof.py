@@ -23,12 +23,32 @@ RATE_TOLERANCE = 0.02
 DELAY_TOLERANCE_S = 0.001
 # A change is in force within 5 ms (benchmarks/emulation_accuracy.py); what is later than this spoils a trial.
 CHANGE_TOLERANCE_S = 0.02
-_DELAY_PROBES, _JITTER_PROBES = 20, 200
-_LOSS_PROBES = 300
-_RATE_SECONDS = 0.5
 _RATE_TRIES = 3
 _MIN_RATE_FRAMES = 30
 _OVERLOAD = 0.98  # of a frame's airtime: paced so, the queue never empties and does not overflow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """How many packets a proof sends each way.  The defaults take a trial a second or two.
+
+    delay, jitter: single packets, on a link without and with jitter; fewer, where they take longer than `delay_s`
+    seconds.  apart: how far apart they are sent at least, in jitters: nearer ones wait for each other where order is
+    kept.  loss: small packets; more of them, up to `loss_most`, where they take no longer than `loss_s` seconds.
+    rate_s: seconds that the burst of full frames takes.
+    """
+
+    delay: int = 20
+    jitter: int = 200
+    delay_s: float = 60.0
+    apart: float = 0.0
+    loss: int = 300
+    loss_most: int = 300
+    loss_s: float = 0.0
+    rate_s: float = 0.5
+
+
+USUAL = Samples()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +61,7 @@ class Ends:
     wired_address: str
 
 
-def probe_link(plan: LinkPlan, ends: Mapping[int, Ends]) -> tuple[LinkCheck, ...]:
+def probe_link(plan: LinkPlan, ends: Mapping[int, Ends], samples: Samples = USUAL) -> tuple[LinkCheck, ...]:
     """Measure delay, rate and losses in both directions, for a station of each group that `ends` names.
 
     Nothing else may use the link meanwhile.  Must run right after the plan was applied: the losses are compared
@@ -52,12 +72,14 @@ def probe_link(plan: LinkPlan, ends: Mapping[int, Ends]) -> tuple[LinkCheck, ...
         for group, where in ends.items()
         for direction in DIRECTIONS
         for check in _probe_direction(
-            linkplan.side(plan.first, group, direction), where, plan.in_force(plan.first, group, direction)
+            linkplan.side(plan.first, group, direction), where, plan.in_force(plan.first, group, direction), samples
         )
     )
 
 
-def _probe_direction(side: DirectionProfile, ends: Ends, loss: SeededLosses) -> Iterator[LinkCheck]:
+def _probe_direction(
+    side: DirectionProfile, ends: Ends, loss: SeededLosses, samples: Samples
+) -> Iterator[LinkCheck]:
     station, wired = (ends.station_pid, ends.station_address), (ends.wired_pid, ends.wired_address)
     (from_pid, _), (to_pid, to_address) = (station, wired) if loss.direction == "uplink" else (wired, station)
     with probe_path(from_pid=from_pid, to_pid=to_pid, to_address=to_address) as path:
@@ -66,22 +88,27 @@ def _probe_direction(side: DirectionProfile, ends: Ends, loss: SeededLosses) -> 
         in_order = side.keep_order and not side.reorder and not side.duplicate
         path.wait(0.2 + 2 * side.delay + 8 * side.jitter + waits, in_order=in_order)
         parts = [path.send([MIN_FRAME])]  # pays for cold caches
-        spacing = max(0.002, 2 * frame_s)
-        parts.append(path.send([MIN_FRAME] * (_JITTER_PROBES if side.jitter else _DELAY_PROBES), spacing_s=spacing))
+        spacing = max(0.002, 2 * frame_s, samples.apart * side.jitter)
+        packets = min(samples.jitter if side.jitter else samples.delay, int(samples.delay_s / spacing))
+        parts.append(path.send([MIN_FRAME] * packets, spacing_s=spacing))
         yield from delay_checks(side, loss.direction, parts[-1], spacing_s=spacing)
         if side.rate:
-            yield _probe_rate(side, loss, path, parts)
-        parts.append(path.send([MIN_FRAME] * _LOSS_PROBES, spacing_s=max(frame_s, side.delay / 20)))
+            yield _probe_rate(side, loss, path, parts, samples.rate_s)
+        spacing = max(frame_s, side.delay / 20)
+        packets = max(samples.loss, min(samples.loss_most, int(samples.loss_s / max(spacing, 1e-4))))
+        parts.append(path.send([MIN_FRAME] * packets, spacing_s=spacing))
         if side.reorder:
             yield reordering_check(side, loss.direction, parts[-1])
         yield losses_check(side, loss, parts, sent=path.sent)
         yield duplicates_check(side, loss.direction, parts)
 
 
-def _probe_rate(side: DirectionProfile, loss: SeededLosses, path: ProbePath, parts: list[Arrivals]) -> LinkCheck:
+def _probe_rate(
+    side: DirectionProfile, loss: SeededLosses, path: ProbePath, parts: list[Arrivals], seconds: float
+) -> LinkCheck:
     """A stall of this machine makes a burst too slow, or, in its first packet, too fast; then it is sent again."""
     for _ in range(_RATE_TRIES):
-        at_once, paced = rate_frames(side)
+        at_once, paced = rate_frames(side, seconds)
         path.hand_over([FULL_FRAME] * at_once)
         path.hand_over([FULL_FRAME] * paced, spacing_s=side.airtime(FULL_FRAME) * _OVERLOAD)
         parts.append(path.collect(at_once + paced))
@@ -91,13 +118,13 @@ def _probe_rate(side: DirectionProfile, loss: SeededLosses, path: ProbePath, par
     return check
 
 
-def rate_frames(side: DirectionProfile) -> tuple[int, int]:
+def rate_frames(side: DirectionProfile, seconds: float = USUAL.rate_s) -> tuple[int, int]:
     """How many full frames a rate probe sends at once, and how many after that at a pace just above the rate.
 
-    Half a second's worth, at once as far as they wait in the queue.
+    What takes that many seconds, at once as far as it waits in the queue.
     """
     assert side.rate is not None
-    wanted = max(int(_RATE_SECONDS / side.airtime(FULL_FRAME)), _MIN_RATE_FRAMES)
+    wanted = max(int(seconds / side.airtime(FULL_FRAME)), _MIN_RATE_FRAMES)
     room = max(int(side.queue_limit_bytes * 0.9 / FULL_FRAME), 2)
     if wanted <= room:
         return wanted, 0
@@ -260,7 +287,7 @@ class QueueUse:
     """What one queue carried in `seconds`, between two readings.
 
     medium: what limits it.  rate: bit/s in the mean, a timeline's changes counted.  extra_bytes: what changes of
-    the rate may have let through at once.  never_empty: whether packets certainly waited all the time.
+    the rate may have let through or held back.  never_empty: whether packets certainly waited all the time.
     """
 
     direction: Direction
@@ -288,7 +315,7 @@ def trial_rate_check(use: QueueUse) -> LinkCheck:
         source="trial",
         asked=use.rate,
         delivered=carried,
-        low=use.rate * (1 - RATE_TOLERANCE) if use.never_empty else 0.0,
+        low=use.rate * (1 - RATE_TOLERANCE) - use.extra_bytes * 8 / use.seconds if use.never_empty else 0.0,
         high=use.rate * (1 + RATE_TOLERANCE) + (burst + FULL_FRAME + use.extra_bytes) * 8 / use.seconds,
         detail=f"{use.after.name}: {'never' if use.never_empty else 'perhaps sometimes'} empty",
     )

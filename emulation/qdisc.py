@@ -1,4 +1,4 @@
-"""Queueing disciplines as netlink messages: htb, tbf, fifo and netem, with the options that this project uses.
+"""Queueing disciplines as netlink messages: htb, fifo and netem, with the options that this project uses.
 
 pyroute2 has no delay distributions and no frame overhead, which is why the options are packed here
 (linux/pkt_sched.h, linux/rtnetlink.h).
@@ -81,29 +81,20 @@ def htb(*, default: int) -> bytes:
     return attribute(2, struct.pack("IIIII", _HTB_VERSION, 10, default, 0, 0))
 
 
-def htb_class(*, rate: float, ceil: float, overhead: float, burst_bytes: int) -> bytes:
+def htb_class(*, rate: float, ceil: float, overhead: float, burst_bytes: int, rank: int = 0) -> bytes:
     """Options of an htb class.
 
     rate, ceil: guaranteed and largest rate, bit/s.  overhead: seconds that each frame takes beside its bits.
-    burst_bytes: what may pass at once after a pause.
+    burst_bytes: what may pass at once after a pause.  rank: of two classes that borrow, that of the lower one first.
     """
     (spec, guaranteed), (ceil_spec, ceiling) = _ratespec(rate, overhead), _ratespec(ceil, overhead)
     buffer, ceil_buffer = _ticks(burst_bytes / guaranteed), _ticks(burst_bytes / ceiling)
-    options = attribute(1, spec + ceil_spec + struct.pack("IIIII", buffer, ceil_buffer, _QUANTUM, 0, 0))
+    options = attribute(1, spec + ceil_spec + struct.pack("IIIII", buffer, ceil_buffer, _QUANTUM, 0, rank))
     if guaranteed > _MAX_U32:
         options += attribute(6, struct.pack("Q", guaranteed))
     if ceiling > _MAX_U32:
         options += attribute(7, struct.pack("Q", ceiling))
     return options
-
-
-def tbf(*, rate: float, overhead: float = 0.0, burst_bytes: int, limit_bytes: int) -> bytes:
-    """Options of a token bucket filter: as those of `htb_class`, and what may wait."""
-    spec, bytes_per_s = _ratespec(rate, overhead)
-    qopt = spec + struct.pack("BBHhHI", 0, 0, 0, 0, 0, 0)
-    qopt += struct.pack("III", min(limit_bytes, _MAX_U32), _ticks(burst_bytes / bytes_per_s), 0)
-    options = attribute(1, qopt) + attribute(6, struct.pack("I", burst_bytes))
-    return options + (attribute(4, struct.pack("Q", bytes_per_s)) if bytes_per_s > _MAX_U32 else b"")
 
 
 def netem(

@@ -5,6 +5,8 @@ The trace repeats with a period of its last time stamp (Netravali et al., Mahima
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,8 +18,9 @@ from emulation.frozen import Frozen
 
 PACKET_BYTES = 1500
 MAX_OPPORTUNITIES = 1_000_000
-# tbf refuses a rate of zero; at this one a frame takes half an hour.
-STANDSTILL = 8.0
+# How late a rate may be set without harm (`python benchmarks/emulation_accuracy.py --only rate-step`).
+_LEAD_S = 0.003
+_LONGEST_HOLD_S = 20.0  # htb forgets what a class owes beyond a minute
 
 
 class RateTrace(Frozen):
@@ -75,20 +78,53 @@ def read(path: Path) -> RateTrace:
     return RateTrace(opportunities_ms=tuple(times))
 
 
-def rates(counts: np.ndarray, *, step_s: float, burst_bytes: int) -> np.ndarray:
-    """The rate (bit/s) to set in each step so that a backlogged tbf delivers `counts` full frames in it.
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What a step of a trace sets.
 
-    Setting a rate fills tbf's bucket, which is worth a frame, and spills what was left in it, which is half a
-    frame in the mean.  Both are taken into account; what cannot be had in one step is settled in the next ones.
-    A rate equal to the one before is not set again.
+    rate: bit/s.  held: nothing may pass.  holds: it begins here to be held, for as long as a full frame takes at
+    `rate`; later steps have the rate of whatever does pass.
     """
-    found = np.empty(len(counts))
-    owed, rate = 0.0, 0.0
-    gift = burst_bytes - FULL_FRAME / 2
-    for position, count in enumerate(counts):
-        owed += count * FULL_FRAME
-        if rate != STANDSTILL or owed >= gift:
-            rate = max((owed - gift) * 8 / step_s, STANDSTILL)
-            owed = min(owed - gift, 0.0)
-        found[position] = rate
+
+    rate: float
+    held: bool = False
+    holds: bool = False
+
+
+def paces(counts: np.ndarray, *, step_s: float) -> list[Pace]:
+    """What to set in each step so that a queue in which packets wait delivers `counts` full frames in it.
+
+    An htb class sends its next frame when the last one would be over at the rate that held when it began, whatever
+    was set since.  So each rate is such that its step's last frame is over just after the next rate is due, and
+    what that costs is settled in the step after it.  In steps without frames the queue is held.
+    """
+    total = np.cumsum(counts)
+    lead = min(_LEAD_S, step_s / 4)
+    found: list[Pace] = []
+    free, sent = 0.0, 0  # from when on the next frame can begin, and how many have
+    while (position := len(found)) < len(counts):
+        end = (position + 1) * step_s
+        owed = int(total[position]) - sent
+        if free >= end:  # a frame that began earlier, or a hold, is not over
+            found.append(replace(found[-1], holds=False))
+        elif owed > 0:
+            rate, frame_s = _settable((end + min(lead, step_s / (2 * owed)) - free) / owed)
+            begun = math.ceil((end - free) / frame_s - 1e-9)
+            free, sent = free + begun * frame_s, sent + begun
+            found.append(Pace(rate))
+        else:
+            until = min(int(np.searchsorted(total, sent + 1)), position + max(int(_LONGEST_HOLD_S / step_s), 1))
+            rate, frame_s = _settable(until * step_s + lead - free)
+            meanwhile, _ = _settable(step_s)
+            found += [Pace(rate, held=True, holds=True), *[Pace(meanwhile, held=True)] * (until - position - 1)]
+            free += frame_s
     return found
+
+
+def _settable(frame_s: float) -> tuple[float, float]:
+    """The rate (bit/s) at which a full frame takes that time, or a little longer; and how long.
+
+    The kernel's rates are whole bytes per second.
+    """
+    bytes_per_s = max(int(FULL_FRAME / frame_s), 1)
+    return bytes_per_s * 8.0, FULL_FRAME / bytes_per_s

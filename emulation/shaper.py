@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from emulation import disciplines, losstable, qdisc
 from emulation.accesspoint import Ports
+from emulation.direction import FULL_FRAME
 from emulation.linkplan import LinkPlan, Queue, queues
 from emulation.loss import Direction
 from emulation.namespace import KernelError, in_namespace
@@ -24,6 +26,7 @@ from emulation.timeline import LinkState
 _HOOK: dict[Direction, str] = {"uplink": "ffff:fff2", "downlink": "ffff:fff3"}  # clsact ingress and egress
 _ETH_P_ALL, _ETH_P_IP = 0x0003, 0x0800
 _ANY = "0x0/0x0+0"
+_HOLDING_FRAME = bytes(12) + b"\x88\xb5" + bytes(FULL_FRAME - 14)  # IEEE 802: an ethertype for local experiments
 T = TypeVar("T")
 
 
@@ -59,7 +62,7 @@ class AppliedLink:
 
     def read_queues(self, ip: IPRoute) -> tuple[QueueCount, ...]:
         """Counters of every shaped queue; `ip` is in the access point's namespace."""
-        return tuple(_count(ip, queue, disciplines.counted(self.plan, queue)) for queue in self.shaped)
+        return tuple(_count(ip, queue, disciplines.counted(queue)) for queue in self.shaped)
 
     def loss_counts(self) -> tuple[losstable.LossCount, ...]:
         """Counters of the loss stage, in the order of the plan's losses."""
@@ -87,6 +90,9 @@ class AppliedLink:
         losstable.move(self._nft, self.plan, self.ports, before, state)
         pairs = zip(_all(self, before), _all(self, state), strict=True)
         qdisc.change(netlink, *((indices[new.device], new) for old, new in pairs if old != new))
+        for queue in self.shaped:
+            if queue.direction in state.holds:
+                _hold(queue.name)
 
 
 @contextmanager
@@ -100,6 +106,16 @@ def applied(plan: LinkPlan, ports: Ports) -> Iterator[AppliedLink]:
         undo.callback(link.inside, lambda ip: _remove(ip, link))
         link.inside(lambda ip: _build(ip, link))
         yield link
+
+
+def _hold(device: str) -> None:
+    """Use a queue's medium up: a frame that takes as long as nothing may pass goes before those that wait.
+
+    It gets no farther than the device, which only passes on what was redirected to it.
+    """
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as everything:
+        everything.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, disciplines.HOLDING_CLASS)
+        everything.sendto(_HOLDING_FRAME, (device, 0))
 
 
 def redirect(ip: IPRoute, *, port: int, to: Mapping[Direction, int]) -> None:
@@ -145,7 +161,7 @@ def _count(ip: IPRoute, queue: Queue, handles: Sequence[int]) -> QueueCount:
 
 def _all(link: AppliedLink, state: LinkState) -> list[qdisc.Discipline]:
     """Every discipline of a state, in an order that is the same for all of a plan's states."""
-    found = [one for queue in link.shaped for one in disciplines.of_queue(link.plan, queue, state)]
+    found = [one for queue in link.shaped for one in disciplines.of_queue(queue, state)]
     return found + [one for one, _ in disciplines.lates(link.plan, link.ports, state)]
 
 

@@ -19,7 +19,6 @@ class Feature(StrEnum):
     IFB = "ifb"
     REDIRECT = "redirect"
     HTB = "htb"
-    TBF = "tbf"
     NFT_BRIDGE = "nft_bridge"
     NETEM = "netem"
 
@@ -31,7 +30,6 @@ CURE: dict[Feature, str] = {
     Feature.IFB: "load module ifb (package linux-modules-extra or linux-image-amd64)",
     Feature.REDIRECT: "load modules cls_u32, act_mirred and sch_ingress (package linux-modules-extra)",
     Feature.HTB: "load module sch_htb (package linux-modules-extra or linux-image-amd64)",
-    Feature.TBF: "load module sch_tbf (package linux-modules-extra or linux-image-amd64)",
     Feature.NFT_BRIDGE: "install package nftables, and load modules nf_tables and nft_numgen",
     Feature.NETEM: "load module sch_netem (package linux-modules-extra, or a kernel with CONFIG_NET_SCH_NETEM)",
 }
@@ -59,7 +57,7 @@ def stages(profile: LinkProfile) -> tuple[Stage, ...]:
         sides = {getattr(both, direction) for state in states for both in state.sides}
         kinds = {"rate": _RATE} if any(side.rate is not None for side in sides) else {}
         if any(event.trace for event in profile.timeline):
-            kinds["trace"] = _RATE | {Feature.TBF}
+            kinds["trace"] = _RATE
         if any(side.loss for side in sides):
             kinds["loss"] = frozenset({Feature.NFT_BRIDGE})
         if any(state.dark for state in states):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -11,20 +11,27 @@ from pydantic import ValidationError
 from emulation import ratetrace
 from emulation.direction import DirectionProfile
 from emulation.events import Event, Handover, Trace
+from emulation.loss import DIRECTIONS, Direction
+from emulation.ratetrace import Pace
 
 if TYPE_CHECKING:
     from emulation.profile import LinkProfile, Sides
 
-TRACE_BURST_BYTES = 1600
 _LONGEST_EVENT_S = 61.0  # an outage or a handover lasts a minute at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkState:
-    """sides: of every group of equal stations (see LinkProfile.groups).  dark: nothing gets through."""
+    """sides: of every group of equal stations (see LinkProfile.groups).  dark: nothing gets through.
+
+    held: directions whose queues keep what they have.  holds: those in which that begins, and lasts for as long as a
+    full frame takes at the rate in `sides`.
+    """
 
     sides: tuple[Sides, ...]
     dark: bool = False
+    held: frozenset[Direction] = frozenset()
+    holds: frozenset[Direction] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +53,7 @@ class _Action:
     burst: Handover | None = None
     burst_ends: bool = False
     settings: dict[str, Any] | None = None
-    rates: dict[str, float] | None = None
+    paces: dict[Direction, Pace] | None = None
 
 
 def check(profile: LinkProfile) -> None:
@@ -59,6 +66,10 @@ def check(profile: LinkProfile) -> None:
     for trace in traces:
         assert trace.trace
         for direction in ("uplink", "downlink"):
+            if getattr(trace.trace, direction) and getattr(profile, direction).frame_overhead:
+                raise ValueError(
+                    f"timeline: a trace says what the {direction} delivers, overhead and all: leave frame_overhead out"
+                )
             if getattr(trace.trace, direction) and getattr(profile, direction).rate is None:
                 raise ValueError(f"timeline: a trace sets the rate of the {direction}, which has none to begin with")
         if profile.medium == "shared" and trace.trace.uplink != trace.trace.downlink:
@@ -87,7 +98,7 @@ def _states(profile: LinkProfile, events: Sequence[Event], until_s: float) -> tu
     now = initial(profile)
     settled = now.sides
     burst: Handover | None = None
-    rates: dict[str, float] = {}
+    paces: dict[Direction, Pace] = {}
     steps = []
     for action in sorted(_actions(events, until_s), key=lambda one: one.at_s):
         if action.at_s > until_s:
@@ -99,9 +110,12 @@ def _states(profile: LinkProfile, events: Sequence[Event], until_s: float) -> tu
             sides = settled if burst is None else tuple(_burst(one, burst) for one in settled)
         except (ValidationError, ValueError) as error:
             raise ValueError(f"timeline: at {action.at_s:g} s: {action.label}: {_first(error)}") from None
-        rates = action.rates or rates
-        now = replace(
-            now, sides=tuple(_rated(one, rates) for one in sides), dark=now.dark if action.dark is None else action.dark
+        paces = action.paces or paces
+        now = LinkState(
+            sides=tuple(_paced(one, paces) for one in sides),
+            dark=now.dark if action.dark is None else action.dark,
+            held=frozenset(direction for direction, pace in paces.items() if pace.held),
+            holds=frozenset(direction for direction, pace in paces.items() if pace.holds),
         )
         steps.append(Step(at_s=action.at_s, label=action.label, state=now))
     return tuple(steps)
@@ -128,18 +142,16 @@ def _actions(events: Sequence[Event], until_s: float) -> Iterator[_Action]:
 
 def _trace_actions(event: Event, trace: Trace, until_s: float) -> Iterator[_Action]:
     length = max(until_s - event.at, trace.step)
-    rates = {
-        direction: ratetrace.rates(
-            one.counts(step_s=trace.step, until_s=length), step_s=trace.step, burst_bytes=TRACE_BURST_BYTES
-        )
-        for direction in ("uplink", "downlink")
+    paces = {
+        direction: ratetrace.paces(one.counts(step_s=trace.step, until_s=length), step_s=trace.step)
+        for direction in DIRECTIONS
         if (one := getattr(trace, direction)) is not None
     }
-    for number in range(max(map(len, rates.values()))):
+    for number in range(max(map(len, paces.values()))):
         yield _Action(
             at_s=event.at + number * trace.step,
             label="" if number else "trace begins",
-            rates={direction: float(values[number]) for direction, values in rates.items()},
+            paces={direction: values[number] for direction, values in paces.items()},
         )
 
 
@@ -171,12 +183,12 @@ def _burst(sides: Sides, handover: Handover) -> Sides:
     return sides.changed({"uplink": one(sides.uplink), "downlink": one(sides.downlink)})
 
 
-def _rated(sides: Sides, rates: dict[str, float]) -> Sides:
+def _paced(sides: Sides, paces: dict[Direction, Pace]) -> Sides:
     """Rates of a trace may be below what a profile may ask for: nearly nothing, when nothing was delivered."""
     return sides.model_copy(
         update={
-            direction: getattr(sides, direction).model_copy(update={"rate": rate, "burst_bytes": TRACE_BURST_BYTES})
-            for direction, rate in rates.items()
+            direction: getattr(sides, direction).model_copy(update={"rate": pace.rate})
+            for direction, pace in paces.items()
         }
     )
 

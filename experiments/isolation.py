@@ -17,14 +17,14 @@ SOURCES = {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get
 
 def command(kernel: KernelName, *, campaign: Path) -> list[str]:
     """The command that runs experiments.trial_process, whose results go below the folder `campaign`."""
-    return isolated(kernel, [sys.executable, "-m", "experiments.trial_process"], write=[campaign])
+    return isolated(kernel, module("experiments.trial_process"), write=[campaign])
 
 
 def shell_command(kernel: KernelName, words: Sequence[str], *, read: Sequence[Path]) -> list[str]:
     """The command that runs experiments.shell_process in the current folder, which it may write to if we may."""
     here = Path.cwd()
     write = [here] if os.access(here, os.W_OK) else []
-    return isolated(kernel, [sys.executable, "-m", "experiments.shell_process", *words], write=write, read=read)
+    return isolated(kernel, [*module("experiments.shell_process"), *words], write=write, read=read)
 
 
 def isolated(

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from emulation import linkplan
 from emulation.capture import PortCapture
+from emulation.direction import FULL_FRAME
 from emulation.linkplan import Queue
 from emulation.namespace import in_namespace, read_sysctl
 from emulation.proof import QueueUse, loss_checks, timeline_checks, trial_rate_check
-from emulation.timeline import TRACE_BURST_BYTES
 from experiments import provenance
 from experiments.bench import Bench
 from experiments.health import Evidence, judge
@@ -134,7 +134,7 @@ def _queue_uses(bench: Bench, measured: Measured) -> list[QueueUse]:
                 before=before,
                 after=after,
                 never_empty=len(rates) == 1 and _never_empty(measured, queue.name, rates[0][1]),
-                extra_bytes=sum(start.t_ns <= t_ns < end.t_ns for t_ns, _ in rates[1:]) * TRACE_BURST_BYTES,
+                extra_bytes=sum(start.t_ns <= t_ns < end.t_ns for t_ns, _ in rates[1:]) * FULL_FRAME,
             )
         )
     return uses
@@ -155,7 +155,8 @@ def _rates(bench: Bench, measured: Measured, queue: Queue) -> list[tuple[int, fl
     """From when (ns) a queue had which rate (bit/s), the first from the beginning on; only changes."""
     found = [(0, linkplan.medium(queue, bench.link.first).rate or 0.0)]
     for step, one in zip(bench.link.steps, measured.played, strict=False):
-        rate = linkplan.medium(queue, step.state).rate or 0.0
+        held = queue.direction in step.state.held
+        rate = 0.0 if held else linkplan.medium(queue, step.state).rate or 0.0
         if rate != found[-1][1]:
             found.append((one.t_ns, rate))
     return found

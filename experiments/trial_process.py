@@ -76,7 +76,7 @@ def _prepared(spec: TrialSpec) -> Iterator[None]:
 
 
 def _exit_with_owner() -> None:
-    while sys.stdin.buffer.read(4096):
+    while os.read(0, 4096):  # not sys.stdin, whose lock would be held when the interpreter ends
         pass
     os._exit(OWNER_GONE)
 

@@ -7,7 +7,7 @@ from types import FrameType
 
 import typer
 
-from lab import doctor, list_, profiles, replay, report, resume, run, shell
+from lab import calibrate, doctor, list_, profiles, replay, report, resume, run, shell
 
 app = typer.Typer(
     name="lab",
@@ -28,6 +28,7 @@ app.command("list")(list_.list_campaigns)
 app.command("replay")(replay.replay)
 app.command("shell")(shell.shell)
 app.command("profiles")(profiles.profiles)
+app.command("calibrate")(calibrate.calibrate)
 app.command("doctor")(doctor.doctor)
 
 

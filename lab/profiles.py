@@ -44,7 +44,7 @@ def table(kernels: Kernels) -> Table:
 
 def needs(profile: LinkProfile) -> set[str]:
     """What not every kernel with an access point has."""
-    return {str(feature) for feature in needed(profile) if feature in (Feature.NETEM, Feature.TBF, Feature.HTB)}
+    return {str(feature) for feature in needed(profile) if feature in (Feature.NETEM, Feature.HTB)}
 
 
 def where(kernels: Kernels, profile: LinkProfile) -> Text:

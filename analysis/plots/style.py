@@ -54,12 +54,17 @@ def canvas(*, height_in: float, left: float = 0.13, right: float = 0.97, top: fl
     grid = {"left": left, "right": right, "top": top, "bottom": bottom, "hspace": 0.18, "height_ratios": list(rows)}
     axes = figure.subplots(len(rows), 1, squeeze=False, gridspec_kw=grid, sharex=len(rows) > 1)[:, 0].tolist()
     for ax in axes:
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
-        for side in ("left", "bottom"):
-            ax.spines[side].set_color(MUTED)
-        ax.tick_params(colors=MUTED, labelcolor=INK, length=3)
+        frame(ax)
     return figure, axes
+
+
+def frame(ax: Any) -> None:
+    """Axes as all plots have them: lines left and below only, in a muted colour."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(MUTED)
+    ax.tick_params(colors=MUTED, labelcolor=INK, length=3)
 
 
 def heading(figure: Figure, title: str, note: str = "") -> None:

@@ -1,0 +1,77 @@
+"""A calibration as a page (Markdown) that says for every profile and kernel what was asked and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from results.calibration import Calibrated
+from results.link import LinkCheck
+
+_KERNELS = {"host": "the machine's own kernel", "lab": "the lab kernel"}
+_RATES, _TIMES = ((1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")), ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+
+
+def page(found: Sequence[Calibrated], *, command: str, revision: str, machine: str, picture: str) -> str:
+    """The whole page.  picture: where the plot is, seen from the page."""
+    return "\n".join(_lines(found, command=command, revision=revision, machine=machine, picture=picture)) + "\n"
+
+
+def summary(found: Sequence[Calibrated]) -> str:
+    """One sentence."""
+    measured = [one for one in found if not one.refused]
+    checks = [check for one in measured for group in one.checks for check in group]
+    outside = sum(not check.holds for check in checks)
+    text = f"{len(checks)} quantities of {len({one.profile for one in measured})} profiles were measured"
+    return f"{text}, {outside or 'none'} outside what is tolerated."
+
+
+def _lines(found: Sequence[Calibrated], *, command: str, revision: str, machine: str, picture: str) -> Iterator[str]:
+    yield from ("# Calibration: what link profiles deliver of what they ask", "")
+    yield from (f"Made by `{command}` at revision {revision}, on {machine}. {summary(found)}", "")
+    yield "Each profile is applied to an access point of its own and probed both ways: the rate by a burst of full"
+    yield "frames, the one-way delay by the median of small packets and the jitter by their interquartile range"
+    yield "(expected of the asked distribution), losses by the fate of every packet against the seeded list (*losses*:"
+    yield "packets whose fate differs) and by the share that was dropped (*loss*). What is tolerated is in"
+    yield "`emulation/proof.py` and `emulation/expectation.py`. A profile with a timeline is measured as it begins. A"
+    yield "profile that does not hold is probed again, at most three times, because a stall of the machine spoils times."
+    yield from ("", f"![Delivered over asked, for each profile and kernel]({picture})", "")
+    for kernel, name in _KERNELS.items():
+        measured = [one for one in found if one.kernel == kernel and not one.refused]
+        if measured:
+            yield from (f"## On {name}", "")
+            yield from _table(measured)
+            yield ""
+    refused = [one for one in found if one.refused]
+    if refused:
+        yield from ("## Not measured", "", "| profile | kernel | why |", "|---|---|---|")
+        yield from (f"| {one.profile} | {one.kernel} | {one.refused} |" for one in refused)
+        yield ""
+    worst = max((one.stall_s for one in found), default=0.0)
+    repeated = [f"{one.profile} on {one.kernel} ({one.tries} times)" for one in found if one.tries > 1]
+    yield f"Worst stall of the machine meanwhile: {worst * 1e3:.1f} ms (a 10 ms sleeper's lateness)."
+    yield f"Probed more than once: {', '.join(repeated) or 'none'}."
+
+
+def _table(measured: Sequence[Calibrated]) -> Iterator[str]:
+    yield "| profile | direction | quantity | asked | delivered | tolerated | holds |"
+    yield "|---|---|---|---:|---:|---:|---|"
+    for one in sorted(measured, key=lambda one: one.profile):
+        for stations, checks in zip(one.stations, one.checks, strict=True):
+            name = one.profile if len(one.checks) == 1 else f"{one.profile} ({stations})"
+            for check in checks:
+                low, high = (text(value, check) for value in (check.low, check.high))
+                yield (
+                    f"| {name} | {check.direction} | {check.quantity} | {text(check.asked, check)} "
+                    f"| {text(check.delivered, check)} | {low} to {high} | {'yes' if check.holds else '**no**'} |"
+                )
+
+
+def text(value: float, check: LinkCheck) -> str:
+    """A value of a check with its unit."""
+    if check.quantity == "loss":
+        return f"{value * 100:.3g} %"
+    if check.quantity in ("losses", "duplicates", "reordered"):
+        return f"{value:.3g}"
+    units = _RATES if check.quantity == "rate" else _TIMES
+    factor, unit = next((one for one in units if abs(value) >= one[0]), units[-1])
+    return "0" if not value else f"{value / factor:.4g} {unit}"

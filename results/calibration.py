@@ -1,0 +1,60 @@
+"""What every link profile delivers of what it asks, on every kernel: the rows of a calibration, and their file."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from results.link import LinkCheck
+from results.manifest import Record
+
+COLUMNS = (
+    "profile", "kernel", "stations", "direction", "quantity",
+    "asked", "delivered", "low", "high", "holds", "tries", "detail",
+)  # fmt: skip
+
+
+class Calibrated(Record):
+    """A profile on one kernel (`host` or `lab`).
+
+    stations: names of the groups of equal stations that were probed, in the order of `checks`.  tries: how often it
+    was probed; only a profile that did not hold is probed again, because a stall of the machine spoils times.
+    stall_s: worst lateness of a 10 ms sleeper meanwhile.  refused: why there are no checks, '' when there are.
+    """
+
+    profile: str
+    kernel: str
+    stations: tuple[str, ...] = ()
+    checks: tuple[tuple[LinkCheck, ...], ...] = ()
+    tries: int = 0
+    stall_s: float = 0.0
+    seconds: float = 0.0
+    refused: str = ""
+    failed: bool = False
+
+    @property
+    def outside(self) -> tuple[LinkCheck, ...]:
+        """The checks that do not hold."""
+        return tuple(check for group in self.checks for check in group if not check.holds)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A mapping of COLUMNS for each check; one that only says why, where there is none."""
+        same = {"profile": self.profile, "kernel": self.kernel, "tries": self.tries}
+        if self.refused:
+            return [dict.fromkeys(COLUMNS, "") | same | {"detail": self.refused}]
+        return [
+            same | {"stations": stations} | check.model_dump(exclude={"source"}) | {"holds": check.holds}
+            for stations, checks in zip(self.stations, self.checks, strict=True)
+            for check in checks
+        ]
+
+
+def write_csv(path: Path, found: Sequence[Calibrated]) -> None:
+    """One line per profile, kernel, direction and quantity; rates in bit/s, times in seconds, shares from 0 to 1."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for one in found:
+            writer.writerows(one.rows())
