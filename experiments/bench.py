@@ -10,7 +10,6 @@ from typing import Any, Literal
 from emulation import linkplan
 from emulation.linkplan import LinkPlan
 from emulation.profile import LinkProfile
-from emulation.proof import Ends
 from experiments import deploy
 from experiments.provenance import Provenance
 from experiments.settings import Settings
@@ -64,19 +63,6 @@ class Bench:
     def server(self) -> Node:
         """The node that runs the stack's services."""
         return self.network.servers[0]
-
-    def ends(self) -> dict[int, Ends]:
-        """Where the link is probed: between the server and the first station of each group."""
-        return {
-            group: Ends(
-                station_pid=self.network.node(members[0]).pid,
-                station_address=self.network.node(members[0]).address,
-                wired_pid=self.server.pid,
-                wired_address=self.server.address,
-            )
-            for group, members in enumerate(self.link.groups)
-            if members
-        }
 
     def target(self, node: Node) -> deploy.Target:
         """A node as Ansible sees it: the stack's services on the server, a client on every station."""

@@ -64,9 +64,7 @@ def _kernels_for(profile: LinkProfile, wanted: str, kernels: Kernels) -> Iterato
 def _on(kernel: KernelName, profiles: Sequence[LinkProfile], seed: int, messages: IO[str]) -> Iterator[Calibrated]:
     request = Request(profiles=tuple(profiles), seed=seed)
     waiting = [profile.name for profile in profiles]
-    with worker(
-        kernel, ["-m", "experiments.calibration_process"], request.model_dump_json(), messages=messages
-    ) as answers:
+    with worker(kernel, "experiments.calibration_process", request.model_dump_json(), messages=messages) as answers:
         for line in answers:
             found = Calibrated.model_validate_json(line)
             waiting.remove(found.profile)

@@ -1,4 +1,4 @@
-"""A command on a station behind a link: `python -m experiments.shell_process OPTIONS -- COMMAND`.
+"""A command on a station behind a link: `python -m experiments.shell_process FOLDER`, with a ShellRequest in it.
 
 Runs as the first process of namespaces of its own, or in a lab kernel, so that everything it makes ends with it.
 Exit status: the command's, 128+n when signal n ended it.
@@ -6,25 +6,32 @@ Exit status: the command's, 128+n when signal n ended it.
 
 from __future__ import annotations
 
-import argparse
+import signal
+import sys
+
+# First of all, as the first process of a namespace ignores what it has no handler for: a terminal's Ctrl-C is for the
+# command, and a polite kill ends it and us.
+signal.signal(signal.SIGINT, lambda *_: None)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+# ruff: noqa: E402
 import os
 import shlex
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from emulation import congestion, kernel, library, linkplan
+from emulation import congestion, kernel, linkplan
 from emulation.linkplan import LinkPlan
 from emulation.namespace import KernelError, prefix
 from emulation.player import playing
-from emulation.proof import Ends, probe_link
+from emulation.proof import probe_link
 from emulation.shaper import applied
+from experiments.shell_request import REQUEST, ShellRequest
 from results.link import LinkCheck
-from topologies.network import Network, Node
+from topologies.network import Network, Node, probe_ends
 from topologies.star import star
 
 FAILED = 125
@@ -37,41 +44,53 @@ _END_S = 5.0
 
 def main() -> int:
     """Build the link, run the command, take everything down."""
-    options = _parser().parse_args()
-    # A terminal's Ctrl-C is for the command; a polite kill ends it and us.
-    signal.signal(signal.SIGINT, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    request = _request(Path(sys.argv[1]))
     try:
-        profile = library.load(options.profile)
         with ExitStack() as stack:
             if kernel.current() == "lab":
-                stack.enter_context(congestion.allowed({options.congestion_control}))
-            network = stack.enter_context(star(stations=STATIONS, congestion_control=options.congestion_control))
+                stack.enter_context(congestion.allowed({request.congestion_control}))
+            network = stack.enter_context(star(stations=STATIONS, congestion_control=request.congestion_control))
             plan = linkplan.plan(
-                profile,
+                request.profile,
                 list(network.ports.stations),
-                seed=options.seed,
+                seed=request.seed,
                 seconds=PLANNED_S,
                 timeline_s=PLANNED_S,
             )
-            if options.prove:
+            if request.prove:
                 _prove(plan, network)
             player = stack.enter_context(playing(stack.enter_context(applied(plan, network.ports))))
             server, station = network.servers[0], network.stations[0]
-            environment = os.environ | {"WIRED": server.address, "STATION": station.address}
-            if options.wired:
-                stack.enter_context(_serving(shlex.split(options.wired), server, environment))
+            environment = _environment(request) | {"WIRED": server.address, "STATION": station.address}
+            if request.wired:
+                stack.enter_context(_serving(request.wired, server, environment))
             player.start(time.monotonic_ns())
-            return _run(_words(options.command, server), station, environment | _prompt(profile.name))
-    except (library.ProfileError, KernelError, ValueError, OSError) as error:
+            words = _words(request, server)
+            prompt = {} if request.command else _prompt(request.profile.name)
+            return _run(words, station, environment | prompt)
+    except (KernelError, ValueError, OSError) as error:
         print(f"lab shell: {error}", file=sys.stderr)
         return FAILED
 
 
-def _words(command: Sequence[str], server: Node) -> list[str]:
+def _request(folder: Path) -> ShellRequest:
+    """Read the request, and remove it: it has the user's environment in it."""
+    path = folder / REQUEST
+    request = ShellRequest.model_validate_json(path.read_text())
+    path.unlink()
+    return request
+
+
+def _environment(request: ShellRequest) -> dict[str, str]:
+    """The user's, with what a lab kernel has for its own."""
+    own = {name: os.environ[name] for name in ("PATH", kernel.MARK) if name in os.environ}
+    return request.environment | own
+
+
+def _words(request: ShellRequest, server: Node) -> list[str]:
     """The command, with the wired node's address in the place of $WIRED; without a command the user's shell."""
-    words = [word.replace("$WIRED", server.address).replace("${WIRED}", server.address) for word in command]
-    return words or [os.environ.get("SHELL") or "/bin/bash"]
+    words = [word.replace("$WIRED", server.address).replace("${WIRED}", server.address) for word in request.command]
+    return words or [request.environment.get("SHELL") or "/bin/bash"]
 
 
 def _prompt(name: str) -> dict[str, str]:
@@ -128,15 +147,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _prove(plan: LinkPlan, network: Network) -> None:
     """Probe the link, and say what it delivered, on standard error."""
-    server, station = network.servers[0], network.stations[0]
-    ends = Ends(
-        station_pid=station.pid,
-        station_address=station.address,
-        wired_pid=server.pid,
-        wired_address=server.address,
-    )
     with applied(plan, network.ports):
-        checks = probe_link(plan, {0: ends})
+        checks = probe_link(plan, probe_ends(network, plan.groups))
     for check in checks:
         print(_line(check), file=sys.stderr)
 
@@ -145,17 +157,6 @@ def _line(check: LinkCheck) -> str:
     holds = "ok " if check.holds else "NO "
     figures = f"asked {check.asked:<10.6g} delivered {check.delivered:<10.6g}"
     return f"{holds} {check.direction:8} {check.quantity:10} {figures} ({check.detail})"
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="lab shell", allow_abbrev=False)
-    parser.add_argument("profile")
-    parser.add_argument("--wired", default="")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--congestion-control", default="cubic")
-    parser.add_argument("--prove", action="store_true")
-    parser.add_argument("command", nargs="*")
-    return parser
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from experiments.settings import Settings
 from results.link import LinkCheck
 from results.store import Trial, TrialWriter
 from results.verdict import Verdict
-from topologies.network import Node
+from topologies.network import Node, probe_ends
 from topologies.star import star
 
 # Starting a program takes some twenty times as long in the lab kernel, and Ansible starts many.
@@ -122,6 +122,6 @@ def _deploy_and_prove(bench: Bench) -> tuple[LinkCheck, ...]:
     with ThreadPoolExecutor(1) as pool:
         deployed = pool.submit(_deploy, bench, bench.network.nodes, "configure", "start")
         with applied(bench.link, bench.network.ports):
-            checks = probe_link(bench.link, bench.ends())
+            checks = probe_link(bench.link, probe_ends(bench.network, bench.link.groups))
         deployed.result()
     return checks

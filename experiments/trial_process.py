@@ -7,9 +7,7 @@ process of the namespace and with them every network namespace, link, queue and 
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,12 +16,11 @@ from typing import Literal
 
 from emulation import congestion, kernel
 from experiments.bench import TrialSpec
+from experiments.conversation import asked
 from experiments.trial import failed_folder, run_trial
 from results.manifest import Record
 from results.store import TrialWriter
 from results.verdict import State
-
-OWNER_GONE = 130
 
 
 class Finished(Record):
@@ -42,14 +39,11 @@ class Failed(Record):
 
 def main() -> int:
     """Run the trial that standard input describes."""
-    spec = TrialSpec.model_validate_json(sys.stdin.buffer.readline())
-    # Everything else that prints (Ansible, Mininet) must not get between the lines of the protocol.
-    channel = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    threading.Thread(target=_exit_with_owner, daemon=True).start()
+    line, say = asked()
+    spec = TrialSpec.model_validate_json(line)
 
     def tell(message: Record) -> None:
-        channel.write(message.model_dump_json() + "\n")
+        say(message.model_dump_json())
 
     try:
         with _prepared(spec):
@@ -73,12 +67,6 @@ def _prepared(spec: TrialSpec) -> Iterator[None]:
         return
     with congestion.allowed({str(spec.settings["congestion_control"])}):
         yield
-
-
-def _exit_with_owner() -> None:
-    while os.read(0, 4096):  # not sys.stdin, whose lock would be held when the interpreter ends
-        pass
-    os._exit(OWNER_GONE)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
+import tempfile
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -13,9 +15,11 @@ import psutil
 import typer
 
 from emulation import congestion, library
-from experiments import isolation
+from emulation.kernel import KernelName
+from experiments.isolation import ROOT, isolated, module
 from experiments.kernels import Kernels
-from lab.common import DEFAULT_RESULTS, Kernel, kernels, tidy, told
+from experiments.shell_request import REQUEST, ShellRequest
+from lab.common import DEFAULT_RESULTS, Kernel, Status, fail, kernels, tidy, told
 
 _END_S = 10.0
 
@@ -39,26 +43,39 @@ def shell(
     with told():
         chosen = kernels(kernel)
         tidy(DEFAULT_RESULTS)
-        raise typer.Exit(
-            _run(chosen, profile, command or [], wired=wired, seed=seed, control=congestion_control, prove=prove)
+        try:
+            serve = shlex.split(wired)
+        except ValueError as error:
+            fail(f"--wired {wired!r}: {error}", Status.USAGE)
+        request = ShellRequest(
+            profile=library.load(profile),
+            wired=tuple(serve),
+            command=tuple(command or ()),
+            seed=seed,
+            congestion_control=congestion_control,
+            prove=prove,
+            environment=dict(os.environ),
         )
+        raise typer.Exit(_run(chosen, request))
 
 
-def _run(chosen: Kernels, name: str, command: list[str], *, wired: str, seed: int, control: str, prove: bool) -> int:
-    where = chosen.choose(library.load(name))
-    path = Path(name).resolve()
-    options = ["--seed", str(seed), "--congestion-control", control, "--wired", wired, *(["--prove"] if prove else [])]
-    profile = str(path) if name.endswith((".yaml", ".yml")) else name
-    words = isolation.shell_command(
-        where, [*options, "--", profile, *command], read=[path.parent] if profile != name else []
-    )
-    with congestion.allowed({control}) if where == "host" else nullcontext():
-        return _attend(words)
+def _run(chosen: Kernels, request: ShellRequest) -> int:
+    where = chosen.choose(request.profile)
+    control = request.congestion_control
+    with (
+        tempfile.TemporaryDirectory(prefix="airwire-") as folder,
+        congestion.allowed({control}) if where == "host" else nullcontext(),
+    ):
+        (Path(folder) / REQUEST).write_text(request.model_dump_json())
+        here = Path.cwd()
+        write = [Path(folder), *([here] if os.access(here, os.W_OK) else [])]
+        return _attend(where, isolated(where, [*module("experiments.shell_process"), folder], write=write))
 
 
-def _attend(words: list[str]) -> int:
+def _attend(where: KernelName, words: list[str]) -> int:
     """Run to the end; what ends us ends that, and everything in it."""
-    process = subprocess.Popen(words, env=os.environ | isolation.SOURCES)
+    sources = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", ""))))
+    process = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": sources})
     asked = 0
 
     def end(number: int, _frame: object) -> NoReturn:
@@ -72,16 +89,17 @@ def _attend(words: list[str]) -> int:
     try:
         status = process.wait()
     except KeyboardInterrupt:
-        _end(process)
+        _end(where, process)
         return 128 + asked
     return status if status >= 0 else 128 - status
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(where: KernelName, process: subprocess.Popen[bytes]) -> None:
     """Ask politely: the lab kernel's stand-in, or the process inside `unshare`, which itself blocks signals."""
     with suppress(psutil.NoSuchProcess):
-        for inner in psutil.Process(process.pid).children() or [psutil.Process(process.pid)]:
-            inner.terminate()
+        outer = psutil.Process(process.pid)
+        for one in [outer] if where == "lab" else outer.children():
+            one.terminate()
     try:
         process.wait(_END_S)
     except subprocess.TimeoutExpired:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from emulation.accesspoint import Ports
+from emulation.proof import Ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,3 +41,18 @@ class Network:
     def node(self, name: str) -> Node:
         """The node called `name`."""
         return next(node for node in self.nodes if node.name == name)
+
+
+def probe_ends(network: Network, groups: Sequence[Sequence[str]]) -> dict[int, Ends]:
+    """Where a link is probed: between the first server and the first station of each group that has stations."""
+    server = network.servers[0]
+    return {
+        group: Ends(
+            station_pid=network.node(members[0]).pid,
+            station_address=network.node(members[0]).address,
+            wired_pid=server.pid,
+            wired_address=server.address,
+        )
+        for group, members in enumerate(groups)
+        if members
+    }

@@ -26,4 +26,4 @@ def command(
     options += ["--timeout", str(timeout_s)] if timeout_s is not None else []
     options += [word for folder in write for word in ("--write", folder)]
     options += [word for folder in read for word in ("--read", folder)]
-    return [sys.executable, "-m", "emulation.labkernel", *options, "--", *argv]
+    return [sys.executable, "-P", "-m", "emulation.labkernel", *options, "--", *argv]

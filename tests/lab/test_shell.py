@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LAB = [sys.executable, "-m", "lab", "shell"]
+LAB = [sys.executable, "-P", "-m", "lab", "shell"]
 # Where `-m lab` is found from any folder.
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 SERVE = (
@@ -29,19 +29,37 @@ def shell(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     )
 
 
-def children() -> set[int]:
-    return {child.pid for child in psutil.Process().children(recursive=True)}
+PROFILE = """
+name: own
+description: for tests
+source: made for tests
+medium: shared
+rate: 2 Mbit/s
+loss: {model: recorded, packets: 1000, lost: lost.txt}
+stations: {sta1: {loss: 0}}
+"""
 
 
 @pytest.mark.parametrize("kernel", ["host", "lab"])
-def test_the_exit_status_is_the_commands_and_everything_is_gone(kernel: str, tmp_path: Path) -> None:
-    before = children()
-    done = shell(
-        "nistnet-80211", "--kernel", kernel, "--", "sh", "-c", "echo $WIRED; echo kept > here; exit 7", folder=tmp_path
+def test_a_command_behind_a_profile_of_ones_own(kernel: str, tmp_path: Path) -> None:
+    """Its exit status, its files and its environment are the user's; modules of the same name as ours are not taken."""
+    (tmp_path / "own.yaml").write_text(PROFILE)
+    (tmp_path / "lost.txt").write_text("1 2 3\n")
+    (tmp_path / "shlex.py").write_text("raise SystemExit(99)\n")
+    script = "echo $WIRED $MINE; mktemp >/dev/null && echo kept > here; exit 7"
+    words = [str(tmp_path / "own.yaml"), "--kernel", kernel, "--prove", "--", "sh", "-c", script]
+    done = subprocess.run(
+        [*LAB, *words],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=ENVIRONMENT | {"MINE": "yes"},
+        timeout=120,
+        check=False,
     )
-    assert (done.returncode, done.stdout) == (7, "10.77.0.1\n"), done.stderr
+    assert (done.returncode, done.stdout) == (7, "10.77.0.1 yes\n"), done.stderr
+    assert done.stderr.count("ok ") == 8
     assert (tmp_path / "here").read_text() == "kept\n"
-    assert children() == before
 
 
 def test_a_wired_command_serves_meanwhile_and_ends_with_it() -> None:
@@ -50,7 +68,9 @@ def test_a_wired_command_serves_meanwhile_and_ends_with_it() -> None:
     assert (done.returncode, done.stdout) == (0, "b'hello'\n"), done.stderr
 
 
-def test_a_wired_command_that_fails_is_told() -> None:
+def test_a_wired_command_that_fails_or_cannot_be_read_is_told() -> None:
+    done = shell("wireline-100m", "--wired", "nc -l 'x", "--", "true")
+    assert (done.returncode, '--wired "nc -l \'x": No closing quotation' in done.stderr) == (2, True), done.stderr
     done = shell("wireline-100m", "--wired", "false", "--", "true")
     assert done.returncode == 125
     assert "--wired false: ended with status 1" in done.stderr
@@ -75,17 +95,24 @@ def test_an_unknown_profile_and_a_missing_command_are_told() -> None:
     assert shell("wireline-100m", "--", "no-such-command").returncode == 127
 
 
-def test_a_polite_kill_ends_the_command_and_leaves_nothing() -> None:
-    process = subprocess.Popen([*LAB, "nistnet-80211", "--", "sleep", "1000"], cwd=ROOT, env=ENVIRONMENT)
-    deadline = time.monotonic() + 60
-    while not any("1000" in child.cmdline() for child in psutil.Process(process.pid).children(recursive=True)):
+@pytest.mark.parametrize("kernel", ["host", "lab"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_kill_ends_the_command_and_leaves_nothing(kernel: str, number: signal.Signals, tmp_path: Path) -> None:
+    script = "trap 'echo asked > asked; exit' TERM; echo up > up; while :; do sleep 0.2; done"
+    words = [*LAB, "nistnet-80211", "--kernel", kernel, "--", "sh", "-c", script]
+    process = subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT)
+    deadline = time.monotonic() + 200
+    while not (tmp_path / "up").exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     below = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 128 + signal.SIGTERM
-    _, alive = psutil.wait_procs(below, timeout=10)
+    process.send_signal(number)
+    status = process.wait(30)
+    _, alive = psutil.wait_procs(below, timeout=25)
     assert alive == []
+    if number is not signal.SIGKILL:
+        assert status == 128 + number
+        assert (tmp_path / "asked").read_text() == "asked\n"
 
 
 def test_without_a_command_it_is_a_shell_with_the_links_name_in_its_prompt() -> None:
@@ -94,7 +121,7 @@ def test_without_a_command_it_is_a_shell_with_the_links_name_in_its_prompt() -> 
         os.chdir(ROOT)
         os.execvpe(LAB[0], [*LAB, "nistnet-80211"], ENVIRONMENT | {"SHELL": "/bin/bash", "TERM": "dumb"})  # noqa: S606
     said, typed = b"", False
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200
     while time.monotonic() < deadline:
         if not select.select([terminal], [], [], 1)[0]:
             continue

@@ -1,0 +1,20 @@
+"""What `lab shell` asks of experiments.shell_process."""
+
+from __future__ import annotations
+
+from emulation.profile import LinkProfile
+from results.manifest import Record
+
+REQUEST = "request.json"
+
+
+class ShellRequest(Record):
+    """wired, command: words; no command = the user's shell.  environment: the user's, which the commands get."""
+
+    profile: LinkProfile
+    wired: tuple[str, ...]
+    command: tuple[str, ...]
+    seed: int
+    congestion_control: str
+    prove: bool
+    environment: dict[str, str]
