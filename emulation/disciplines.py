@@ -89,10 +89,11 @@ def lates(plan: LinkPlan, ports: Ports, state: LinkState) -> list[tuple[Discipli
 
 def _netem(plan: LinkPlan, device: str, group: int, direction: Direction, state: LinkState) -> Discipline:
     one = side(state, group, direction)
+    jitter, values = distribution.table(one)
     options = qdisc.netem(
         delay=one.delay,
-        jitter=one.jitter,
-        distribution=distribution.table(one),
+        jitter=jitter,
+        distribution=values,
         keep_order=one.keep_order,
         reorder=one.reorder,
         duplicate=one.duplicate,
@@ -106,8 +107,7 @@ def _in_flight(one: DirectionProfile) -> int:
     """netem's limit holds packets in flight as well as queued ones: it must never be what limits."""
     if one.rate is None:
         return _MAX_IN_FLIGHT
-    seconds = one.delay + 8 * one.jitter
-    return min(int(one.rate * seconds * 2 / _SMALLEST_FRAME_BITS) + 10_000, _MAX_IN_FLIGHT)
+    return min(int(one.rate * distribution.longest(one) * 2 / _SMALLEST_FRAME_BITS) + 10_000, _MAX_IN_FLIGHT)
 
 
 def _fifo(queue: Queue, handle: int, parent: int, one: DirectionProfile) -> Discipline:

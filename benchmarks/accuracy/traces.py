@@ -81,8 +81,9 @@ def _follow(network: Network, name: str, opportunities: list[int]) -> Iterator[L
                delivered=float(ratio[np.argmax(np.abs(ratio - 1))] * 100), low=95, high=105,
                note=" ".join(f"{one * 100:.0f}" for one in ratio))  # fmt: skip
     if not busy.all():
-        yield Line(what=f"trace, {name}: frames in {(~busy).sum()} empty seconds", unit="frames", asked=0,
-                   delivered=float(found[~busy].sum()), low=0, high=2)  # fmt: skip
+        edge = float(asked[~busy].sum())
+        yield Line(what=f"trace, {name}: frames in {(~busy).sum()} empty seconds", unit="frames", asked=edge,
+                   delivered=float(found[~busy].sum()), low=0, high=edge + 4)  # fmt: skip
 
 
 MEASURES = (Measure(name="trace", kernels=("host", "lab"), run=traces),)
