@@ -13,7 +13,7 @@ from emulation.linkplan import LinkPlan
 from emulation.loss import DIRECTIONS, Direction, SeededLosses
 from emulation.losstable import LossCount
 from emulation.player import Played
-from emulation.probe import MIN_FRAME, Arrivals, ProbePath, probe_path
+from emulation.probe import HURRY_S, MIN_FRAME, Arrivals, ProbePath, probe_path
 from emulation.shaper import QueueCount
 from results.link import LinkCheck
 
@@ -25,6 +25,8 @@ DELAY_TOLERANCE_S = 0.001
 CHANGE_TOLERANCE_S = 0.02
 _RATE_TRIES = 3
 _MIN_RATE_FRAMES = 30
+# None of so many is found to be too few (emulation.expectation), where it does not take longer than that.
+_RARE_PACKETS, _RARE_S = 15, 4.0
 _OVERLOAD = 0.98  # of a frame's airtime: paced so, the queue never empties and does not overflow
 
 
@@ -94,13 +96,24 @@ def _probe_direction(
         yield from delay_checks(side, loss.direction, parts[-1], spacing_s=spacing)
         if side.rate:
             yield _probe_rate(side, loss, path, parts, samples.rate_s)
-        spacing = max(frame_s, side.delay / 20)
-        packets = max(samples.loss, min(samples.loss_most, int(samples.loss_s / max(spacing, 1e-4))))
-        parts.append(path.send([MIN_FRAME] * packets, spacing_s=spacing))
+        spacing = max(frame_s, side.delay / 20, 2 * HURRY_S / _room(side))
+        parts.append(path.send([MIN_FRAME] * _loss_packets(side, samples, spacing), spacing_s=spacing))
         if side.reorder:
             yield reordering_check(side, loss.direction, parts[-1])
         yield losses_check(side, loss, parts, sent=path.sent)
         yield duplicates_check(side, loss.direction, parts)
+
+
+def _room(side: DirectionProfile) -> int:
+    """How many small frames wait in the queue at least."""
+    return side.queue_packets or side.queue_limit_bytes // MIN_FRAME
+
+
+def _loss_packets(side: DirectionProfile, samples: Samples, spacing_s: float) -> int:
+    """Enough to see what happens to few packets only, were it absent."""
+    rare = [share for share in (side.duplicate, side.reorder, side.corrupt) if share]
+    wanted = max(samples.loss, min(int(_RARE_PACKETS / min(rare, default=1)), int(_RARE_S / spacing_s)))
+    return max(wanted, min(samples.loss_most, int(samples.loss_s / max(spacing_s, 1e-4))))
 
 
 def _probe_rate(

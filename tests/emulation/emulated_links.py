@@ -15,7 +15,7 @@ from emulation.shaper import AppliedLink
 from results.link import LinkCheck
 from topologies.network import Network
 
-SHORT = Samples(loss=200, rate_s=0.3)
+SHORT = Samples(rate_s=0.3)
 
 
 def profile(**settings: Any) -> LinkProfile:

@@ -29,31 +29,46 @@ LATE: Settings = {"delay": 0.02}
 JITTERS: dict[str, Settings] = {
     kind: {"delay": 0.03, "jitter": 0.006, "jitter_distribution": kind} for kind in ("uniform", "normal", "pareto")
 }
+
+
+def up(**settings: Any) -> Settings:
+    return {"uplink": settings}
+
+
+def down(**settings: Any) -> Settings:
+    return {"downlink": settings}
+
+
 FAITHFUL: dict[str, Settings] = {
-    "delay": LATE,
-    "asymmetric delay": {"uplink": {"delay": 0.03}, "downlink": {"delay": 0.005}},
-    **{f"{kind} jitter": settings for kind, settings in JITTERS.items()},
-    "jitter without order": JITTERS["normal"] | {"keep_order": False},
-    "a measured distribution": LATE
-    | {"jitter": 0.004, "jitter_distribution": {"values": (-8192, -8192, -8192, 8192, 16384)}},
-    "duplicates": {"duplicate": 0.05},
-    "reordering": LATE | {"reorder": 0.1},
-    "damage": {"corrupt": 0.05},
-    "everything": JITTERS["uniform"] | {"rate": 5e6, "loss": 0.02, "duplicate": 0.03, "corrupt": 0.01},
-    "stations apart": LATE | {"rate": 4e6, "stations": {"sta2": {"delay": 0.04, "loss": 0.1}}},
+    "another delay each way": {"uplink": {"delay": 0.03}, "downlink": {"delay": 0.005}},
+    "uniform jitter": up(**JITTERS["uniform"]),
+    "normal jitter": down(**JITTERS["normal"]),
+    "pareto jitter": up(**JITTERS["pareto"]),
+    "jitter without order": down(**JITTERS["normal"], keep_order=False),
+    "a measured distribution": up(
+        **LATE, jitter=0.004, jitter_distribution={"values": (-8192, -8192, -8192, 8192, 16384)}
+    ),
+    "duplicates": down(duplicate=0.05),
+    "reordering": up(**LATE, reorder=0.1),
+    "damage": down(corrupt=0.05),
+    "everything": {"rate": 5e6, "loss": 0.02} | up(**JITTERS["uniform"], duplicate=0.03, corrupt=0.01),
+    "stations apart": {"rate": 4e6} | up(**LATE) | {"stations": {"sta2": {"downlink": {"delay": 0.04}, "loss": 0.1}}},
 }
 FAULTY: dict[str, tuple[Settings, Settings]] = {
-    "25 ms for 20": (LATE, {"delay": 0.025}),
-    "no delay": (LATE, {}),
-    "one way only": (LATE, {"uplink": LATE}),
-    "no jitter": (JITTERS["uniform"], {"delay": 0.03}),
-    "three times the jitter": (JITTERS["uniform"], JITTERS["uniform"] | {"jitter": 0.018}),
-    "no duplicates": ({"duplicate": 0.05}, {}),
-    "duplicates that nobody asked for": ({}, {"duplicate": 0.05}),
-    "no reordering": (LATE | {"reorder": 0.1}, LATE),
-    "no damage": ({"corrupt": 0.05}, {}),
-    "damage that nobody asked for": ({}, {"corrupt": 0.05}),
-    "a station without its delay": ({"stations": {"sta2": LATE}}, {"stations": {"sta2": {"delay": 0.001}}}),
+    "25 ms for 20": (up(**LATE), up(delay=0.025)),
+    "no delay": (down(**LATE), {}),
+    "no jitter": (up(**JITTERS["uniform"]), up(delay=0.03)),
+    "three times the jitter": (down(**JITTERS["uniform"]), down(**JITTERS["uniform"] | {"jitter": 0.018})),
+    "no duplicates": (up(duplicate=0.05), {}),
+    "not even one duplicate": (down(duplicate=0.01), {}),
+    "duplicates that nobody asked for": ({}, up(duplicate=0.05)),
+    "no reordering": (up(**LATE, reorder=0.1), up(**LATE)),
+    "no damage": (down(corrupt=0.05), {}),
+    "damage that nobody asked for": ({}, up(corrupt=0.05)),
+    "a station without its delay": (
+        {"stations": {"sta2": up(**LATE)}},
+        {"stations": {"sta2": up(delay=0.001)}},
+    ),
 }
 
 

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.skipif(bool(labkernel.problem()), reason=labkernel.prob
 WRONG = {
     "25 ms for 20": {"delay"},
     "no delay": {"delay"},
-    "one way only": {"delay"},
     "no jitter": {"jitter"},
     "three times the jitter": {"jitter"},
     "no duplicates": {"duplicates"},
+    "not even one duplicate": {"duplicates"},
     "duplicates that nobody asked for": {"duplicates"},
     "no reordering": {"reordered"},
     "no damage": {"losses"},
