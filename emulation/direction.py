@@ -13,6 +13,7 @@ from emulation.units import Rate, Seconds, Share
 FULL_FRAME = 1514
 MIN_FRAME = 60
 DEFAULT_QUEUE_BYTES = 150_000
+MAX_OVERHEAD_BYTES = 65_535  # struct tc_ratespec has 16 bits for it
 _QUEUES = ("queue_bytes", "queue_packets", "queue_time")
 
 
@@ -67,6 +68,11 @@ class DirectionProfile(Frozen):
             raise ValueError(
                 f"queue_time {self.queue_time:g} s at {self.rate:g} bit/s is {self.queue_limit_bytes} bytes, and a "
                 f"queue must hold two full frames ({2 * FULL_FRAME} bytes)"
+            )
+        if self.rate is not None and self.frame_overhead * self.rate / 8 > MAX_OVERHEAD_BYTES:
+            raise ValueError(
+                f"frame_overhead {self.frame_overhead:g} s is {self.frame_overhead * self.rate / 8:.0f} bytes at "
+                f"{self.rate:g} bit/s, and the kernel's schedulers know at most {MAX_OVERHEAD_BYTES}: give less of it"
             )
         if self.reorder and not self.delay:
             raise ValueError(f"reorder {self.reorder:g} without delay: packets overtake those that wait; give a delay")

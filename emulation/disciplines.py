@@ -54,9 +54,7 @@ def _class(
     queue: Queue, handle: int, parent: int, one: DirectionProfile, *, guaranteed: float, burst: int, rank: int = 0
 ) -> Discipline:
     assert one.rate is not None
-    options = qdisc.htb_class(
-        rate=guaranteed, ceil=one.rate, overhead=one.frame_overhead, burst_bytes=burst, rank=rank
-    )
+    options = qdisc.htb_class(rate=guaranteed, ceil=one.rate, overhead=one.frame_overhead, burst_bytes=burst, rank=rank)
     return Discipline(device=queue.name, handle=handle, parent=parent, kind="htb", options=options, is_class=True)
 
 

@@ -79,9 +79,7 @@ def probe_link(plan: LinkPlan, ends: Mapping[int, Ends], samples: Samples = USUA
     )
 
 
-def _probe_direction(
-    side: DirectionProfile, ends: Ends, loss: SeededLosses, samples: Samples
-) -> Iterator[LinkCheck]:
+def _probe_direction(side: DirectionProfile, ends: Ends, loss: SeededLosses, samples: Samples) -> Iterator[LinkCheck]:
     station, wired = (ends.station_pid, ends.station_address), (ends.wired_pid, ends.wired_address)
     (from_pid, _), (to_pid, to_address) = (station, wired) if loss.direction == "uplink" else (wired, station)
     with probe_path(from_pid=from_pid, to_pid=to_pid, to_address=to_address) as path:
@@ -203,10 +201,8 @@ def rate_check(side: DirectionProfile, loss: SeededLosses, burst: Arrivals) -> L
             passed -= np.cumsum(loss.lists(np.arange(number.min(), number.max() + 1)))[passed]
         times = (received - received.min()) / 1e9
         seconds = float(times.max())
-        if side.jitter:  # a line through all, because the first and the last one may be the odd ones
-            frames_per_s = float(1 / np.polyfit(passed, times, 1)[0])
-        else:
-            frames_per_s = float(passed.max() / seconds)
+        # With jitter a line through all, because the first and the last one may be the odd ones.
+        frames_per_s = float(1 / np.polyfit(passed, times, 1)[0] if side.jitter else passed.max() / seconds)
         delivered = frames_per_s * FULL_FRAME * 8
     tolerance = RATE_TOLERANCE + 4 * side.jitter / seconds
     return LinkCheck(

@@ -52,7 +52,8 @@ def jitters(network: Network, quick: bool) -> Iterator[Line]:
         samples = np.random.default_rng(1).choice(drawn, (400, packets)).std(axis=1)
         low, high = np.percentile(samples, [2.5, 97.5]) * 1e3
         yield Line(what=f"jitter 10 ms {kind}: standard deviation", unit="ms", asked=deviation * 1e3,
-                   delivered=found.std() * 1e3, low=min(low, deviation * 950), high=max(high, deviation * 1050))  # fmt: skip
+                   delivered=found.std() * 1e3, low=min(low, deviation * 950),
+                   high=max(high, deviation * 1050))  # fmt: skip
         yield Line(what=f"jitter 10 ms {kind}: quantiles, worst error of allowed", unit="", asked=0,
                    delivered=_worst_quantile(found, drawn), low=0, high=1,
                    note="allowed: 0.2 ms and 3.3 standard errors")  # fmt: skip

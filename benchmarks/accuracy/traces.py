@@ -64,9 +64,7 @@ def _follow(network: Network, name: str, opportunities: list[int]) -> Iterator[L
         began = time.time_ns()
         start = began + round(_HEAD_START_S * 1e9)
         player.start(start - offset_ns())
-        together([
-            lambda: path.hand_over([FULL_FRAME] * int((seconds + 0.4) / spacing), spacing_s=spacing)
-        ])
+        together([lambda: path.hand_over([FULL_FRAME] * int((seconds + 0.4) / spacing), spacing_s=spacing)])
         arrivals = path.collect(path.sent)
         late = max(one.late_s for one in player.played)
     edges = start + np.arange(seconds + 1) * 10**9

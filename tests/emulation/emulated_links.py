@@ -29,9 +29,7 @@ def plan_of(network: Network, one: LinkProfile, *, seed: int = 1, timeline_s: fl
 
 def ends(network: Network, station: str = "sta1") -> Ends:
     node, server = network.node(station), network.servers[0]
-    return Ends(
-        station_pid=node.pid, station_address=node.address, wired_pid=server.pid, wired_address=server.address
-    )
+    return Ends(station_pid=node.pid, station_address=node.address, wired_pid=server.pid, wired_address=server.address)
 
 
 @contextmanager

@@ -7,15 +7,10 @@ that do not hold; the crossings are packets sent while a timeline is played.
 from __future__ import annotations
 
 import json
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
-
 from emulated_links import broken, holding, link, path, profile, prove
 
 from emulation.player import playing

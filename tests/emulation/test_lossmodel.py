@@ -72,9 +72,7 @@ def test_a_longer_list_of_bursts_begins_with_the_shorter_one(model: GilbertEllio
 @given(st.integers(2, 500), st.data())
 def test_a_record_is_repeated_as_it_is(packets: int, data: st.DataObject) -> None:
     lost = data.draw(st.lists(st.integers(0, packets - 1)))
-    losses = expand(
-        RecordedLosses(packets=packets, lost=tuple(lost)), seed=1, direction="uplink", modulus=MIN_MODULUS
-    )
+    losses = expand(RecordedLosses(packets=packets, lost=tuple(lost)), seed=1, direction="uplink", modulus=MIN_MODULUS)
     numbers = np.arange(3 * packets)
     assert losses.modulus == packets
     assert set(numbers[losses.lists(numbers)] % packets) == set(lost)

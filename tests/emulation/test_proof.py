@@ -83,7 +83,8 @@ def test_overtakers_are_those_with_a_lower_number_behind_them(numbers: list[int]
 
 def use(*, carried_bits: float, never_empty: bool, extra_bytes: int = 0) -> QueueUse:
     counts = [
-        QueueCount(name="air", bytes=round(bits / 8), packets=0, dropped=0, backlog_bytes=0) for bits in (0, carried_bits)
+        QueueCount(name="air", bytes=round(bits / 8), packets=0, dropped=0, backlog_bytes=0)
+        for bits in (0, carried_bits)
     ]
     return QueueUse(
         direction="uplink", medium=profile(rate=1e6).uplink, rate=1e6, seconds=10, before=counts[0], after=counts[1],

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from emulated_links import broken, ends, holding, link, path, plan_of, profile, prove
 
 from emulation import library
 from emulation.direction import FULL_FRAME
@@ -16,7 +17,6 @@ from emulation.netlink import Netlink
 from emulation.player import playing
 from emulation.probe import MIN_FRAME, Arrivals
 from emulation.proof import Samples, probe_link
-from emulated_links import broken, ends, holding, link, path, plan_of, profile, prove
 from topologies.network import Network
 from topologies.star import star
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from in_lab_kernel import FAITHFUL, FAULTY
 
 from emulation import labkernel
+from experiments.isolation import SOURCES
 
 pytestmark = pytest.mark.skipif(bool(labkernel.problem()), reason=labkernel.problem() or "-")
 WRONG = {
@@ -34,7 +36,7 @@ def answers() -> dict[str, Any]:
     """All cases, in one boot."""
     script = Path(__file__).with_name("in_lab_kernel.py")
     words = labkernel.command([sys.executable, str(script)], timeout_s=250)
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, cwd=script.parents[2])
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=os.environ | SOURCES)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
