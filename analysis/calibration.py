@@ -32,8 +32,8 @@ def _lines(found: Sequence[Calibrated], *, command: str, revision: str, machine:
     yield "frames, the one-way delay by the median of small packets and the jitter by their interquartile range"
     yield "(expected of the asked distribution), losses by the fate of every packet against the seeded list (*losses*:"
     yield "packets whose fate differs) and by the share that was dropped (*loss*). What is tolerated is in"
-    yield "`emulation/proof.py` and `emulation/expectation.py`. A profile with a timeline is measured as it begins. A"
-    yield "profile that does not hold is probed again, at most three times, because a stall of the machine spoils times."
+    yield "`emulation/proof.py` and `emulation/expectation.py`. A profile with a timeline is measured as it begins."
+    yield "What does not hold is probed again, at most three times, because a stall of the machine spoils times."
     yield from ("", f"![Delivered over asked, for each profile and kernel]({picture})", "")
     for kernel, name in _KERNELS.items():
         measured = [one for one in found if one.kernel == kernel and not one.refused]

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from accuracy import changes, delays, losses, queues, rates, speed, traces
 from accuracy.bench import Line, Measure
+
 from emulation import kernel
 from experiments.conversation import asked, worker
 from experiments.heartbeat import heartbeat

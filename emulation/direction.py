@@ -13,6 +13,7 @@ from emulation.units import Rate, Seconds, Share
 FULL_FRAME = 1514
 MIN_FRAME = 60
 DEFAULT_QUEUE_BYTES = 150_000
+MAX_OVERHEAD_BYTES = 65_535  # struct tc_ratespec has 16 bits for it
 _QUEUES = ("queue_bytes", "queue_packets", "queue_time")
 
 
@@ -68,6 +69,11 @@ class DirectionProfile(Frozen):
                 f"queue_time {self.queue_time:g} s at {self.rate:g} bit/s is {self.queue_limit_bytes} bytes, and a "
                 f"queue must hold two full frames ({2 * FULL_FRAME} bytes)"
             )
+        if self.rate is not None and self.frame_overhead * self.rate / 8 > MAX_OVERHEAD_BYTES:
+            raise ValueError(
+                f"frame_overhead {self.frame_overhead:g} s is {self.frame_overhead * self.rate / 8:.0f} bytes at "
+                f"{self.rate:g} bit/s, and the kernel's schedulers know at most {MAX_OVERHEAD_BYTES}: give less of it"
+            )
         if self.reorder and not self.delay:
             raise ValueError(f"reorder {self.reorder:g} without delay: packets overtake those that wait; give a delay")
         if self.jitter > self.delay and not self.allow_jitter_beyond_delay:
@@ -85,6 +91,11 @@ class DirectionProfile(Frozen):
         if self.queue_time is not None and self.rate is not None:
             return int(self.queue_time / self.airtime(FULL_FRAME) * FULL_FRAME)
         return DEFAULT_QUEUE_BYTES if self.queue_bytes is None else self.queue_bytes
+
+    @property
+    def medium(self) -> tuple[float | None, float, int | None, int, int | None]:
+        """What both directions of a shared medium have in common: rate, overhead, bucket, queue."""
+        return self.rate, self.frame_overhead, self.burst_bytes, self.queue_limit_bytes, self.queue_packets
 
     @property
     def loss_share(self) -> float:

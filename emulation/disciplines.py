@@ -54,9 +54,7 @@ def _class(
     queue: Queue, handle: int, parent: int, one: DirectionProfile, *, guaranteed: float, burst: int, rank: int = 0
 ) -> Discipline:
     assert one.rate is not None
-    options = qdisc.htb_class(
-        rate=guaranteed, ceil=one.rate, overhead=one.frame_overhead, burst_bytes=burst, rank=rank
-    )
+    options = qdisc.htb_class(rate=guaranteed, ceil=one.rate, overhead=one.frame_overhead, burst_bytes=burst, rank=rank)
     return Discipline(device=queue.name, handle=handle, parent=parent, kind="htb", options=options, is_class=True)
 
 
@@ -89,25 +87,23 @@ def lates(plan: LinkPlan, ports: Ports, state: LinkState) -> list[tuple[Discipli
 
 def _netem(plan: LinkPlan, device: str, group: int, direction: Direction, state: LinkState) -> Discipline:
     one = side(state, group, direction)
+    jitter, values = distribution.table(one)
     options = qdisc.netem(
         delay=one.delay,
-        jitter=one.jitter,
-        distribution=distribution.table(one),
+        jitter=jitter,
+        distribution=values,
         keep_order=one.keep_order,
         reorder=one.reorder,
         duplicate=one.duplicate,
         corrupt=one.corrupt,
-        limit=max(_in_flight(side(other, group, direction)) for other in plan.states()),
+        limit=_in_flight(plan.most_in_flight(group, direction)),
     )
     return Discipline(device=device, handle=0x30000, parent=qdisc.ROOT, kind="netem", options=options)
 
 
-def _in_flight(one: DirectionProfile) -> int:
+def _in_flight(bits: float | None) -> int:
     """netem's limit holds packets in flight as well as queued ones: it must never be what limits."""
-    if one.rate is None:
-        return _MAX_IN_FLIGHT
-    seconds = one.delay + 8 * one.jitter
-    return min(int(one.rate * seconds * 2 / _SMALLEST_FRAME_BITS) + 10_000, _MAX_IN_FLIGHT)
+    return _MAX_IN_FLIGHT if bits is None else min(int(bits * 2 / _SMALLEST_FRAME_BITS) + 10_000, _MAX_IN_FLIGHT)
 
 
 def _fifo(queue: Queue, handle: int, parent: int, one: DirectionProfile) -> Discipline:

@@ -37,7 +37,11 @@ def by_direction(settings: Changes) -> dict[str, Changes]:
 
 class Handover(Frozen):
     """lasts: how long the station is between two cells, while `loss` of the packets are lost and the others are
-    `extra_delay` later; then the link has the settings `to`."""
+    `extra_delay` later; then the link has the settings `to`.
+
+    In a profile's file `to` may be the name of another profile, of which both directions are taken, but neither the
+    queue nor the timeline.
+    """
 
     lasts: Annotated[Seconds, Field(gt=0)]
     loss: Share = 0.0
@@ -71,7 +75,7 @@ class Trace(Frozen):
 class Event(Frozen):
     """at: seconds after the measurement window's start.  Exactly one of the others.
 
-    outage: for how long every packet is lost.  change: new settings, from then on.
+    outage: for how long every packet is lost.  change: new settings, from then on, for every station.
     """
 
     at: Moment
@@ -85,4 +89,12 @@ class Event(Frozen):
         given = [name for name in _WHAT if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"an event is one of {', '.join(_WHAT)}; this one is {' and '.join(given) or 'none'}")
+        if self.change == {}:
+            raise ValueError("change: {} changes nothing; say what it changes, or leave the event out")
         return self
+
+    @property
+    def ends(self) -> float:
+        """When an outage or a handover is over; of what does not last, when it is."""
+        lasts = self.outage or (self.handover.lasts if self.handover else 0.0)
+        return round(self.at + lasts, 9)

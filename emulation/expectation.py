@@ -55,8 +55,7 @@ def delays(side: DirectionProfile, *, packets: int, spacing_s: float) -> np.ndar
     packets are let through at once (reordering), these do not count.
     """
     chance = np.random.Generator(np.random.PCG64(1))
-    table = distribution.table(side) / distribution.SCALE
-    drawn = side.delay + side.jitter * chance.choice(table, (_REPLICATES, packets))
+    drawn = chance.choice(distribution.drawn(side), (_REPLICATES, packets))
     sent = np.arange(packets) * spacing_s
     leaves = sent + np.maximum(drawn, 0)
     early = chance.random(leaves.shape) < side.reorder

@@ -15,7 +15,7 @@ from emulation.namespace import KernelError, in_namespace, throwaway_namespace
 from emulation.netlink import Netlink
 from emulation.nft import Nft
 from emulation.profile import LinkProfile
-from emulation.shaper import redirect
+from emulation.shaper import index_of, redirect
 from emulation.stages import CURE, Feature, needed, top_rate
 
 
@@ -86,10 +86,6 @@ def _try_nft(pid: int) -> str:
     return ""
 
 
-def _index(ip: IPRoute, name: str) -> int:
-    return int(ip.link_lookup(ifname=name)[0])
-
-
 def _veth(ip: IPRoute) -> None:
     ip.link("add", ifname="probe-a", kind="veth", peer="probe-b")
 
@@ -117,11 +113,11 @@ def _netem(ip: IPRoute) -> None:
 def _add(ip: IPRoute, device: str, kind: str, options: bytes) -> None:
     one = qdisc.Discipline(device=device, handle=0x10000, parent=qdisc.ROOT, kind=kind, options=options)
     with Netlink() as netlink:
-        qdisc.add(netlink, (_index(ip, device), one))
+        qdisc.add(netlink, (index_of(ip, device), one))
 
 
 def _redirect(ip: IPRoute) -> None:
-    redirect(ip, port=_index(ip, "probe-a"), to={"uplink": _index(ip, "probe-air")})
+    redirect(ip, port=index_of(ip, "probe-a"), to={"uplink": index_of(ip, "probe-air")})
 
 
 _ATTEMPTS: dict[Feature, Callable[[IPRoute], None]] = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -25,18 +27,23 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def load(name: str, *, beside: Path | None = None) -> LinkProfile:
-    """The profile called `name`, or in the file `name` (ending in .yaml, relative to the folder `beside`)."""
+def load(name: str, *, beside: Path | None = None, within: Sequence[Path] = ()) -> LinkProfile:
+    """The profile called `name`, or in the file `name` (ending in .yaml, relative to the folder `beside`).
+
+    within: files that are being read and lead here.
+    """
     if name.endswith((".yaml", ".yml")):
-        return read(((beside or Path()) / name).resolve())
+        return read(((beside or Path()) / name).resolve(), within=within)
     path = FOLDER / f"{name}.yaml"
     if name not in names():
         raise ProfileError(f"no link profile {name!r}; there are {', '.join(names())}, or give a path to a .yaml file")
-    return read(path)
+    return read(path, within=within)
 
 
-def read(path: Path) -> LinkProfile:
+def read(path: Path, *, within: Sequence[Path] = ()) -> LinkProfile:
     """Read and check one profile file, and the files that it names."""
+    if path in within:
+        raise ProfileError(f"{path}: a handover leads back to this profile")
     try:
         data = yaml.safe_load(path.read_text())
     except OSError as error:
@@ -44,11 +51,9 @@ def read(path: Path) -> LinkProfile:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ProfileError(f"{path}: not YAML: {error}") from error
     try:
-        data = resolved(data, path.parent, lambda name: load(name, beside=path.parent).model_dump())
+        data = resolved(data, path.parent, lambda name: _next(name, path, within))
     except OSError as error:
         raise ProfileError(f"{path}: {error.filename}: {error.strerror}") from error
-    except RecursionError:
-        raise ProfileError(f"{path}: a handover leads back to this profile") from None
     except ValueError as error:
         raise ProfileError(f"{path}: {error}") from error
     try:
@@ -56,6 +61,11 @@ def read(path: Path) -> LinkProfile:
     except ValidationError as error:
         problems = "; ".join(_problem(detail) for detail in error.errors())
         raise ProfileError(f"{path}: {problems}") from None
+
+
+def _next(name: str, path: Path, within: Sequence[Path]) -> dict[str, Any]:
+    """The settings of the profile `name`, to which the file `path` refers."""
+    return load(name, beside=path.parent, within=(*within, path)).model_dump()
 
 
 def _problem(detail: object) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from emulation import loss, timeline
+from emulation import distribution, loss, timeline
 from emulation.direction import DirectionProfile
 from emulation.loss import DIRECTIONS, Direction, SeededLosses
 from emulation.lossmodel import LossModel
@@ -28,7 +29,7 @@ class Queue:
     traced: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LinkPlan:
     """groups: stations with equal settings, as in LinkProfile.groups.  losses: every list that may be in force."""
 
@@ -60,7 +61,29 @@ class LinkPlan:
 
     def ever_late(self, group: int, direction: Direction) -> bool:
         """Whether packets of a group and direction are at any time delayed, copied or damaged."""
-        return any(side(state, group, direction).late for state in self.states())
+        return any(one.late for one in self._kinds[group, direction])
+
+    def most_in_flight(self, group: int, direction: Direction) -> float | None:
+        """Bits of a group and direction that can be delayed at one time; None = the rate has no limit."""
+        kinds = self._kinds[group, direction]
+        rates = [one.rate for one in kinds]
+        if None in rates:
+            return None
+        return max(rate for rate in rates if rate is not None) * max(map(distribution.longest, kinds))
+
+    @cached_property
+    def _kinds(self) -> dict[tuple[int, Direction], list[DirectionProfile]]:
+        """Of each group and direction the settings that it has at any time, each but for its rate once."""
+        found: dict[tuple[int, Direction], dict[object, DirectionProfile]] = {}
+        for state in self.states():
+            for group in range(len(self.groups)):
+                for direction in DIRECTIONS:
+                    one = side(state, group, direction)
+                    key = (one.delay, one.jitter, one.jitter_distribution, one.late)
+                    seen = found.setdefault((group, direction), {})
+                    if key not in seen or (one.rate or 0) > (seen[key].rate or 0):
+                        seen[key] = one
+        return {key: list(seen.values()) for key, seen in found.items()}
 
 
 def side(state: LinkState, group: int, direction: Direction) -> DirectionProfile:

@@ -83,8 +83,8 @@ def load(nft: Nft, plan: LinkPlan, ports: Ports) -> None:
     nft.run(program(plan, ports))
 
 
-def move(nft: Nft, plan: LinkPlan, ports: Ports, before: LinkState, after: LinkState) -> None:
-    """Put the losses of another state in force, in one transaction."""
+def change(plan: LinkPlan, ports: Ports, before: LinkState, after: LinkState) -> str:
+    """The program that puts the losses of another state in force, in one transaction; '' when they are the same."""
     lines = []
     for direction in DIRECTIONS:
         old = dict(_ways(plan, ports, before, direction))
@@ -92,8 +92,7 @@ def move(nft: Nft, plan: LinkPlan, ports: Ports, before: LinkState, after: LinkS
         for port in (port for port in new if new[port] != old[port]):
             lines.append(f'delete element bridge {TABLE} {direction}_way {{ "{port}" }}')
             lines.append(f'add element bridge {TABLE} {direction}_way {{ "{port}" : goto {new[port]} }}')
-    if lines:
-        nft.run("\n".join(lines))
+    return "\n".join(lines)
 
 
 def unload(nft: Nft) -> None:

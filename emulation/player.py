@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -14,7 +14,6 @@ from pyroute2 import IPRoute
 from emulation.namespace import enter
 from emulation.netlink import Netlink
 from emulation.shaper import AppliedLink
-from emulation.timeline import Step
 
 _WAKE_EARLY_S = 0.001  # a sleeper wakes 0.1 ms late in the mean and 1 ms at worst (p99) on a quiet machine
 _NAP_S = 0.0001
@@ -54,21 +53,29 @@ class Player:
     def run(self) -> None:
         """The thread: enter the access point's namespace, wait for `start`, play."""
         try:
+            _first_in_line()
             enter(self._link.ports.pid)
-            with suppress(PermissionError):  # before everything else that wants a processor just then
-                os.sched_setscheduler(threading.get_native_id(), os.SCHED_RR, os.sched_param(1))
             with IPRoute() as ip:
                 indices = self._link.indices(ip)
             with Netlink() as netlink:
-                self._start.wait()
-                play(
-                    self._link.plan.steps,
-                    self._start_ns,
-                    lambda step: self._link.move(netlink, indices, step.state),
-                    self,
-                )
+                self._play(netlink, indices)
         except BaseException as error:  # noqa: BLE001 - told to whoever ends the context
             self._error = error
+
+    def _play(self, netlink: Netlink, indices: Mapping[str, int]) -> None:
+        """Each change is made ready before it is due; one that is late does not delay the next one's due time."""
+        link = self._link
+        before = link.state
+        for number, step in enumerate(link.plan.steps):
+            move = link.prepare(indices, before, step.state)
+            if not number:
+                self._start.wait()
+            due_ns = self._start_ns + round(step.at_s * 1e9)
+            if not self.until(due_ns):
+                return
+            link.move(netlink, move)
+            self.played.append(Played(label=step.label, at_s=step.at_s, due_ns=due_ns, t_ns=time.monotonic_ns()))
+            before = step.state
 
     def stop(self) -> None:
         """End the thread after the step that it is at."""
@@ -89,14 +96,10 @@ class Player:
         return self._error
 
 
-def play(steps: Sequence[Step], start_ns: int, do: Callable[[Step], None], player: Player) -> None:
-    """Do each step at its time; a step that is late does not delay the next one's due time."""
-    for step in steps:
-        due_ns = start_ns + round(step.at_s * 1e9)
-        if not player.until(due_ns):
-            return
-        do(step)
-        player.played.append(Played(label=step.label, at_s=step.at_s, due_ns=due_ns, t_ns=time.monotonic_ns()))
+def _first_in_line() -> None:
+    """Let this thread go before all that waits for a processor: on one core it would wait for several milliseconds."""
+    with suppress(OSError):  # a container may not be allowed to
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 
 
 @contextmanager

@@ -23,6 +23,7 @@ MIN_FRAME = FRAME_OVERHEAD + _HEADER.size
 _PORT = 7007
 _TIMESTAMP = struct.Struct("qq")
 _BUFFER_BYTES = 64 << 20
+HURRY_S = 0.002
 # asm-generic/socket.h; the socket module does not name them.
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE, _SO_TIMESTAMPNS = 32, 33, 35
 
@@ -55,11 +56,14 @@ class ProbePath:
         return self.collect(len(frames))
 
     def hand_over(self, frames: Sequence[int], *, spacing_s: float = 0.0) -> None:
-        """Send frames without waiting for them."""
-        started = time.monotonic()
-        for position, size in enumerate(frames):
+        """Send frames without waiting for them.
+
+        Who was held up for more than HURRY_S does not make that good, as a burst might find the queue full.
+        """
+        due = time.monotonic()
+        for size in frames:
             if spacing_s:
-                _sleep_until(started + position * spacing_s)
+                due = max(_sleep_until(due) - HURRY_S, due) + spacing_s
             self._sender.send(_HEADER.pack(self.sent, time.time_ns()).ljust(size - FRAME_OVERHEAD, b"\0"))
             self.sent += 1
 
@@ -111,7 +115,9 @@ def _socket() -> socket.socket:
     return socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
 
-def _sleep_until(when: float) -> None:
+def _sleep_until(when: float) -> float:
+    """Sleep; the time it is then."""
     pause = when - time.monotonic()
     if pause > 0:
         time.sleep(pause)
+    return time.monotonic()

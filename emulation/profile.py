@@ -62,11 +62,10 @@ class LinkProfile(Frozen):
     def _one_medium(self) -> LinkProfile:
         for who, sides in self.all_sides().items():
             up, down = sides.uplink, sides.downlink
-            queue = (up.queue_limit_bytes, up.queue_packets), (down.queue_limit_bytes, down.queue_packets)
-            if self.medium == "shared" and (up.rate, queue[0]) != (down.rate, queue[1]):
+            if self.medium == "shared" and up.medium != down.medium:
                 raise ValueError(
-                    f"{who}: medium 'shared' is one capacity and one queue for both directions, but rate and queue "
-                    f"(bytes) are {up.rate}, {queue[0][0]} up and {down.rate}, {queue[1][0]} down: "
+                    f"{who}: medium 'shared' is one capacity and one queue for both directions, but rate, "
+                    f"frame_overhead, burst_bytes and queue (bytes, packets) are {up.medium} up and {down.medium} down: "
                     "give one of each, or medium 'duplex'"
                 )
         self._no_station_faster_than_the_medium()

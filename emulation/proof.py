@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from emulation import expectation, kernel, linkplan
+from emulation import distribution, expectation, kernel, linkplan
 from emulation.direction import FULL_FRAME, DirectionProfile
 from emulation.linkplan import LinkPlan
 from emulation.loss import DIRECTIONS, Direction, SeededLosses
 from emulation.losstable import LossCount
 from emulation.player import Played
-from emulation.probe import MIN_FRAME, Arrivals, ProbePath, probe_path
+from emulation.probe import HURRY_S, MIN_FRAME, Arrivals, ProbePath, probe_path
 from emulation.shaper import QueueCount
 from results.link import LinkCheck
 
@@ -25,6 +25,9 @@ DELAY_TOLERANCE_S = 0.001
 CHANGE_TOLERANCE_S = 0.02
 _RATE_TRIES = 3
 _MIN_RATE_FRAMES = 30
+_MOST_RATE_S, _SMALL_FRAME = 3.0, 200
+# None of so many is found to be too few (emulation.expectation), where it does not take longer than that.
+_RARE_PACKETS, _RARE_S = 15, 4.0
 _OVERLOAD = 0.98  # of a frame's airtime: paced so, the queue never empties and does not overflow
 
 
@@ -77,16 +80,14 @@ def probe_link(plan: LinkPlan, ends: Mapping[int, Ends], samples: Samples = USUA
     )
 
 
-def _probe_direction(
-    side: DirectionProfile, ends: Ends, loss: SeededLosses, samples: Samples
-) -> Iterator[LinkCheck]:
+def _probe_direction(side: DirectionProfile, ends: Ends, loss: SeededLosses, samples: Samples) -> Iterator[LinkCheck]:
     station, wired = (ends.station_pid, ends.station_address), (ends.wired_pid, ends.wired_address)
     (from_pid, _), (to_pid, to_address) = (station, wired) if loss.direction == "uplink" else (wired, station)
     with probe_path(from_pid=from_pid, to_pid=to_pid, to_address=to_address) as path:
         frame_s = side.airtime(MIN_FRAME)
         waits = side.queue_limit_bytes / FULL_FRAME * side.airtime(FULL_FRAME)
         in_order = side.keep_order and not side.reorder and not side.duplicate
-        path.wait(0.2 + 2 * side.delay + 8 * side.jitter + waits, in_order=in_order)
+        path.wait(0.2 + side.delay + distribution.longest(side) + waits, in_order=in_order)
         parts = [path.send([MIN_FRAME])]  # pays for cold caches
         spacing = max(0.002, 2 * frame_s, samples.apart * side.jitter)
         packets = min(samples.jitter if side.jitter else samples.delay, int(samples.delay_s / spacing))
@@ -94,23 +95,35 @@ def _probe_direction(
         yield from delay_checks(side, loss.direction, parts[-1], spacing_s=spacing)
         if side.rate:
             yield _probe_rate(side, loss, path, parts, samples.rate_s)
-        spacing = max(frame_s, side.delay / 20)
-        packets = max(samples.loss, min(samples.loss_most, int(samples.loss_s / max(spacing, 1e-4))))
-        parts.append(path.send([MIN_FRAME] * packets, spacing_s=spacing))
+        spacing = max(frame_s, side.delay / 20, 2 * HURRY_S / _room(side))
+        parts.append(path.send([MIN_FRAME] * _loss_packets(side, samples, spacing), spacing_s=spacing))
         if side.reorder:
             yield reordering_check(side, loss.direction, parts[-1])
         yield losses_check(side, loss, parts, sent=path.sent)
         yield duplicates_check(side, loss.direction, parts)
 
 
+def _room(side: DirectionProfile) -> int:
+    """How many small frames wait in the queue at least."""
+    return side.queue_packets or side.queue_limit_bytes // MIN_FRAME
+
+
+def _loss_packets(side: DirectionProfile, samples: Samples, spacing_s: float) -> int:
+    """Enough to see what happens to few packets only, were it absent."""
+    rare = [share for share in (side.duplicate, side.reorder, side.corrupt) if share]
+    wanted = max(samples.loss, min(int(_RARE_PACKETS / min(rare, default=1)), int(_RARE_S / spacing_s)))
+    return max(wanted, min(samples.loss_most, int(samples.loss_s / max(spacing_s, 1e-4))))
+
+
 def _probe_rate(
     side: DirectionProfile, loss: SeededLosses, path: ProbePath, parts: list[Arrivals], seconds: float
 ) -> LinkCheck:
-    """A stall of this machine makes a burst too slow, or, in its first packet, too fast; then it is sent again."""
+    """A stall of this machine makes a burst too slow or, in its first packet, too fast; then it is sent again."""
+    size = rate_frame_bytes(side)
     for _ in range(_RATE_TRIES):
         at_once, paced = rate_frames(side, seconds)
-        path.hand_over([FULL_FRAME] * at_once)
-        path.hand_over([FULL_FRAME] * paced, spacing_s=side.airtime(FULL_FRAME) * _OVERLOAD)
+        path.hand_over([size] * at_once)
+        path.hand_over([size] * paced, spacing_s=side.airtime(size) * _OVERLOAD)
         parts.append(path.collect(at_once + paced))
         check = rate_check(side, loss, parts[-1])
         if check.holds:
@@ -118,23 +131,30 @@ def _probe_rate(
     return check
 
 
+def rate_frame_bytes(side: DirectionProfile) -> int:
+    """The size of a rate probe's frames: full ones, but on a slow link such that the fewest there are take seconds."""
+    assert side.rate is not None
+    fitting = (_MOST_RATE_S / _MIN_RATE_FRAMES - side.frame_overhead) * side.rate / 8
+    return int(min(max(fitting, _SMALL_FRAME), FULL_FRAME))
+
+
 def rate_frames(side: DirectionProfile, seconds: float = USUAL.rate_s) -> tuple[int, int]:
-    """How many full frames a rate probe sends at once, and how many after that at a pace just above the rate.
+    """How many frames a rate probe sends at once, and how many after that at a pace just above the rate.
 
     What takes that many seconds, at once as far as it waits in the queue.
     """
-    assert side.rate is not None
-    wanted = max(int(seconds / side.airtime(FULL_FRAME)), _MIN_RATE_FRAMES)
-    room = max(int(side.queue_limit_bytes * 0.9 / FULL_FRAME), 2)
+    size = rate_frame_bytes(side)
+    wanted = max(int(seconds / side.airtime(size)), _MIN_RATE_FRAMES)
+    room = max(int(side.queue_limit_bytes * 0.9 / size), 2)
     if wanted <= room:
         return wanted, 0
-    at_once = room // 2 + _passes_at_once(side)
+    at_once = room // 2 + _passes_at_once(side, size)
     return at_once, min(wanted, int(room / 2 / (1 - _OVERLOAD)))
 
 
-def _passes_at_once(side: DirectionProfile) -> int:
+def _passes_at_once(side: DirectionProfile, size: int) -> int:
     assert side.rate is not None
-    return (side.burst_bytes or kernel.burst_bytes(side.rate)) // FULL_FRAME + 1
+    return (side.burst_bytes or kernel.burst_bytes(side.rate)) // size + 1
 
 
 def delay_checks(
@@ -177,15 +197,20 @@ def rate_check(side: DirectionProfile, loss: SeededLosses, burst: Arrivals) -> L
     An uplink packet that was lost has used the air before (loss comes after the air), a downlink one has not.
     """
     assert side.rate is not None
-    skip = _passes_at_once(side)
+    size = int(burst.frame_bytes[0]) if len(burst.frame_bytes) else FULL_FRAME
+    skip = _passes_at_once(side, size)
     number, received = burst.number[skip:], burst.received_ns[skip:]
-    asked = FULL_FRAME * 8 / side.airtime(FULL_FRAME)
+    asked = size * 8 / side.airtime(size)
     delivered, seconds = 0.0, 1.0
     if len(number) > 1:
-        between = np.arange(number.min() + 1, number.max() + 1)
-        frames = len(between) if loss.direction == "uplink" else int(np.count_nonzero(~loss.lists(between)))
-        seconds = float((received.max() - received.min()) / 1e9)
-        delivered = frames * FULL_FRAME * 8 / seconds
+        passed = number - number.min()
+        if loss.direction == "downlink":
+            passed -= np.cumsum(loss.lists(np.arange(number.min(), number.max() + 1)))[passed]
+        times = (received - received.min()) / 1e9
+        seconds = float(times.max())
+        # With jitter a line through all, because the first and the last one may be the odd ones.
+        frames_per_s = float(1 / np.polyfit(passed, times, 1)[0] if side.jitter else passed.max() / seconds)
+        delivered = frames_per_s * FULL_FRAME * 8
     tolerance = RATE_TOLERANCE + 4 * side.jitter / seconds
     return LinkCheck(
         quantity="rate",
@@ -195,7 +220,7 @@ def rate_check(side: DirectionProfile, loss: SeededLosses, burst: Arrivals) -> L
         delivered=delivered,
         low=asked * (1 - tolerance),
         high=asked * (1 + tolerance),
-        detail=f"burst of {burst.sent} frames of {FULL_FRAME} bytes",
+        detail=f"burst of {burst.sent} frames of {size} bytes",
     )
 
 

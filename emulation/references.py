@@ -5,6 +5,7 @@ What they say is put in their place, so that a profile is whole and a campaign c
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,9 @@ def _integers(path: Path) -> list[int]:
 
 
 def _small(path: Path) -> Path:
-    if (size := path.stat().st_size) > _MAX_BYTES:
-        raise ValueError(f"{path}: {size} bytes; such a file has at most {_MAX_BYTES}")
+    state = path.stat()
+    if not stat.S_ISREG(state.st_mode):
+        raise ValueError(f"{path}: not a file")
+    if state.st_size > _MAX_BYTES:
+        raise ValueError(f"{path}: {state.st_size} bytes; such a file has at most {_MAX_BYTES}")
     return path

@@ -44,6 +44,16 @@ class QueueCount:
     backlog_bytes: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A change of a link, ready to be made.  losses: a program of nft.  holds: devices that keep what they have."""
+
+    to: LinkState
+    losses: str
+    disciplines: tuple[tuple[int, qdisc.Discipline], ...]
+    holds: tuple[str, ...]
+
+
 class AppliedLink:
     """A plan in force.  Its counters start at zero."""
 
@@ -81,18 +91,27 @@ class AppliedLink:
         """Devices of the link's disciplines and their indices."""
         return {one.device: index_of(ip, one.device) for one in _all(self, self.state)}
 
-    def move(self, netlink: Netlink, indices: Mapping[str, int], state: LinkState) -> None:
-        """Change the link to another of its states, in place; packets that wait or travel are not touched.
+    def prepare(self, indices: Mapping[str, int], before: LinkState, after: LinkState) -> Move:
+        """What takes the link from one of its states to another.  indices: of its devices."""
+        pairs = zip(_all(self, before), _all(self, after), strict=True)
+        return Move(
+            to=after,
+            losses=losstable.change(self.plan, self.ports, before, after),
+            disciplines=tuple((indices[new.device], new) for old, new in pairs if old != new),
+            holds=tuple(queue.name for queue in self.shaped if queue.direction in after.holds),
+        )
 
-        netlink: a socket of the access point's namespace.  indices: of its devices.
+    def move(self, netlink: Netlink, move: Move) -> None:
+        """Change the link in place; packets that wait or travel are not touched.
+
+        netlink: a socket of the access point's namespace.
         """
-        before, self.state = self.state, state
-        losstable.move(self._nft, self.plan, self.ports, before, state)
-        pairs = zip(_all(self, before), _all(self, state), strict=True)
-        qdisc.change(netlink, *((indices[new.device], new) for old, new in pairs if old != new))
-        for queue in self.shaped:
-            if queue.direction in state.holds:
-                _hold(queue.name)
+        if move.losses:
+            self._nft.run(move.losses)
+        qdisc.change(netlink, *move.disciplines)
+        for device in move.holds:
+            _hold(device)
+        self.state = move.to
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -58,7 +59,10 @@ class _Action:
 
 def check(profile: LinkProfile) -> None:
     """ValueError names an event that cannot be: an impossible setting, or something that a trace cannot go with."""
+    _no_overlaps(profile.timeline)
     traces = [event for event in profile.timeline if event.trace]
+    if traces and any("rate" in keys for event in profile.timeline for keys in _settings_of(event)):
+        raise ValueError("timeline: a trace sets the rate, so no change and no handover can")
     if len(traces) > 1:
         raise ValueError("timeline: one trace at most")
     if traces and profile.stations:
@@ -75,6 +79,24 @@ def check(profile: LinkProfile) -> None:
         if profile.medium == "shared" and trace.trace.uplink != trace.trace.downlink:
             raise ValueError("timeline: a shared medium has one rate, so its trace is the same for both directions")
     all_states(profile)
+
+
+def _no_overlaps(events: Sequence[Event]) -> None:
+    """What lasts must be over before another of its kind begins: two outages at once have no meaning."""
+    for kind in ("outage", "handover"):
+        spans = sorted((one.at, one.ends) for one in events if getattr(one, kind) is not None)
+        for (begins, ends), (next_begins, _) in pairwise(spans):
+            if round(ends * 1e6) >= round(next_begins * 1e6):
+                raise ValueError(
+                    f"timeline: the {kind} that begins at {begins:g} s ends at {ends:g} s, and another begins at "
+                    f"{next_begins:g} s: begin that one later, or make one of both"
+                )
+
+
+def _settings_of(event: Event) -> Iterator[set[str]]:
+    """The keys that an event changes, of both directions together."""
+    changes = event.change if event.change is not None else event.handover.to if event.handover else {}
+    yield set(changes) | {key for own in changes.values() if isinstance(own, dict) for key in own}
 
 
 def initial(profile: LinkProfile) -> LinkState:
@@ -125,11 +147,11 @@ def _actions(events: Sequence[Event], until_s: float) -> Iterator[_Action]:
     for event in events:
         if event.outage is not None:
             yield _Action(at_s=event.at, label="outage begins", dark=True)
-            yield _Action(at_s=event.at + event.outage, label="outage ends", dark=False)
+            yield _Action(at_s=event.ends, label="outage ends", dark=False)
         elif event.handover is not None:
             yield _Action(at_s=event.at, label="handover begins", burst=event.handover)
             yield _Action(
-                at_s=event.at + event.handover.lasts,
+                at_s=event.ends,
                 label="handover ends",
                 burst_ends=True,
                 settings=event.handover.to,
@@ -171,8 +193,8 @@ def _with(sides: Sides, settings: dict[str, Any], profile: LinkProfile) -> Sides
             raise ValueError(f"{direction}: a rate can change, but not come or go while the link is in use")
         if (getattr(sides, direction).queue_packets is None) != (getattr(new, direction).queue_packets is None):
             raise ValueError(f"{direction}: a queue that counts packets cannot begin or cease to while in use")
-    if profile.medium == "shared" and new.uplink.rate != new.downlink.rate:
-        raise ValueError("a shared medium has one rate: change it for both directions")
+    if profile.medium == "shared" and new.uplink.medium != new.downlink.medium:
+        raise ValueError("a shared medium has one rate, one overhead and one queue: change them for both directions")
     return new
 
 
@@ -187,7 +209,16 @@ def _paced(sides: Sides, paces: dict[Direction, Pace]) -> Sides:
     """Rates of a trace may be below what a profile may ask for: nearly nothing, when nothing was delivered."""
     return sides.model_copy(
         update={
-            direction: getattr(sides, direction).model_copy(update={"rate": pace.rate})
+            direction: getattr(sides, direction).model_copy(
+                # The queue stays what it is at the profile's own rate.
+                update={
+                    "rate": pace.rate,
+                    "queue_time": None,
+                    "queue_bytes": getattr(sides, direction).queue_limit_bytes,
+                }
+                if getattr(sides, direction).queue_packets is None
+                else {"rate": pace.rate}
+            )
             for direction, pace in paces.items()
         }
     )

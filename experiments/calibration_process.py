@@ -26,9 +26,7 @@ from topologies.star import star
 _TRIES = 3
 _AFTER_A_STALL_S = 1.0
 # A second of full frames, and some thousands of small packets where they do not take longer than these seconds.
-_SAMPLES = Samples(
-    delay=200, jitter=1000, delay_s=12.0, apart=3.0, loss=300, loss_most=5000, loss_s=8.0, rate_s=1.0
-)
+_SAMPLES = Samples(delay=200, jitter=1000, delay_s=6.0, apart=3.0, loss=300, loss_most=4000, loss_s=4.0, rate_s=1.0)
 
 
 def main() -> int:

@@ -27,7 +27,9 @@ def create(trial: Trial, root: Path, *, stack: str | None) -> Path:
     """
     manifest, proof = trial.manifest(), trial.link()
     original = read_campaign(trial.path.parent.parent)
-    (cell,) = (one for one in original.cells if one.name == manifest.cell.name)
+    cell = next((one for one in original.cells if one.name == manifest.cell.name), None)
+    if cell is None:
+        raise CampaignError(f"{trial.path}: its campaign has no cell {manifest.cell.name!r}")
     try:
         settings = Settings.model_validate(cell.settings["settings"])
         profile = LinkProfile.model_validate(manifest.profile)

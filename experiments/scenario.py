@@ -223,8 +223,10 @@ def _check_against_the_lab(settings: Settings, chosen: dict[Key, int], complain:
     except (registry.UnknownStackError, registry.StackLacksError) as error:
         complain.add(_with_level(("stack",), chosen), str(error))
     try:
-        return library.load(settings.network, beside=complain.path.parent)
-    except library.ProfileError as error:
+        profile = library.load(settings.network, beside=complain.path.parent)
+        profile.groups([f"sta{number}" for number in range(1, settings.stations + 1)])
+        return profile
+    except (library.ProfileError, ValueError) as error:
         complain.add(_with_level(("network",), chosen), str(error))
         return LinkProfile.model_construct()
 

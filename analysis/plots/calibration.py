@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -81,9 +82,12 @@ def _panel(ax: Any, names: Sequence[str], shown: Sequence[tuple[Calibrated, Link
 
 
 def _ratio_ticks(ax: Any, left: float, right: float) -> None:
-    inside = [value for value in _TICKS if left <= value <= right]
-    every, middle = len(inside) // 5 + 1, inside.index(1.0)
-    values = [value for place, value in enumerate(inside) if (place - middle) % every == 0]
+    """As many round ratios as there is room for, from 1 outwards."""
+    values = [1.0]
+    for value in sorted(_TICKS, key=lambda one: -abs(math.log(one))):
+        if left <= value <= right and min(abs(math.log(value / one)) for one in values) > 0.2 * math.log(right / left):
+            values.append(value)
+    values.sort()
     ax.xaxis.set_major_locator(FixedLocator(values))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FixedFormatter([f"{value:g}" for value in values]))

@@ -44,10 +44,10 @@ class Line:
         return asdict(self)
 
 
-def within(what: str, unit: str, asked: float, delivered: float, share: float, note: str = "") -> Line:
+def within(what: str, unit: str, asked: float, delivered: float, share: float) -> Line:
     """A line whose bound is a share of what was asked, both ways."""
     return Line(what=what, unit=unit, asked=asked, delivered=delivered, low=asked * (1 - share),
-                high=asked * (1 + share), note=note)  # fmt: skip
+                high=asked * (1 + share))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

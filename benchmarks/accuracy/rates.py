@@ -102,7 +102,8 @@ def shared(network: Network, quick: bool) -> Iterator[Line]:
         carried = two_flows(network, seconds=seconds)
     both = sum(carried)
     yield Line(what="shared, TCP up against down: first flow's share", unit="", asked=0.5,
-               delivered=carried[0] / both, low=None, high=None, note=f"{both / 1e6:.2f} Mbit/s of payload")  # fmt: skip
+               delivered=carried[0] / both, low=None, high=None,
+               note=f"{both / 1e6:.2f} Mbit/s of payload")  # fmt: skip
 
 
 def _two_floods(

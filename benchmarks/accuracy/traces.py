@@ -64,9 +64,7 @@ def _follow(network: Network, name: str, opportunities: list[int]) -> Iterator[L
         began = time.time_ns()
         start = began + round(_HEAD_START_S * 1e9)
         player.start(start - offset_ns())
-        together([
-            lambda: path.hand_over([FULL_FRAME] * int((seconds + 0.4) / spacing), spacing_s=spacing)
-        ])
+        together([lambda: path.hand_over([FULL_FRAME] * int((seconds + 0.4) / spacing), spacing_s=spacing)])
         arrivals = path.collect(path.sent)
         late = max(one.late_s for one in player.played)
     edges = start + np.arange(seconds + 1) * 10**9
@@ -81,8 +79,9 @@ def _follow(network: Network, name: str, opportunities: list[int]) -> Iterator[L
                delivered=float(ratio[np.argmax(np.abs(ratio - 1))] * 100), low=95, high=105,
                note=" ".join(f"{one * 100:.0f}" for one in ratio))  # fmt: skip
     if not busy.all():
-        yield Line(what=f"trace, {name}: frames in {(~busy).sum()} empty seconds", unit="frames", asked=0,
-                   delivered=float(found[~busy].sum()), low=0, high=2)  # fmt: skip
+        edge = float(asked[~busy].sum())
+        yield Line(what=f"trace, {name}: frames in {(~busy).sum()} empty seconds", unit="frames", asked=edge,
+                   delivered=float(found[~busy].sum()), low=0, high=edge + 4)  # fmt: skip
 
 
 MEASURES = (Measure(name="trace", kernels=("host", "lab"), run=traces),)

@@ -55,3 +55,9 @@ def test_an_impossible_loss_is_refused_by_name(loss: float) -> None:
 def test_an_impossible_rate_is_refused_by_name(rate: float) -> None:
     with pytest.raises(ValidationError, match="rate"):
         profile(rate=rate)
+
+
+def test_an_overhead_that_the_kernel_cannot_express_is_refused() -> None:
+    assert profile(rate="1 Gbit/s", frame_overhead="500 us").uplink.frame_overhead == 0.0005
+    with pytest.raises(ValidationError, match="125000 bytes .* schedulers know at most 65535"):
+        profile(rate="1 Gbit/s", frame_overhead="1 ms")

@@ -1,0 +1,112 @@
+"""What test_stages_lab.py asks of links in the lab kernel; `python in_lab_kernel.py` prints the answers as JSON.
+
+One boot for all of them: each case is a link that is asked for and one that is made, and answers with the checks
+that do not hold; the crossings are packets sent while a timeline is played.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import numpy as np
+from emulated_links import broken, holding, link, path, profile, prove
+
+from emulation.player import playing
+from emulation.probe import MIN_FRAME
+from emulation.proof import overtakers
+from topologies.network import Network
+from topologies.star import star
+
+Settings = dict[str, Any]
+LATE: Settings = {"delay": 0.02}
+JITTERS: dict[str, Settings] = {
+    kind: {"delay": 0.03, "jitter": 0.006, "jitter_distribution": kind} for kind in ("uniform", "normal", "pareto")
+}
+
+
+def up(**settings: Any) -> Settings:
+    return {"uplink": settings}
+
+
+def down(**settings: Any) -> Settings:
+    return {"downlink": settings}
+
+
+FAITHFUL: dict[str, Settings] = {
+    "another delay each way": {"uplink": {"delay": 0.03}, "downlink": {"delay": 0.005}},
+    "uniform jitter": up(**JITTERS["uniform"]),
+    "normal jitter": down(**JITTERS["normal"]),
+    "pareto jitter": up(**JITTERS["pareto"]),
+    "jitter without order": down(**JITTERS["normal"], keep_order=False),
+    "a measured distribution": up(
+        **LATE, jitter=0.004, jitter_distribution={"values": (-8192, -8192, -8192, 8192, 16384)}
+    ),
+    "duplicates": down(duplicate=0.05),
+    "reordering": up(**LATE, reorder=0.1),
+    "damage": down(corrupt=0.05),
+    "everything": {"rate": 5e6, "loss": 0.02} | up(**JITTERS["uniform"], duplicate=0.03, corrupt=0.01),
+    "stations apart": {"rate": 4e6} | up(**LATE) | {"stations": {"sta2": {"downlink": {"delay": 0.04}, "loss": 0.1}}},
+}
+FAULTY: dict[str, tuple[Settings, Settings]] = {
+    "25 ms for 20": (up(**LATE), up(delay=0.025)),
+    "no delay": (down(**LATE), {}),
+    "no jitter": (up(**JITTERS["uniform"]), up(delay=0.03)),
+    "three times the jitter": (down(**JITTERS["uniform"]), down(**JITTERS["uniform"] | {"jitter": 0.018})),
+    "no duplicates": (up(duplicate=0.05), {}),
+    "not even one duplicate": (down(duplicate=0.01), {}),
+    "duplicates that nobody asked for": ({}, up(duplicate=0.05)),
+    "no reordering": (up(**LATE, reorder=0.1), up(**LATE)),
+    "no damage": (down(corrupt=0.05), {}),
+    "damage that nobody asked for": ({}, up(corrupt=0.05)),
+    "a station without its delay": (
+        {"stations": {"sta2": up(**LATE)}},
+        {"stations": {"sta2": up(delay=0.001)}},
+    ),
+}
+
+
+def handover(network: Network) -> dict[str, Any]:
+    """Delays (ms) of packets well before, in and after a handover of 300 ms that begins at 300 ms."""
+    events = [{"at": 0.3, "handover": {"lasts": 0.3, "extra_delay": 0.02, "to": {"delay": 0.015}}}]
+    with (
+        link(network, delay=0.01, keep_order=False, timeline=events) as made,
+        path(network) as probe,
+        playing(made) as player,
+    ):
+        time.sleep(0.1)
+        began = time.time_ns()
+        player.start(time.monotonic_ns())
+        arrivals = probe.send([MIN_FRAME] * 450, spacing_s=0.002)
+    sent, delay = (arrivals.sent_ns - began) / 1e9, (arrivals.received_ns - arrivals.sent_ns) / 1e6
+    parts = {"before": (0, 0.28), "within": (0.35, 0.58), "after": (0.65, 0.9)}
+    medians = {name: float(np.median(delay[(sent > a) & (sent < b)])) for name, (a, b) in parts.items()}
+    return medians | {"arrived": len(arrivals.number)}
+
+
+def in_order(network: Network) -> dict[str, Any]:
+    """How many packets overtake others where jitter is larger than their spacing, with order kept and without."""
+    found = {}
+    for keep in (True, False):
+        with link(network, **JITTERS["normal"], keep_order=keep), path(network) as probe:
+            probe.wait(0.5, in_order=False)
+            found[str(keep)] = overtakers(probe.send([MIN_FRAME] * 300, spacing_s=0.002).number)
+    return found
+
+
+def main() -> None:
+    """Do all, print one JSON object."""
+    answers: dict[str, Any] = {"faithful": {}, "faulty": {}}
+    with star(stations=2, congestion_control="reno") as network:
+        for name, settings in FAITHFUL.items():
+            checks = holding(network, profile(**settings))
+            answers["faithful"][name] = [check.model_dump_json() for check in checks if not check.holds]
+        for name, (asked, made) in FAULTY.items():
+            answers["faulty"][name] = sorted(broken(prove(network, profile(**asked), profile(**made))))
+        answers["handover"], answers["in order"] = handover(network), in_order(network)
+    print(json.dumps(answers))
+
+
+if __name__ == "__main__":
+    main()

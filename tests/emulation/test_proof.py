@@ -1,0 +1,105 @@
+"""What the proof makes of measurements; the measurements themselves are in test_stages_*.py."""
+
+from __future__ import annotations
+
+import numpy as np
+from emulated_links import profile
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulation import linkplan
+from emulation.direction import FULL_FRAME
+from emulation.player import Played, play
+from emulation.proof import CHANGE_TOLERANCE_S, QueueUse, overtakers, timeline_checks, trial_rate_check
+from emulation.shaper import QueueCount
+
+OUTAGES = profile(timeline=[{"at": 1, "outage": 0.5}, {"at": 3, "outage": 0.5}])
+PLAN = linkplan.plan(OUTAGES, ["sta1"], seed=1, seconds=10, timeline_s=10)
+
+
+def played(*late_s: float) -> list[Played]:
+    return [
+        Played(label=step.label, at_s=step.at_s, due_ns=0, t_ns=round(late * 1e9))
+        for step, late in zip(PLAN.steps, late_s, strict=False)
+    ]
+
+
+def test_changes_in_time_hold() -> None:
+    (check,) = timeline_checks(PLAN, played(0, 0.001, 0.002, 0.001), until_s=10)
+    assert check.holds
+    assert check.delivered == 0.002
+
+
+def test_a_change_that_is_late_is_found_out() -> None:
+    (check,) = timeline_checks(PLAN, played(0, 0, CHANGE_TOLERANCE_S + 0.001, 0), until_s=10)
+    assert not check.holds
+
+
+def test_a_change_that_never_came_is_found_out() -> None:
+    (check,) = timeline_checks(PLAN, played(0, 0, 0), until_s=10)
+    assert check.delivered == float("inf")
+    assert not check.holds
+
+
+def test_changes_that_were_not_due_yet_are_not_missed() -> None:
+    (check,) = timeline_checks(PLAN, played(0, 0), until_s=2)
+    assert check.holds
+    assert timeline_checks(PLAN, [], until_s=0.5) == ()
+
+
+class Clock:
+    """A player's clock: it waits no time, and may be told to stop."""
+
+    def __init__(self, stops_at_ns: int | None = None) -> None:
+        self.waited: list[int] = []
+        self.played: list[Played] = []
+        self._stops_at_ns = stops_at_ns
+
+    def until(self, due_ns: int) -> bool:
+        self.waited.append(due_ns)
+        return self._stops_at_ns is None or due_ns < self._stops_at_ns
+
+
+def test_a_player_does_each_step_at_its_time_and_keeps_a_record() -> None:
+    clock, done = Clock(), []
+    play(PLAN.steps, 5_000_000_000, lambda step: done.append(step.label), clock)  # type: ignore[arg-type]
+    assert clock.waited == [6_000_000_000, 6_500_000_000, 8_000_000_000, 8_500_000_000]
+    assert done == ["outage begins", "outage ends"] * 2
+    assert [one.due_ns for one in clock.played] == clock.waited
+
+
+def test_a_player_that_is_stopped_does_nothing_more() -> None:
+    clock = Clock(stops_at_ns=7_000_000_000)
+    play(PLAN.steps, 5_000_000_000, lambda step: None, clock)  # type: ignore[arg-type]
+    assert [one.label for one in clock.played] == ["outage begins", "outage ends"]
+
+
+@given(st.lists(st.integers(0, 30), max_size=40))
+def test_overtakers_are_those_with_a_lower_number_behind_them(numbers: list[int]) -> None:
+    order = list(dict.fromkeys(numbers))
+    slow = sum(any(later < one for later in order[place + 1 :]) for place, one in enumerate(order))
+    assert overtakers(np.array(numbers, dtype=np.int64)) == slow
+
+
+def use(*, carried_bits: float, never_empty: bool, extra_bytes: int = 0) -> QueueUse:
+    counts = [
+        QueueCount(name="air", bytes=round(bits / 8), packets=0, dropped=0, backlog_bytes=0)
+        for bits in (0, carried_bits)
+    ]
+    return QueueUse(
+        direction="uplink", medium=profile(rate=1e6).uplink, rate=1e6, seconds=10, before=counts[0], after=counts[1],
+        never_empty=never_empty, extra_bytes=extra_bytes,
+    )  # fmt: skip
+
+
+def test_a_queue_may_carry_less_than_its_rate_only_when_it_was_empty_at_times() -> None:
+    assert trial_rate_check(use(carried_bits=5e6, never_empty=False)).holds
+    assert not trial_rate_check(use(carried_bits=5e6, never_empty=True)).holds
+    assert not trial_rate_check(use(carried_bits=11e6, never_empty=False)).holds
+
+
+def test_what_changes_of_the_rate_let_through_or_held_back_is_allowed_for() -> None:
+    changes = 100 * FULL_FRAME
+    for bits in (9.0e6, 11e6):
+        assert not trial_rate_check(use(carried_bits=bits, never_empty=True)).holds
+        assert trial_rate_check(use(carried_bits=bits, never_empty=True, extra_bytes=changes)).holds

@@ -1,0 +1,178 @@
+"""Stages that need no netem, on the machine's own kernel: they do what is asked, and what does not is found out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from emulated_links import broken, ends, holding, link, path, plan_of, profile, prove
+
+from emulation import library
+from emulation.direction import FULL_FRAME
+from emulation.loss import SeededLosses
+from emulation.netlink import Netlink
+from emulation.player import playing
+from emulation.probe import MIN_FRAME, Arrivals
+from emulation.proof import Samples, probe_link
+from topologies.network import Network
+from topologies.star import star
+
+BURSTS = {"model": "gilbert-elliott", "p": 0.02, "r": 0.25, "loss_bad": 0.8}
+RECORD = {"model": "recorded", "packets": 50, "lost": (3, 4, 5, 49)}
+
+
+@pytest.fixture(scope="module")
+def network() -> Iterator[Network]:
+    with star(stations=3, congestion_control="reno") as built:
+        yield built
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"rate": "500 kbit/s"},
+        {"uplink": {"rate": "2 Mbit/s"}, "downlink": {"rate": "20 Mbit/s"}},
+        {"medium": "shared", "rate": "11 Mbit/s", "frame_overhead": "974 us"},
+        {"rate": "5 Mbit/s", "queue_packets": 20},
+        {"rate": "5 Mbit/s", "queue_time": "100 ms"},
+        {"rate": "10 Mbit/s", "loss": 0.1},
+        {"rate": "10 Mbit/s", "loss": BURSTS},
+        {"loss": RECORD},
+        {"medium": "shared", "rate": "4 Mbit/s", "stations": {"sta2": {"rate": "1 Mbit/s", "loss": 0.1}}},
+        {"rate": "4 Mbit/s", "stations": {"sta1": {"rate": "1 Mbit/s"}, "sta3": {"downlink": {"loss": 0.2}}}},
+    ],
+    ids=str,
+)
+def test_a_link_does_what_is_asked(network: Network, settings: dict[str, Any]) -> None:
+    checks = holding(network, profile(**settings))
+    assert broken(checks) == set(), [check for check in checks if not check.holds]
+
+
+@pytest.mark.parametrize(
+    ("asked", "made", "found"),
+    [
+        ({"rate": "11 Mbit/s", "frame_overhead": "974 us"}, {"rate": "11 Mbit/s"}, {"rate"}),
+        ({"rate": "2 Mbit/s"}, {"rate": "2.2 Mbit/s"}, {"rate"}),
+        ({"rate": 1e7, "loss": BURSTS}, {"rate": 1e7, "loss": BURSTS | {"r": 0.5}}, {"losses"}),
+        ({"loss": RECORD}, {"loss": RECORD | {"lost": (3, 4, 6, 49)}}, {"losses"}),
+        ({"rate": 1e7, "loss": 0.05}, {"rate": 1e7}, {"losses"}),
+        (
+            {"rate": 1e7, "stations": {"sta2": {"loss": 0.05}}},
+            {"rate": 1e7, "stations": {"sta2": {"loss": 0.0}}},
+            {"losses"},
+        ),
+    ],
+    ids=["overhead", "rate", "bursts", "record", "no loss", "one station's loss"],
+)
+def test_a_link_that_does_something_else_is_found_out(
+    network: Network, asked: dict[str, Any], made: dict[str, Any], found: set[str]
+) -> None:
+    assert found <= broken(prove(network, profile(**asked), profile(**made)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "waits"), [({"queue_bytes": 30_280}, 20), ({"queue_packets": 12}, 12), ({"queue_time": 0.2}, 16)]
+)
+def test_a_queue_holds_what_its_limit_says(network: Network, settings: dict[str, Any], waits: int) -> None:
+    with link(network, rate=1e6, **settings), path(network) as burst:
+        arrived = len(burst.send([FULL_FRAME] * 60).number)
+    assert waits + 1 <= arrived <= waits + 3  # one passes at once, and more while the burst is being sent
+
+
+def sent_during(arrivals: Arrivals, began_ns: int, first_s: float, last_s: float) -> int:
+    """Of the packets that arrived, those that were sent between two moments."""
+    sent = (arrivals.sent_ns - began_ns) / 1e9
+    return int(np.count_nonzero((sent >= first_s) & (sent < last_s)))
+
+
+def play(network: Network, *, seconds: float, frame: int, spacing_s: float, **settings: Any) -> tuple[Arrivals, int]:
+    """What arrives of evenly sent frames while a timeline is played, and its moment 0 (wall clock, ns)."""
+    with (
+        link(network, timeline_s=seconds, **settings) as made,
+        path(network, silence_s=seconds) as probe,
+        playing(made) as player,
+    ):
+        time.sleep(0.1)
+        began = time.time_ns()
+        player.start(time.monotonic_ns())
+        return probe.send([frame] * int(seconds / spacing_s), spacing_s=spacing_s), began
+
+
+def test_an_outage_loses_everything_and_ends(network: Network) -> None:
+    arrivals, began = play(
+        network, seconds=0.9, frame=MIN_FRAME, spacing_s=0.002, timeline=[{"at": 0.3, "outage": 0.3}]
+    )
+    assert sent_during(arrivals, began, 0.35, 0.58) == 0
+    assert sent_during(arrivals, began, 0, 0.29) > 100
+    assert sent_during(arrivals, began, 0.65, 0.9) > 80
+
+
+def test_losses_of_a_handover_have_a_list_of_their_own(network: Network) -> None:
+    events = [{"at": 0.2, "handover": {"lasts": 0.4, "loss": 0.2}}]
+    with link(network, rate=2e6, timeline=events) as made, path(network) as probe, playing(made) as player:
+        before: SeededLosses = made.plan.losses[0]
+        within = made.plan.in_force(made.plan.steps[0].state, 0, "uplink")
+        time.sleep(0.1)
+        player.start(time.monotonic_ns())
+        probe.send([MIN_FRAME] * 400, spacing_s=0.002)
+        counts = {one.name: one for one in made.loss_counts()}
+    assert counts[before.name].dropped == 0
+    seen = counts[within.name].seen
+    assert seen > 50
+    assert counts[within.name].dropped == within.dropped_of(seen)
+
+
+def test_a_rate_is_changed_in_place(network: Network) -> None:
+    events = [{"at": 1, "change": {"rate": "4 Mbit/s"}}, {"at": 2, "change": {"rate": "1 Mbit/s"}}]
+    with link(network, rate=2e6, timeline=events) as made:
+        indices = made.inside(made.indices)
+        netlink = made.inside(lambda _: Netlink())
+        with netlink:
+            for step, rate in zip(made.plan.steps, (4e6, 1e6), strict=True):
+                made.move(netlink, made.prepare(indices, made.state, step.state))
+                now = plan_of(network, profile(rate=rate))
+                found = [one for one in probe_link(now, {0: ends(network)}, Samples(rate_s=0.2, loss=1))]
+                assert {one.asked for one in found if one.quantity == "rate"} == {rate}
+                assert broken(one for one in found if one.quantity == "rate") == set()
+
+
+def gap_trace(busy_ms: int, gap_ms: int) -> dict[str, Any]:
+    """A frame every 2 ms, then nothing, then frames again."""
+    times = [*range(2, busy_ms, 2), *range(busy_ms + gap_ms, 2 * busy_ms + gap_ms, 2)]
+    return {"at": 0, "trace": {"uplink": {"opportunities_ms": times}}}
+
+
+def test_what_waits_in_a_gap_of_a_trace_goes_on_when_it_is_over(network: Network) -> None:
+    """Nothing else is sent that could wake the queue."""
+    with (
+        link(network, rate=6e6, timeline=[gap_trace(300, 500)], timeline_s=1.1) as made,
+        path(network, silence_s=2) as probe,
+        playing(made) as player,
+    ):
+        time.sleep(0.1)
+        began = time.time_ns()
+        player.start(time.monotonic_ns())
+        probe.send([FULL_FRAME] * 2)
+        time.sleep(0.45)
+        arrivals = probe.send([FULL_FRAME] * 20)
+    assert arrivals.number.tolist() == list(range(2, 22))
+    assert (arrivals.received_ns.min() - began) / 1e9 > 0.79
+
+
+def test_a_trace_delivers_what_it_recorded(network: Network) -> None:
+    arrivals, began = play(
+        network, seconds=1.4, frame=FULL_FRAME, spacing_s=0.0015, rate=6e6, timeline=[gap_trace(500, 400)]
+    )
+    arrived = (np.sort(arrivals.received_ns) - began) / 1e9
+    assert np.count_nonzero((arrived > 0.53) & (arrived < 0.89)) == 0
+    assert 235 <= np.count_nonzero(arrived < 0.6) <= 265  # 249 chances, one each 2 ms
+    assert np.count_nonzero(arrived > 0.9) > 200
+
+
+def test_every_profile_that_needs_no_netem_holds(network: Network) -> None:
+    for name in ("80211b-2m", "stepped-trace"):
+        checks = holding(network, library.load(name))
+        assert broken(checks) == set(), (name, [check for check in checks if not check.holds])

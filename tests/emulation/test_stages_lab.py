@@ -1,0 +1,64 @@
+"""Stages that need netem, in the lab kernel: they do what is asked, and what does not is found out by the proof."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from in_lab_kernel import FAITHFUL, FAULTY
+
+from emulation import labkernel
+from experiments.isolation import SOURCES
+
+pytestmark = pytest.mark.skipif(bool(labkernel.problem()), reason=labkernel.problem() or "-")
+WRONG = {
+    "25 ms for 20": {"delay"},
+    "no delay": {"delay"},
+    "no jitter": {"jitter"},
+    "three times the jitter": {"jitter"},
+    "no duplicates": {"duplicates"},
+    "not even one duplicate": {"duplicates"},
+    "duplicates that nobody asked for": {"duplicates"},
+    "no reordering": {"reordered"},
+    "no damage": {"losses"},
+    "damage that nobody asked for": {"losses"},
+    "a station without its delay": {"delay"},
+}
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[str, Any]:
+    """All cases, in one boot."""
+    script = Path(__file__).with_name("in_lab_kernel.py")
+    words = labkernel.command([sys.executable, str(script)], timeout_s=250)
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=os.environ | SOURCES)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("case", FAITHFUL)
+def test_a_link_does_what_is_asked(answers: dict[str, Any], case: str) -> None:
+    assert answers["faithful"][case] == []
+
+
+@pytest.mark.parametrize("case", FAULTY)
+def test_a_link_that_does_something_else_is_found_out(answers: dict[str, Any], case: str) -> None:
+    assert WRONG[case] <= set(answers["faulty"][case])
+
+
+def test_a_handover_delays_what_is_sent_during_it_and_leads_to_another_cell(answers: dict[str, Any]) -> None:
+    seen = answers["handover"]
+    assert seen["arrived"] == 450
+    assert seen["before"] == pytest.approx(10, abs=3)
+    assert seen["within"] == pytest.approx(30, abs=3)
+    assert seen["after"] == pytest.approx(15, abs=3)
+
+
+def test_jitter_overtakes_only_where_order_is_not_kept(answers: dict[str, Any]) -> None:
+    assert answers["in order"]["True"] == 0
+    assert answers["in order"]["False"] > 50
