@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -14,6 +14,7 @@ from pyroute2 import IPRoute
 from emulation.namespace import enter
 from emulation.netlink import Netlink
 from emulation.shaper import AppliedLink
+from emulation.timeline import Step
 
 _WAKE_EARLY_S = 0.001  # a sleeper wakes 0.1 ms late in the mean and 1 ms at worst (p99) on a quiet machine
 _NAP_S = 0.0001
@@ -63,19 +64,17 @@ class Player:
             self._error = error
 
     def _play(self, netlink: Netlink, indices: Mapping[str, int]) -> None:
-        """Each change is made ready before it is due; one that is late does not delay the next one's due time."""
         link = self._link
-        before = link.state
-        for number, step in enumerate(link.plan.steps):
-            move = link.prepare(indices, before, step.state)
-            if not number:
-                self._start.wait()
-            due_ns = self._start_ns + round(step.at_s * 1e9)
-            if not self.until(due_ns):
-                return
-            link.move(netlink, move)
-            self.played.append(Played(label=step.label, at_s=step.at_s, due_ns=due_ns, t_ns=time.monotonic_ns()))
-            before = step.state
+        last = link.state
+
+        def ready(step: Step) -> Callable[[], None]:
+            nonlocal last
+            move = link.prepare(indices, last, step.state)
+            last = step.state
+            return lambda: link.move(netlink, move)
+
+        self._start.wait()
+        play(link.plan.steps, self._start_ns, ready, self)
 
     def stop(self) -> None:
         """End the thread after the step that it is at."""
@@ -94,6 +93,17 @@ class Player:
     def failed(self) -> BaseException | None:
         """What ended the playing, if something did."""
         return self._error
+
+
+def play(steps: Sequence[Step], start_ns: int, ready: Callable[[Step], Callable[[], None]], player: Player) -> None:
+    """Do each step at its time, as `ready` made it before that; one that is late does not delay the next's due time."""
+    for step in steps:
+        do = ready(step)
+        due_ns = start_ns + round(step.at_s * 1e9)
+        if not player.until(due_ns):
+            return
+        do()
+        player.played.append(Played(label=step.label, at_s=step.at_s, due_ns=due_ns, t_ns=time.monotonic_ns()))
 
 
 def _first_in_line() -> None:

@@ -65,8 +65,8 @@ class LinkProfile(Frozen):
             if self.medium == "shared" and up.medium != down.medium:
                 raise ValueError(
                     f"{who}: medium 'shared' is one capacity and one queue for both directions, but rate, "
-                    f"frame_overhead, burst_bytes and queue (bytes, packets) are {up.medium} up and {down.medium} down: "
-                    "give one of each, or medium 'duplex'"
+                    f"frame_overhead, burst_bytes and queue (bytes, packets) are {up.medium} up and {down.medium} "
+                    "down: give one of each, or medium 'duplex'"
                 )
         self._no_station_faster_than_the_medium()
         rated = {sides.uplink.rate is None for sides in self.all_sides().values()}

@@ -62,7 +62,7 @@ class Clock:
 
 def test_a_player_does_each_step_at_its_time_and_keeps_a_record() -> None:
     clock, done = Clock(), []
-    play(PLAN.steps, 5_000_000_000, lambda step: done.append(step.label), clock)  # type: ignore[arg-type]
+    play(PLAN.steps, 5_000_000_000, lambda step: lambda: done.append(step.label), clock)  # type: ignore[arg-type]
     assert clock.waited == [6_000_000_000, 6_500_000_000, 8_000_000_000, 8_500_000_000]
     assert done == ["outage begins", "outage ends"] * 2
     assert [one.due_ns for one in clock.played] == clock.waited
@@ -70,7 +70,7 @@ def test_a_player_does_each_step_at_its_time_and_keeps_a_record() -> None:
 
 def test_a_player_that_is_stopped_does_nothing_more() -> None:
     clock = Clock(stops_at_ns=7_000_000_000)
-    play(PLAN.steps, 5_000_000_000, lambda step: None, clock)  # type: ignore[arg-type]
+    play(PLAN.steps, 5_000_000_000, lambda _: lambda: None, clock)  # type: ignore[arg-type]
     assert [one.label for one in clock.played] == ["outage begins", "outage ends"]
 
 
