@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from emulation import labkernel
 from emulation.kernel import KernelName
 
 ROOT = Path(__file__).resolve().parents[1]
+# Where `module` finds ours, from any folder.
+SOURCES = {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", ""))))}
 
 
 def command(kernel: KernelName, *, campaign: Path) -> list[str]:

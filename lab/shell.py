@@ -16,7 +16,7 @@ import typer
 
 from emulation import congestion, library
 from emulation.kernel import KernelName
-from experiments.isolation import ROOT, isolated, module
+from experiments.isolation import SOURCES, isolated, module
 from experiments.kernels import Kernels
 from experiments.shell_request import REQUEST, ShellRequest
 from lab.common import DEFAULT_RESULTS, Kernel, Status, fail, kernels, tidy, told
@@ -74,8 +74,7 @@ def _run(chosen: Kernels, request: ShellRequest) -> int:
 
 def _attend(where: KernelName, words: list[str]) -> int:
     """Run to the end; what ends us ends that, and everything in it."""
-    sources = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", ""))))
-    process = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": sources})
+    process = subprocess.Popen(words, env=os.environ | SOURCES)
     asked = 0
 
     def end(number: int, _frame: object) -> NoReturn:
