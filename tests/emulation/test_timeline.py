@@ -21,20 +21,53 @@ EVENT = st.one_of(
 )
 
 
+def apart(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without outages and handovers that begin before another of their kind has ended."""
+    free, found = {"outage": -1.0, "handover": -1.0}, []
+    for event in sorted(events, key=lambda one: one["at"]):
+        kind = next((one for one in free if one in event), None)
+        if kind is not None:
+            if event["at"] <= free[kind] + 1e-6:
+                continue
+            free[kind] = event["at"] + (event[kind] if kind == "outage" else event[kind]["lasts"])
+        found.append(event)
+    return found
+
+
+EVENTS = st.lists(EVENT, max_size=8).map(apart)
+
+
 def steps(*events: dict[str, Any], until_s: float = 100, **settings: Any) -> tuple[Step, ...]:
     return timeline.states(profile(timeline=events, **settings), until_s=until_s)
 
 
-@given(st.lists(EVENT, max_size=8))
+@given(EVENTS)
 def test_steps_come_in_order_and_the_last_one_is_light(events: list[dict[str, Any]]) -> None:
     found = steps(*events, rate=1e6, until_s=1000)
     assert all(first.at_s <= second.at_s for first, second in pairwise(found))
     assert len(found) == sum(1 if "change" in event else 2 for event in events)
-    if found:
-        assert not found[-1].state.dark or any("outage" in event for event in events)
+    assert not found or not found[-1].state.dark
 
 
-@given(st.lists(EVENT, max_size=8), st.floats(0, 100))
+@pytest.mark.parametrize("kind", [{"outage": 2}, {"handover": {"lasts": 2}}])
+@pytest.mark.parametrize("second", [0.5, 1.0, 2.0, 3.0])
+def test_two_of_a_kind_at_once_are_refused(kind: dict[str, Any], second: float) -> None:
+    with pytest.raises(ValidationError, match="and another begins at"):
+        steps({"at": 1, **kind}, {"at": second, **kind})
+
+
+def test_a_change_of_nothing_is_refused() -> None:
+    with pytest.raises(ValidationError, match="changes nothing"):
+        steps({"at": 1, "change": {}})
+
+
+def test_a_rate_cannot_be_changed_beside_a_trace() -> None:
+    trace = {"at": 0, "trace": {"uplink": {"opportunities_ms": [1, 2]}}}
+    with pytest.raises(ValidationError, match="a trace sets the rate"):
+        steps(trace, {"at": 1, "change": {"rate": 1e6}}, rate=1e6)
+
+
+@given(EVENTS, st.floats(0, 100))
 def test_what_is_not_reached_is_no_step(events: list[dict[str, Any]], until_s: float) -> None:
     whole = steps(*events, rate=1e6, until_s=1000)
     assert steps(*events, rate=1e6, until_s=until_s) == tuple(step for step in whole if step.at_s <= until_s)
