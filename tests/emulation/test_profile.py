@@ -59,5 +59,5 @@ def test_an_impossible_rate_is_refused_by_name(rate: float) -> None:
 
 def test_an_overhead_that_the_kernel_cannot_express_is_refused() -> None:
     assert profile(rate="1 Gbit/s", frame_overhead="500 us").uplink.frame_overhead == 0.0005
-    with pytest.raises(ValidationError, match="125000 bytes .* schedulers know at most 65535"):
+    with pytest.raises(ValidationError, match=r"125000 bytes .* schedulers know at most 65535"):
         profile(rate="1 Gbit/s", frame_overhead="1 ms")

@@ -70,7 +70,7 @@ def test_a_player_does_each_step_at_its_time_and_keeps_a_record() -> None:
 
 def test_a_player_that_is_stopped_does_nothing_more() -> None:
     clock = Clock(stops_at_ns=7_000_000_000)
-    play(PLAN.steps, 5_000_000_000, lambda step: None, clock)  # type: ignore[arg-type]
+    play(PLAN.steps, 5_000_000_000, lambda _: None, clock)  # type: ignore[arg-type]
     assert [one.label for one in clock.played] == ["outage begins", "outage ends"]
 
 

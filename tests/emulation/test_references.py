@@ -68,4 +68,4 @@ def test_a_reference_that_leads_nowhere_is_named(tmp_path: Path, data: dict[str,
 
 def test_what_refers_to_nothing_is_left_as_it_is() -> None:
     data = {"loss": 0.1, "stations": {"sta1": {"delay": [1, {"a": None}]}}}
-    assert resolved(data, Path(), lambda name: {}) == data
+    assert resolved(data, Path(), lambda _: {}) == data

@@ -134,7 +134,7 @@ def test_a_rate_is_changed_in_place(network: Network) -> None:
             for step, rate in zip(made.plan.steps, (4e6, 1e6), strict=True):
                 made.move(netlink, indices, step.state)
                 now = plan_of(network, profile(rate=rate))
-                found = [one for one in probe_link(now, {0: ends(network)}, Samples(rate_s=0.2, loss=1))]
+                found = probe_link(now, {0: ends(network)}, Samples(rate_s=0.2, loss=1))
                 assert {one.asked for one in found if one.quantity == "rate"} == {rate}
                 assert broken(one for one in found if one.quantity == "rate") == set()
 
