@@ -31,8 +31,9 @@ def _lines(found: Sequence[Calibrated], *, command: str, revision: str, machine:
     yield "Each profile is applied to an access point of its own and probed both ways: the rate by a burst of full"
     yield "frames, the one-way delay by the median of small packets and the jitter by their interquartile range"
     yield "(expected of the asked distribution), losses by the fate of every packet against the seeded list (*losses*:"
-    yield "packets whose fate differs) and by the share that was dropped (*loss*). What is tolerated is in"
-    yield "`emulation/proof.py` and `emulation/expectation.py`. A profile with a timeline is measured as it begins."
+    yield "packets whose fate differs) and by the share that was dropped (*loss*)."
+    yield "(The median of a pareto jitter is below its mean, so such a link's median delay is below what is asked.)"
+    yield "What is tolerated is in `emulation/proof.py` and `emulation/expectation.py`. A profile with a timeline is measured as it begins."
     yield "What does not hold is probed again, at most three times, because a stall of the machine spoils times."
     yield from ("", f"![Delivered over asked, for each profile and kernel]({picture})", "")
     for kernel, name in _KERNELS.items():

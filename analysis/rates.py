@@ -14,9 +14,6 @@ from results.manifest import Window
 
 RATE = "rate_bit_per_s"  # metric of the resources table
 _MOST = 100  # steps that a plot can show; of more, means over as many equal spans are kept
-# Setting a rate fills the queue's bucket (1600 bytes for a trace) and spills half a frame in the mean; a trace counts
-# on that (see emulation.ratetrace), and for a rate that rarely changes it is next to nothing.
-_REFILL_BITS = 8 * (1600 - 1514 / 2)
 _NS = 1_000_000_000
 
 Points = list[tuple[float, float]]
@@ -51,8 +48,8 @@ def rate_steps(resources: pa.Table, window: Window) -> dict[str, Steps]:
 
 
 def capacity(steps: Steps, t_s: np.ndarray) -> np.ndarray:
-    """Bits that could pass from the first step until `t_s` (negative before it), full buckets at changes included."""
-    passed = np.concatenate([[0.0], np.cumsum(steps.rate[:-1] * np.diff(steps.since_s) + _REFILL_BITS)])
+    """Bits that could pass from the first step until `t_s` (negative before it)."""
+    passed = np.concatenate([[0.0], np.cumsum(steps.rate[:-1] * np.diff(steps.since_s))])
     at = np.maximum(np.searchsorted(steps.since_s, t_s, side="right") - 1, 0)
     bits: np.ndarray = passed[at] + steps.rate[at] * (t_s - steps.since_s[at])
     return bits

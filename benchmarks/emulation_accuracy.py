@@ -58,7 +58,7 @@ def measured(on: Any, *, quick: bool, only: list[str] | None) -> int:
     print(f"\n{on} kernel\n{'':<62} {'asked':>9} {'delivered':>10} {'bound':>20}")
     outside, ended = 0, False
     request = json.dumps({"quick": quick, "only": only, "started": time.time()})
-    with worker(on, [__file__, "--worker"], request, messages=sys.stderr) as answers:
+    with worker(on, [sys.executable, __file__, "--worker"], request, messages=sys.stderr) as answers:
         for text in answers:
             answer = json.loads(text)
             if "stall_s" in answer:

@@ -8,6 +8,7 @@ from typing import IO
 from emulation.kernel import KernelName
 from emulation.profile import LinkProfile
 from experiments.conversation import worker
+from experiments.isolation import module
 from experiments.kernels import Kernels, NotPossible
 from results.calibration import Calibrated
 from results.manifest import Record
@@ -64,7 +65,9 @@ def _kernels_for(profile: LinkProfile, wanted: str, kernels: Kernels) -> Iterato
 def _on(kernel: KernelName, profiles: Sequence[LinkProfile], seed: int, messages: IO[str]) -> Iterator[Calibrated]:
     request = Request(profiles=tuple(profiles), seed=seed)
     waiting = [profile.name for profile in profiles]
-    with worker(kernel, "experiments.calibration_process", request.model_dump_json(), messages=messages) as answers:
+    with worker(
+        kernel, module("experiments.calibration_process"), request.model_dump_json(), messages=messages
+    ) as answers:
         for line in answers:
             found = Calibrated.model_validate_json(line)
             waiting.remove(found.profile)

@@ -10,25 +10,25 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO
 
 from emulation.kernel import KernelName
-from experiments.isolation import ROOT, isolated, module
+from experiments.isolation import ROOT, isolated
 
 OWNER_GONE = 130
 _END_LIMIT_S = 10.0
 
 
 @contextmanager
-def worker(kernel: KernelName, name: str, request: str, *, messages: IO[str]) -> Iterator[Iterator[str]]:
-    """Start the module `name` on a kernel, give it a request of one line; the context gives the lines it answers.
+def worker(kernel: KernelName, words: Sequence[str], request: str, *, messages: IO[str]) -> Iterator[Iterator[str]]:
+    """Start a command (see isolation.module) on a kernel, give it a request of one line; the context gives the lines it answers.
 
     messages: where what it says on standard error goes.  It is ended on every way out.
     """
     process = subprocess.Popen(
-        isolated(kernel, module(name)),
+        isolated(kernel, words),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=messages,

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
+import struct
 from pathlib import Path
 
 import psutil
@@ -55,6 +57,17 @@ def test_offloads_are_off_and_the_congestion_control_is_set_everywhere() -> None
             assert in_namespace(node.pid, lambda: read_sysctl("net.ipv4.tcp_congestion_control")) == "reno"
         for port in (network.ports.wired, *network.ports.stations.values()):
             assert in_namespace(network.ports.pid, lambda port=port: still_on(port)) == []
+
+
+def test_a_datagram_that_its_sender_leaves_uncut_is_cut_before_it_meets_the_link() -> None:
+    """UDP segmentation offload, which QUIC uses, has a switch of its own."""
+    with star(stations=1, congestion_control="reno") as network:
+        server, station = network.servers[0], network.stations[0]
+        before = in_namespace(server.pid, lambda: _received(server.interface))
+        with in_namespace(station.pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
+            cut = (socket.SOL_UDP, 103, struct.pack("=H", 100))  # UDP_SEGMENT of linux/udp.h
+            sender.sendmsg([bytes(1000)], [cut], 0, (server.address, 9))
+        assert in_namespace(server.pid, lambda: _received(server.interface)) - before == 10
 
 
 def test_two_networks_at_once_do_not_meet() -> None:

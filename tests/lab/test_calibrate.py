@@ -1,0 +1,146 @@
+"""`lab calibrate`: a table and a plot of what links deliver, and a status that says whether they hold."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from analysis.calibration import page, summary
+from analysis.plots.calibration import calibration_plot
+from emulation import features, library
+from emulation.stages import Feature
+from experiments.calibration import stations_needed
+from lab.calibrate import _status
+from lab.common import Status
+from results.calibration import COLUMNS, Calibrated, write_csv
+from results.link import LinkCheck
+
+ROOT = Path(__file__).parents[2]
+WHERE = {"command": "lab calibrate", "revision": "1234567", "machine": "a test", "picture": "calibration.png"}
+
+
+def calibrate(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lab", "calibrate", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+def check(quantity: str, asked: float, delivered: float, *, wide: float = 0.02, way: str = "uplink") -> LinkCheck:
+    return LinkCheck.model_validate(
+        {
+            "quantity": quantity, "direction": way, "source": "probe", "asked": asked, "delivered": delivered,
+            "low": asked * (1 - wide), "high": asked * (1 + wide),
+        }
+    )  # fmt: skip
+
+
+def calibrated(*checks: LinkCheck, name: str = "made", kernel: str = "host") -> Calibrated:
+    return Calibrated(profile=name, kernel=kernel, stations=("sta1",), checks=(checks,), tries=1)
+
+
+GOOD = calibrated(check("rate", 1e6, 1.001e6), check("losses", 0, 0), check("loss", 0.03, 0.031, wide=0.3))
+SLOW = calibrated(check("rate", 1e6, 0.9e6), check("delay", 0.02, 0.0201), name="slow", kernel="lab")
+REFUSED = Calibrated(profile="far", kernel="host", refused="this kernel has no netem")
+
+
+def test_a_profile_is_measured_both_ways_and_written_down(tmp_path: Path) -> None:
+    done = calibrate("nistnet-80211", "--kernel", "host", "--out", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "nistnet-80211          host  holds" in done.stdout
+    with (tmp_path / "calibration.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    wanted = {"delay", "rate", "losses", "duplicates", "loss"}
+    for direction in ("uplink", "downlink"):
+        assert {row["quantity"] for row in rows if row["direction"] == direction} == wanted
+    assert {row["holds"] for row in rows} == {"True"}
+    assert (tmp_path / "calibration.png").read_bytes()[:4] == b"\x89PNG"
+    assert "nistnet-80211" in (tmp_path / "calibration.svg").read_text()
+    assert f"--out {tmp_path}" in (tmp_path / "calibration.md").read_text()
+
+
+def test_a_profile_that_no_wanted_kernel_can_do_is_listed_with_the_reason(tmp_path: Path) -> None:
+    if not features.probe()[Feature.NETEM]:
+        pytest.skip("this kernel has netem")
+    done = calibrate("lte", "--kernel", "host", "--out", tmp_path)
+    assert done.returncode == 1
+    assert "no netem, which profile 'lte' needs for uplink delay" in done.stdout
+    assert "no netem" in (tmp_path / "calibration.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), [(["no-such"], "no link profile 'no-such'"), (["--kernel", "moon"], "'moon' is not one of")]
+)
+def test_a_wrong_command_ends_with_status_2(tmp_path: Path, words: list[str], message: str) -> None:
+    done = calibrate(*words, "--out", tmp_path / "none")
+    assert (done.returncode, message in done.stderr) == (2, True)
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_status_says_whether_all_hold(tmp_path: Path) -> None:
+    assert _status([GOOD, REFUSED], tmp_path) is Status.ALL_VALID
+    assert _status([GOOD, SLOW], tmp_path) is Status.NOT_ALL_VALID
+
+
+def test_the_table_has_a_line_for_each_quantity_and_one_for_what_was_refused(tmp_path: Path) -> None:
+    write_csv(tmp_path / "found.csv", [GOOD, SLOW, REFUSED])
+    with (tmp_path / "found.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == COLUMNS
+    assert [row["profile"] for row in rows] == ["made"] * 3 + ["slow"] * 2 + ["far"]
+    assert [row["holds"] for row in rows] == ["True"] * 3 + ["False", "True", ""]
+    assert rows[-1]["detail"] == "this kernel has no netem"
+
+
+def test_the_page_says_what_is_outside_and_what_was_not_measured() -> None:
+    text = page([GOOD, SLOW, REFUSED], **WHERE)
+    assert "| slow | uplink | rate | 1 Mbit/s | 900 kbit/s | 980 kbit/s to 1.02 Mbit/s | **no** |" in text
+    assert "| made | uplink | loss | 3 % | 3.1 % | 2.1 % to 3.9 % | yes |" in text
+    assert "| far | host | this kernel has no netem |" in text
+    assert summary([GOOD, SLOW]) == "5 quantities of 2 profiles were measured, 1 outside what is tolerated."
+
+
+def test_the_plot_names_every_profile_and_draws_nothing_outside_its_frame() -> None:
+    far_off = calibrated(check("rate", 1e6, 9e7), check("delay", 0.02, float("inf")), name="far-off", kernel="lab")
+    plot = calibration_plot([GOOD, SLOW, far_off])
+    svg = plot.svg.decode()
+    assert all(name in svg for name in ("made", "slow", "far-off", "one-way delay", "loss share"))
+    assert "slow on lab" in plot.about
+
+
+def test_a_plot_of_nothing_is_empty_and_not_an_error() -> None:
+    assert calibration_plot([REFUSED]).png
+
+
+def test_there_are_as_many_stations_as_a_profile_speaks_of_and_one_more() -> None:
+    base = library.load("wireline-10m")
+    assert stations_needed(base) == 1
+    sides = base.sides()
+    assert stations_needed(base.model_copy(update={"stations": {"sta2": sides}})) == 2
+    assert stations_needed(base.model_copy(update={"stations": {"sta1": sides, "sta2": sides}})) == 3
+
+
+def test_a_worker_ends_with_its_owner() -> None:
+    """Killed outright, it leaves no process behind: its namespace of processes goes with it."""
+    program = (
+        "import sys, time\n"
+        "from experiments.conversation import worker\n"
+        "with worker('host', ['-c', 'import time; print(1, flush=True); time.sleep(600)'], '{}', messages=sys.stderr) as a:\n"
+        "    print(next(a), flush=True); time.sleep(600)\n"
+    )
+    owner = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | {"MARK": "owned"}
+    )
+    assert owner.stdout
+    assert owner.stdout.readline() == "1\n"
+    children = Path(f"/proc/{owner.pid}/task/{owner.pid}/children").read_text().split()
+    assert children
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    for child in children:
+        while Path(f"/proc/{child}").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split()[2]:
+            pass
