@@ -10,6 +10,15 @@ from results.link import LinkCheck
 _KERNELS = {"host": "the machine's own kernel", "lab": "the lab kernel"}
 _RATES, _TIMES = ((1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")), ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
+_METHOD = """\
+Each profile is applied to an access point of its own and probed both ways: the rate by a burst of full frames, the
+one-way delay by the median of small packets and the jitter by their interquartile range (expected of the asked
+distribution), losses by the fate of every packet against the seeded list (*losses*: packets whose fate differs) and by
+the share that was dropped (*loss*). The median of a pareto jitter is below its mean, so such a link's median delay is
+below the delay that is asked. What is tolerated is in `emulation/proof.py` and `emulation/expectation.py`. A profile
+with a timeline is measured as it begins. What does not hold is probed again, at most three times, because a stall of
+the machine spoils times."""
+
 
 def page(found: Sequence[Calibrated], *, command: str, revision: str, machine: str, picture: str) -> str:
     """The whole page.  picture: where the plot is, seen from the page."""
@@ -28,13 +37,7 @@ def summary(found: Sequence[Calibrated]) -> str:
 def _lines(found: Sequence[Calibrated], *, command: str, revision: str, machine: str, picture: str) -> Iterator[str]:
     yield from ("# Calibration: what link profiles deliver of what they ask", "")
     yield from (f"Made by `{command}` at revision {revision}, on {machine}. {summary(found)}", "")
-    yield "Each profile is applied to an access point of its own and probed both ways: the rate by a burst of full"
-    yield "frames, the one-way delay by the median of small packets and the jitter by their interquartile range"
-    yield "(expected of the asked distribution), losses by the fate of every packet against the seeded list (*losses*:"
-    yield "packets whose fate differs) and by the share that was dropped (*loss*)."
-    yield "(The median of a pareto jitter is below its mean, so such a link's median delay is below what is asked.)"
-    yield "What is tolerated is in `emulation/proof.py` and `emulation/expectation.py`. A profile with a timeline is measured as it begins."
-    yield "What does not hold is probed again, at most three times, because a stall of the machine spoils times."
+    yield _METHOD
     yield from ("", f"![Delivered over asked, for each profile and kernel]({picture})", "")
     for kernel, name in _KERNELS.items():
         measured = [one for one in found if one.kernel == kernel and not one.refused]

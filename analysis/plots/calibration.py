@@ -97,7 +97,8 @@ def _ratio_ticks(ax: Any, left: float, right: float) -> None:
 def _legend(figure: Figure, kernels: Sequence[str], height: float) -> None:
     place = 1 - 0.34 / height
     figure.text(
-        0.02, place, "delivered / asked, logarithmic; grey: what is tolerated; red rim: outside; triangles: uplink up, downlink down",
+        0.02, place,
+        "delivered / asked, logarithmic; grey: what is tolerated; red rim: outside it; triangles point up for uplink",
         ha="left", va="top", fontsize=8, color=MUTED,
     )  # fmt: skip
     for number, kernel in enumerate(kernels):

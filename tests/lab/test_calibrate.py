@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from analysis.calibration import page, summary
@@ -123,17 +125,23 @@ def test_there_are_as_many_stations_as_a_profile_speaks_of_and_one_more() -> Non
     assert stations_needed(base.model_copy(update={"stations": {"sta1": sides, "sta2": sides}})) == 3
 
 
+def wait_until_gone(pid: int) -> None:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.01)
+
+
 def test_a_worker_ends_with_its_owner() -> None:
     """Killed outright, it leaves no process behind: its namespace of processes goes with it."""
     program = (
         "import sys, time\n"
         "from experiments.conversation import worker\n"
-        "with worker('host', ['-c', 'import time; print(1, flush=True); time.sleep(600)'], '{}', messages=sys.stderr) as a:\n"
-        "    print(next(a), flush=True); time.sleep(600)\n"
+        "words = ['-c', 'import time; print(1, flush=True); time.sleep(600)']\n"
+        "with worker('host', words, '{}', messages=sys.stderr) as answers:\n"
+        "    print(next(answers), flush=True); time.sleep(600)\n"
     )
-    owner = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | {"MARK": "owned"}
-    )
+    owner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert owner.stdout
     assert owner.stdout.readline() == "1\n"
     children = Path(f"/proc/{owner.pid}/task/{owner.pid}/children").read_text().split()
@@ -142,5 +150,4 @@ def test_a_worker_ends_with_its_owner() -> None:
     owner.wait()
     owner.stdout.close()
     for child in children:
-        while Path(f"/proc/{child}").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split()[2]:
-            pass
+        wait_until_gone(int(child))
