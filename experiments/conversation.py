@@ -23,7 +23,7 @@ _END_LIMIT_S = 10.0
 
 @contextmanager
 def worker(kernel: KernelName, words: Sequence[str], request: str, *, messages: IO[str]) -> Iterator[Iterator[str]]:
-    """Start a command (see isolation.module) on a kernel, give it a request of one line; the context gives the lines it answers.
+    """Start a command on a kernel, give it a request of one line; the context gives the lines it answers.
 
     messages: where what it says on standard error goes.  It is ended on every way out.
     """
