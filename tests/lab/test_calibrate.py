@@ -137,7 +137,7 @@ def test_a_worker_ends_with_its_owner() -> None:
     program = (
         "import sys, time\n"
         "from experiments.conversation import worker\n"
-        "words = ['-c', 'import time; print(1, flush=True); time.sleep(600)']\n"
+        "words = [sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(600)']\n"
         "with worker('host', words, '{}', messages=sys.stderr) as answers:\n"
         "    print(next(answers), flush=True); time.sleep(600)\n"
     )
