@@ -63,6 +63,8 @@ def _folder(name: str, option: str) -> Path:
     path = Path(name).resolve()
     if not path.is_dir():
         raise LabKernelError(f"{option} {name}: there is no such folder")
+    if path.is_relative_to("/run") or any(hidden.is_relative_to(path) for hidden in _HIDDEN):
+        raise LabKernelError(f"{option} {name}: a lab kernel has a {path} of its own; name a folder elsewhere")
     if "\n" in str(path):
         raise LabKernelError(f"{option} {name!r}: a lab kernel cannot show a folder with a line break in its name")
     return path

@@ -119,3 +119,11 @@ def test_the_environment_is_a_chosen_few() -> None:
 def test_the_lab_kernel_does_not_run_within_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRWIRE_KERNEL", "lab")
     assert "within itself" in labkernel.problem()
+
+
+@pytest.mark.parametrize("folder", ["/", "/run", "/run/lock", "/tmp"])  # noqa: S108 - what it is about
+def test_a_folder_that_the_guest_has_itself_is_refused(folder: str) -> None:
+    if not Path(folder).is_dir():
+        pytest.skip(f"no {folder} here")
+    with pytest.raises(LabKernelError, match="of its own; name a folder elsewhere"):
+        shares.binds([folder], [], "/")
