@@ -13,7 +13,7 @@ from topologies.network import Network
 
 HOST_RATES = (100e3, 300e3, 1e6, 2e6, 5.5e6, 11e6, 24e6, 54e6, 100e6)
 LAB_RATES = (100e3, 300e3, 1e6, 2e6, 5.5e6, 11e6, 24e6, 50e6)
-CEILING_RATES = (55e6, 60e6, 70e6, 80e6, 90e6, 100e6, 120e6, 150e6)
+CEILING_RATES = (60e6, 80e6, 100e6, 150e6, 200e6, 250e6, 300e6, 400e6, 600e6)
 _WITHIN = 0.01
 
 
