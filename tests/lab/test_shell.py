@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -95,19 +97,31 @@ def test_an_unknown_profile_and_a_missing_command_are_told() -> None:
     assert shell("wireline-100m", "--", "no-such-command").returncode == 127
 
 
+@contextmanager
+def running(*words: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A shell whose command has written the file `up`; a failed test leaves none behind."""
+    process = subprocess.Popen([*LAB, *words], cwd=folder, env=ENVIRONMENT)
+    deadline = time.monotonic() + 200
+    try:
+        while not (folder / "up").exists():
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(60)
+
+
 @pytest.mark.parametrize("kernel", ["host", "lab"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_kill_ends_the_command_and_leaves_nothing(kernel: str, number: signal.Signals, tmp_path: Path) -> None:
     script = "trap 'echo asked > asked; exit' TERM; echo up > up; while :; do sleep 0.2; done"
-    words = [*LAB, "nistnet-80211", "--kernel", kernel, "--", "sh", "-c", script]
-    process = subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT)
-    deadline = time.monotonic() + 200
-    while not (tmp_path / "up").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    below = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(number)
-    status = process.wait(30)
+    with running("nistnet-80211", "--kernel", kernel, "--", "sh", "-c", script, folder=tmp_path) as process:
+        below = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(number)
+        status = process.wait(30)
     _, alive = psutil.wait_procs(below, timeout=25)
     assert alive == []
     if number is not signal.SIGKILL:
