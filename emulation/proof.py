@@ -192,7 +192,7 @@ def delay_checks(
 
 
 def rate_check(side: DirectionProfile, loss: SeededLosses, burst: Arrivals) -> LinkCheck:
-    """Rate of a burst of full frames that waited in the queue, after the bucket was empty.
+    """Rate of a burst of frames of one size that waited in the queue, after the bucket was empty.
 
     An uplink packet that was lost has used the air before (loss comes after the air), a downlink one has not.
     """
@@ -210,7 +210,7 @@ def rate_check(side: DirectionProfile, loss: SeededLosses, burst: Arrivals) -> L
         seconds = float(times.max())
         # With jitter a line through all, because the first and the last one may be the odd ones.
         frames_per_s = float(1 / np.polyfit(passed, times, 1)[0] if side.jitter else passed.max() / seconds)
-        delivered = frames_per_s * FULL_FRAME * 8
+        delivered = frames_per_s * size * 8
     tolerance = RATE_TOLERANCE + 4 * side.jitter / seconds
     return LinkCheck(
         quantity="rate",
