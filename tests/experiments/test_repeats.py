@@ -48,20 +48,21 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: list[Check | None
     attempts = iter(fail)
     notes: list[tuple[str, ...]] = []
 
-    def attempt(spec: TrialSpec, planned: Planned, log: Path, watcher: runner.Watcher) -> Outcome:
+    def attempt(spec: TrialSpec, way: runner._Way) -> Outcome:
         writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
         found = verdict(next(attempts))
         write_record(writer.open() / "verdict.json", found)
         writer.path.rename(writer.final)
         notes.append(spec.notes)
-        return Outcome(planned=planned, state=found.state, reasons=(), seconds=1)
+        return Outcome(planned=way.planned, state=found.state, reasons=(), seconds=1)
 
     monkeypatch.setattr(runner, "_run_one", attempt)
     folder = campaigns.create(scenarios.load(scenario_file(tmp_path)), tmp_path / "results")
     campaign = read_campaign(folder)
     spec = runner._spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather())
     told = Told()
-    outcome = runner._run_until_the_machine_holds_still(spec, campaign.order[0], folder / "log", told)
+    way = runner._Way(kernel="host", planned=campaign.order[0], log=folder / "log", watcher=told)
+    outcome = runner._run_until_the_machine_holds_still(spec, way)
     assert [len(one) for one in notes] == list(range(len(notes)))
     assert all("set-aside-trial-001-" in note for one in notes for note in one)
     return outcome, told, folder / spec.cell
