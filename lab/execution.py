@@ -14,7 +14,7 @@ from experiments.runner import GaveUp, Outcome
 from lab.common import Status, err, out, shown
 from lab.progress import watching
 from results.campaign import read_campaign
-from results.store import DamagedTrial, trials
+from results.store import DamagedTrial, trial_name, trials
 from results.verdict import State
 
 _SEVERITY = [Status.ALL_VALID, Status.NOT_ALL_VALID, Status.FAILED]
@@ -43,7 +43,11 @@ def execute(folder: Path, kernels: Kernels, *, build_report: bool) -> Status:
     except GaveUp as error:
         gave_up = error
     failed = gave_up is not None or any(outcome.state == "failed" for outcome in outcomes)
-    status = Status.FAILED if failed else verdict_status(folder)
+    doubts = doubtful(folder)
+    status = Status.FAILED if failed else Status.NOT_ALL_VALID if doubts else Status.ALL_VALID
+    just_told = {Path(one.planned.cell) / trial_name(one.planned.trial) for one in outcomes}
+    for name in sorted(doubts.keys() - just_told):
+        out.print(f"{name}, run earlier: {doubts[name]}", markup=False)
     if build_report and trials(folder):
         status = max(status, build(folder), key=_SEVERITY.index)
     if failed:
@@ -81,12 +85,16 @@ def build(folder: Path, *, master: str | None = None) -> Status:
     return Status.NOT_ALL_VALID if others else Status.ALL_VALID
 
 
-def verdict_status(folder: Path) -> Status:
-    """Whether every finished trial of a campaign is valid."""
+def doubtful(folder: Path) -> dict[Path, str]:
+    """Finished trials of a campaign that are not valid (cell/trial), each with its verdict and why."""
+    found = {}
     for trial in trials(folder):
+        name = trial.path.relative_to(folder)
         try:
-            if trial.verdict().state is not State.VALID:
-                return Status.NOT_ALL_VALID
-        except DamagedTrial:
-            return Status.NOT_ALL_VALID
-    return Status.ALL_VALID
+            verdict = trial.verdict()
+        except DamagedTrial as error:
+            found[name] = f"damaged: {error}"
+            continue
+        if verdict.state is not State.VALID:
+            found[name] = f"{verdict.state}: {'; '.join(verdict.reasons())}"
+    return found

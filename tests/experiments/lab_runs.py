@@ -12,6 +12,9 @@ from typing import Any
 import psutil
 import yaml
 
+from results.store import trials
+from results.verdict import State
+
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
 SMALL: dict[str, Any] = {
@@ -48,6 +51,17 @@ def lab(*words: str | Path, results: Path, **options: Any) -> subprocess.Complet
     """Run `lab` to its end."""
     words_ = command(*words, results=results)
     return subprocess.run(words_, capture_output=True, text=True, cwd=ROOT, timeout=240, check=False, **options)
+
+
+def assert_finished(run: subprocess.CompletedProcess[str], folder: Path) -> None:
+    """The command ended as the verdicts of the campaign's trials say, and named every trial that is not valid.
+
+    What the verdicts are is the machine's affair here: on a noisy one a sound trial can be invalid.
+    """
+    doubtful = [trial for trial in trials(folder) if trial.verdict().state is not State.VALID]
+    assert run.returncode == (3 if doubtful else 0), run.stdout + run.stderr
+    for trial in doubtful:
+        assert all(reason in run.stdout for reason in trial.verdict().reasons()), run.stdout
 
 
 def traces(folder: Path) -> dict[str, object]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lab_runs import FIXTURES, ROOT, command, lab, living_in, process_namespaces, scenario_file, traces
+from lab_runs import FIXTURES, ROOT, assert_finished, command, lab, living_in, process_namespaces, scenario_file, traces
 
 from experiments import campaign as campaigns
 from results.campaign import read_campaign
@@ -65,7 +65,7 @@ def test_a_killed_runner_leaves_nothing_and_resume_completes_the_campaign(tmp_pa
     assert_gone(spaces, before, tmp_path)
 
     resumed = lab("resume", "--no-report", results=results)
-    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert_finished(resumed, folder)
     assert "1 to run" in resumed.stdout
     assert campaigns.missing(folder, read_campaign(folder)) == []
     assert {path: path.stat().st_ino for path in finished} == finished, "a finished trial was run again"
@@ -95,9 +95,9 @@ def test_an_interrupted_scenario_is_taken_up_and_a_killed_trial_is_a_failed_one(
     assert len(campaigns.folders(results)) == 1
 
     again = lab("run", scenario, "--no-report", results=results)
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert "taking up" in again.stdout
     (folder,) = campaigns.folders(results)
+    assert_finished(again, folder)
+    assert "taking up" in again.stdout
     assert len(trials(folder)) == 2
 
 
