@@ -21,13 +21,17 @@ class Packets:
 
     frame: number of the record in the file, from 0.  t_ns: wall clock.  wire: bytes on the wire, with the
     Ethernet header and without its checksum.  payload: TCP payload bytes, as the IP header says (so it is
-    whole when the capture was cut short by its snap length).
+    whole when the capture was cut short by its snap length); kept_payload: how many of them are in the file,
+    from byte `at` of it on.  ip_id: IPv4's identification, by which a packet is known again elsewhere.
     """
 
     frame: np.ndarray
     t_ns: np.ndarray
     wire: np.ndarray
     payload: np.ndarray
+    kept_payload: np.ndarray
+    at: np.ndarray
+    ip_id: np.ndarray
     src: np.ndarray
     dst: np.ndarray
     sport: np.ndarray
@@ -53,6 +57,7 @@ def _record(order: str) -> np.dtype[np.void]:
         "ethertype": (">u2", ip - 2),
         "version": ("u1", ip),
         "length": (">u2", ip + 2),
+        "ip_id": (">u2", ip + 4),
         "fragment": (">u2", ip + 6),
         "protocol": ("u1", ip + 9),
         "src": (">u4", ip + 12),
@@ -110,7 +115,10 @@ def columns(head: np.ndarray, *, data: np.ndarray, offsets: np.ndarray, form: Fo
         ethertype=ethertype, kept=kept, protocol=head["protocol"],
         has_ip=has_ip, good_ip=good_ip, fragment=fragment, is_tcp=is_tcp, whole=whole, good=good,
     )  # fmt: skip
-    return _packets(head, good, wire=wire, payload=payload, form=form), others
+    before = _ETHERNET_BYTES + ip_bytes + tcp_bytes
+    kept_payload = np.clip(kept.astype(np.int64) - before, 0, payload)
+    at = offsets + RECORD_BYTES + before
+    return _packets(head, good, wire=wire, payload=payload, kept_payload=kept_payload, at=at, form=form), others
 
 
 def _gather(data: np.ndarray, offsets: np.ndarray, kind: np.dtype[np.void]) -> np.ndarray:
@@ -130,7 +138,10 @@ def _shift_past_options(
             head[name][which] = shifted[name]
 
 
-def _packets(head: np.ndarray, good: np.ndarray, *, wire: np.ndarray, payload: np.ndarray, form: Format) -> Packets:
+def _packets(
+    head: np.ndarray, good: np.ndarray, *, wire: np.ndarray, payload: np.ndarray, kept_payload: np.ndarray,
+    at: np.ndarray, form: Format,
+) -> Packets:  # fmt: skip
     tcp = head[good]
     wide = {name: tcp[name].astype(np.int64) for name in ("second", "fraction", "src", "dst", "sport", "dport")}
     return Packets(
@@ -138,6 +149,9 @@ def _packets(head: np.ndarray, good: np.ndarray, *, wire: np.ndarray, payload: n
         t_ns=wide["second"] * 1_000_000_000 + wide["fraction"] * form.unit_ns,
         wire=wire[good],
         payload=payload[good],
+        kept_payload=kept_payload[good],
+        at=at[good],
+        ip_id=tcp["ip_id"].astype(np.uint16),
         src=wide["src"],
         dst=wide["dst"],
         sport=wide["sport"],

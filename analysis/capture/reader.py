@@ -17,10 +17,13 @@ from analysis.capture.scan import scan
 class Capture:
     """packets: the TCP packets.  records: all whole records.  others: records that are not TCP, by kind.
 
+    data: the file's bytes (uint8), into which `packets.at` points.
+
     damage: what is wrong with the file and at which byte, None when it is whole.
     """
 
     packets: Packets
+    data: np.ndarray
     records: int
     others: dict[str, int]
     damage: str | None
@@ -42,7 +45,7 @@ def read_capture(path: Path) -> Capture:
         damage = f"record at byte {offsets[bad]} has a time whose fraction is not below one second"
         head, offsets = head[:bad], offsets[:bad]
     packets, others = columns(head, data=data, offsets=offsets, form=form)
-    return Capture(packets=packets, records=len(offsets), others=others, damage=damage)
+    return Capture(packets=packets, data=data, records=len(offsets), others=others, damage=damage)
 
 
 def _load(path: Path) -> tuple[np.ndarray, int]:
