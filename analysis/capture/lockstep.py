@@ -48,7 +48,8 @@ def _run(words: np.ndarray, starts: np.ndarray, *, end: int, framing: Framing) -
     ends = starts.copy()
     # The last chain must not look for a header beyond the end.
     stop = np.minimum(np.append(starts[1:], end), end - framing.head_bytes + 1)
-    running, here = np.arange(len(starts), dtype=np.int32), starts
+    running = np.flatnonzero(starts < stop).astype(np.int32)
+    here, stop = starts[running], stop[running]
     places: list[np.ndarray] = []
     chains: list[np.ndarray] = []
     while len(running) > _FEW:

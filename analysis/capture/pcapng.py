@@ -36,16 +36,18 @@ def read_header(start: bytes, name: str) -> State | None:
     if start[:4] != _SECTION_MARK:
         return None
     header = _section(memoryview(start), at=0, end=len(start), base=0)
-    if header.fault and len(start) < _SECTION_BYTES:
+    if len(start) < _SECTION_BYTES:
         raise NotACapture(f"{name}: {len(start)} bytes, shorter than a pcapng section header ({_SECTION_BYTES})")
-    if header.fault and not header.cut:
+    if header.order is None:
         raise NotACapture(f"{name}: not a pcapng file that this reader knows ({header.fault})")
     return State(kind="pcapng", order=header.order)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Section:
-    order: Order = "<"
+    """order: None when nothing after this header can be read."""
+
+    order: Order | None = None
     end: int = 0
     fault: str | None = None
     cut: bool = False
@@ -63,7 +65,8 @@ def _section(view: memoryview, *, at: int, end: int, base: int) -> _Section:
     if major != 1:
         return _Section(fault=f"section at byte {place} has version {major}.{minor}, this reader knows 1")
     if total < _SECTION_BYTES:
-        return _Section(fault=f"section header at byte {place} claims {total} bytes, it has {_SECTION_BYTES} at least")
+        what = f"section header at byte {place} claims {total} bytes, it has {_SECTION_BYTES} at least"
+        return _Section(order=order, fault=what)
     fault, cut = block_fault(view, order, at=at, total=total, end=end, place=place)
     return _Section(order=order, end=at + total, fault=fault, cut=cut)
 
@@ -85,7 +88,7 @@ def find(data: np.ndarray, *, start: int, end: int, state: State, base: int) -> 
         if blocks.fault is not None or at == end:
             return Found(stretches=tuple(stretches), end=at, state=state, fault=blocks.fault, cut=blocks.cut)
         section = _section(data.data, at=at, end=end, base=base)
-        if section.fault is not None:
+        if section.fault is not None or section.order is None:
             return Found(stretches=tuple(stretches), end=at, state=state, fault=section.fault, cut=section.cut)
         state = State(kind="pcapng", order=section.order, earlier=state.earlier + len(state.interfaces))
         at = section.end

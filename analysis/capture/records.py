@@ -95,11 +95,12 @@ def _pcapng(data: np.ndarray, stretch: Stretch, *, start: int, stop: int, front:
         kinds = stretch.kinds[start:stop]
         direct, simple = kinds == PACKET, kinds == SIMPLE_PACKET
         _obsolete(wide, rows, np.flatnonzero(~direct & ~simple), order=state.order)
-        _simple(wide, units, rows, np.flatnonzero(simple), stretch=stretch)
+        _simple(wide, rows, np.flatnonzero(simple), stretch=stretch)
         room[simple] += _BLOCK_BYTES - _SIMPLE_BYTES
         before[simple] = _SIMPLE_BYTES
     interface = np.where(wide["interface"] < known, wide["interface"], 0)
     t_ns, timeless = _times(units, interface, stretch)
+    t_ns[simple], timeless[simple] = 0, False
     links = np.array([one.link for one in state.interfaces] or [0])
     found = Records(
         at=offsets + before, kept=wide["kept"], wire=wide["wire"], t_ns=t_ns,
@@ -130,9 +131,7 @@ def _obsolete(wide: dict[str, np.ndarray], rows: np.ndarray, which: np.ndarray, 
         wide["interface"][which] = halves
 
 
-def _simple(
-    wide: dict[str, np.ndarray], units: np.ndarray, rows: np.ndarray, which: np.ndarray, *, stretch: Stretch
-) -> None:
+def _simple(wide: dict[str, np.ndarray], rows: np.ndarray, which: np.ndarray, *, stretch: Stretch) -> None:
     """Simple packet blocks: of the first interface, without a time, as long as the snap length lets them be."""
     if not len(which):
         return
@@ -142,7 +141,6 @@ def _simple(
     wide["interface"][which] = 0
     wide["wire"][which] = wire
     wide["kept"][which] = np.minimum(wire, snap) if snap else wire
-    units[which] = 0
 
 
 def _times(units: np.ndarray, interface: np.ndarray, stretch: Stretch) -> tuple[np.ndarray, np.ndarray]:
