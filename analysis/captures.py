@@ -7,6 +7,7 @@ from ipaddress import IPv4Address
 
 import numpy as np
 
+from analysis.capture.columns import TCP
 from analysis.capture.flows import FlowTable, flow_table
 from analysis.capture.reader import Capture as PacketFile
 from analysis.capture.reader import read_capture
@@ -39,9 +40,11 @@ def capture_rows(trial: Trial, manifest: Manifest, rows: Rows) -> None:
             continue
         if damage := _damage(file, capture):
             rows.add("damage", "capture", key=capture.file, text=f"{trial.path / capture.file}: {damage}")
-        for kind, number in ({"tcp": len(file.packets)} | file.others).items():
+        tcp = file.packets.select(file.packets.protocol == TCP)
+        udp = {"udp": len(file.packets) - len(tcp)} if len(file.packets) > len(tcp) else {}
+        for kind, number in ({"tcp": len(tcp)} | udp | file.others).items():
             rows.add("packets", kind, key=capture.file, value=float(number))
-        _flow_rows(analyse(file.packets), capture, manifest, rows, totals[DIRECTIONS[capture.side]])
+        _flow_rows(analyse(tcp), capture, manifest, rows, totals[DIRECTIONS[capture.side]])
     for direction, total in totals.items():
         if total.data_packets:
             rows.add("trial", f"retr_share_{direction}", value=total.retr_or_ooo / total.data_packets)

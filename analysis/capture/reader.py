@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from analysis.capture.columns import HEADROOM, Packets, columns, first_bad_time, headers
-from analysis.capture.format import HEADER_BYTES, read_format
-from analysis.capture.scan import scan
+from analysis.capture.columns import Columns, Packets
+from analysis.capture.decode import FRONT_BYTES, decode
+from analysis.capture.format import Interface, NotACapture
+from analysis.capture.ranges import Range
+from analysis.capture.records import describe
+from analysis.capture.source import find, load, read_start
+from analysis.capture.stretch import Found
+
+__all__ = ["Capture", "NotACapture", "read_capture", "read_range"]
+
+_BATCH = 16_384  # records decoded at once: their columns stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """packets: the TCP packets.  records: all whole records.  others: records that are not TCP, by kind.
+    """packets: the TCP and UDP packets.  records: all whole records.  others: records that are neither, by kind.
 
-    data: the file's bytes (uint8), into which `packets.at` points.
-
+    data: the file's bytes (uint8), into which `packets.at` points, from byte `start` of the file on.
+    v6: IPv6 addresses by the numbers that stand for them.  interfaces: by the numbers in `packets.interface`.
+    untimed: records for which the file has no time.
     damage: what is wrong with the file and at which byte, None when it is whole.
     """
 
@@ -27,31 +36,61 @@ class Capture:
     records: int
     others: dict[str, int]
     damage: str | None
+    start: int = 0
+    v6: dict[int, bytes] = field(default_factory=dict)
+    interfaces: dict[int, Interface] = field(default_factory=dict)
+    untimed: int = 0
 
 
 def read_capture(path: Path) -> Capture:
-    """Read a classic pcap file (micro- or nanoseconds, either byte order) of Ethernet frames.
+    """Read a pcap (micro- or nanoseconds, either byte order) or pcapng file.
 
-    Raises NotACapture when it is another kind of file, OSError when it cannot be read.  A file that is cut
-    or damaged gives what stands before the damage.
+    Raises NotACapture when it is another kind of file, OSError when it cannot be read, AddressCollision when
+    two IPv6 addresses of it cannot be told apart.  A file that is cut or damaged gives what stands before the
+    damage.
     """
-    data, size = _load(path)
-    form = read_format(data[: min(size, HEADER_BYTES)].tobytes(), str(path))
-    found = scan(data, size=size, form=form)
-    offsets, damage = found.offsets, found.damage
-    head = headers(data, offsets, form)
-    bad = first_bad_time(head, form)
-    if bad is not None:
-        damage = f"record at byte {offsets[bad]} has a time whose fraction is not below one second"
-        head, offsets = head[:bad], offsets[:bad]
-    packets, others = columns(head, data=data, offsets=offsets, form=form)
-    return Capture(packets=packets, data=data, records=len(offsets), others=others, damage=damage)
-
-
-def _load(path: Path) -> tuple[np.ndarray, int]:
+    begin = read_start(path)
     with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        data = np.empty(size + HEADROOM, dtype=np.uint8)
-        read = file.readinto(data[:size].data)
-        data[read:] = 0
-        return data, read
+        data = load(file, start=0, end=os.fstat(file.fileno()).st_size)
+    return _decode(data, find(data, start=begin.at, state=begin.state, base=0), base=0, first_frame=0)
+
+
+def read_range(path: Path, piece: Range) -> Capture:
+    """Read the records of one range of a capture that `ranges.index` found, alone.
+
+    Frames and interfaces are numbered as in the whole file; `packets.at` points into the range's own data.
+    Raises NotACapture when the file is no longer what was indexed, and what read_capture raises.
+    """
+    with path.open("rb") as file:
+        data = load(file, start=piece.start, end=piece.end)
+    found = find(data, start=0, state=piece.state, base=piece.start)
+    capture = _decode(data, found, base=piece.start, first_frame=piece.first_frame)
+    if capture.records != piece.records or capture.damage is not None:
+        raise NotACapture(
+            f"{path}: bytes {piece.start} to {piece.end} hold {capture.records} records, the index says "
+            f"{piece.records}: the file has changed, index it again"
+        )
+    return capture
+
+
+def _decode(data: np.ndarray, found: Found, *, base: int, first_frame: int) -> Capture:
+    columns = Columns(sum(len(stretch.offsets) for stretch in found.stretches))
+    others: dict[str, int] = {}
+    v6: dict[int, bytes] = {}
+    interfaces: dict[int, Interface] = {}
+    records, untimed, damage = 0, 0, None
+    for stretch in found.stretches:
+        state = stretch.state
+        interfaces |= dict(enumerate(state.interfaces, start=state.earlier))
+        for start in range(0, len(stretch.offsets), _BATCH):
+            part = describe(data, stretch, start=start, stop=start + _BATCH, front=FRONT_BYTES, base=base)
+            columns.add(*decode(data, part, frame=first_frame + records, others=others, v6=v6))
+            records, untimed, damage = records + len(part), untimed + part.untimed, part.fault
+            if damage is not None:
+                break
+        if damage is not None:
+            break
+    return Capture(
+        packets=columns.packets(), data=data, records=records, others=others, start=base, v6=v6,
+        interfaces=interfaces, untimed=untimed, damage=damage or found.fault,
+    )  # fmt: skip

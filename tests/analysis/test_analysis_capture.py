@@ -9,11 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pcap_files import ACK, SERVER, STATION, Segment, address, frame, pcap, segments_pcap, write
 
+from analysis.capture import lockstep as chains
 from analysis.capture import scan as scanning
-from analysis.capture.columns import HEADROOM
-from analysis.capture.format import NotACapture, read_format
+from analysis.capture.format import NotACapture
+from analysis.capture.framing import walk
+from analysis.capture.pcap import PcapFraming
 from analysis.capture.reader import read_capture
-from analysis.capture.scan import scan, walk
+from analysis.capture.scan import scan
 
 T0 = 1_700_000_000_123_456_000
 
@@ -56,9 +58,9 @@ def test_what_is_not_tcp_is_counted_and_never_parsed(tmp_path: Path) -> None:
     udp = good[:23] + b"\x11" + good[24:]
     icmp = good[:23] + b"\x01" + good[24:]
     sctp = good[:23] + b"\x84" + good[24:]
-    vlan = good[:12] + b"\x81\x00\x00\x05\x08\x00" + good[14:]
+    vlan = good[:12] + b"\x81\x00\x00\x05" * 3 + b"\x08\x00" + good[14:]
     arp, ipv6 = good[:12] + b"\x08\x06" + good[14:], good[:12] + b"\x86\xdd" + good[14:]
-    fragment = good[:20] + b"\x20\x00" + good[22:]
+    fragment = good[:20] + b"\x20\x01" + good[22:]
     version = good[:14] + b"\x65" + good[15:]
     short_offset = good[:46] + b"\x10" + good[47:]
     too_long = good[:16] + b"\xff\xff" + good[18:]
@@ -66,9 +68,10 @@ def test_what_is_not_tcp_is_counted_and_never_parsed(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([(T0 + k, data) for k, data in enumerate(frames)]))
     capture = read_capture(path)
-    assert capture.packets.frame.tolist() == [0]
+    assert capture.packets.frame.tolist() == [0, 1]
+    assert capture.packets.protocol.tolist() == [6, 17]
     assert capture.others == {
-        "udp": 1, "icmp": 1, "other": 1, "vlan": 1, "arp": 1, "ipv6": 1, "fragment": 1, "malformed": 3, "cut": 2,
+        "icmp": 1, "other": 1, "vlan": 1, "arp": 1, "fragment": 1, "malformed": 4, "cut": 2,
     }  # fmt: skip
     assert len(capture.packets) + sum(capture.others.values()) == capture.records == len(frames)
 
@@ -84,8 +87,10 @@ def test_an_empty_capture_has_no_packets(tmp_path: Path) -> None:
         (b"", "0 bytes"),
         (b"\xd4\xc3\xb2", "3 bytes"),
         (b"GET / HTTP/1.1\r\nHost: example\r\n", "magic 0x20544547"),
-        (struct.pack("<IIIHHq", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1), "pcapng"),
-        (pcap([], link=113), "link type 113"),
+        (struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 2, 0, -1, 28), "version 2.0"),
+        (struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4E, 1, 0, -1, 28), "no byte order"),
+        (struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 2, 0, 0, 65535, 1), "version 2.2"),
+        (pcap([], link=127), "link type 127"),
     ],
 )
 def test_another_kind_of_file_is_refused_by_name(tmp_path: Path, data: bytes, said: str) -> None:
@@ -169,15 +174,15 @@ def test_many_chains_find_the_same_records_as_one(
     frames = [(T0 + k * 10**6, inner[24:][:size] if nested else random.bytes(size)) for k, size in enumerate(sizes)]
     whole = pcap(frames, order=order)
     size = max(24, len(whole) - cut)
-    data = np.zeros(size + HEADROOM, dtype=np.uint8)
-    data[:size] = np.frombuffer(whole[:size], dtype=np.uint8)
-    form = read_format(whole[:24], "x")
-    one = walk(data.data, order=form.order, start=24, end=size)
+    data = np.frombuffer(whole[:size], dtype=np.uint8)
+    framing = PcapFraming(order="<" if order == "<" else ">", second_ends=10**9, first_s=T0 // 10**9)
+    one = walk(data, start=24, end=size, framing=framing)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scanning, "LARGE", 0)
-        many = scan(data, size=size, form=form)
+        patch.setattr(chains, "_FEW", 0)
+        many = scan(data, start=24, end=size, framing=framing)
     assert many.offsets.tolist() == one.offsets.tolist()
-    assert many.damage == one.damage
+    assert (many.end, many.fault, many.cut) == (one.end, one.fault, one.cut)
 
 
 def test_a_large_file_is_read_whole(tmp_path: Path) -> None:

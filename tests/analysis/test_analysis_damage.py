@@ -24,7 +24,7 @@ CELL = "nistnet-80211_100_ndnp"
 REASONS = {
     "truncated-capture": "sta1.pcap: ends inside the record at byte",
     "corrupt-capture": "claims 2147483647 bytes",
-    "capture-of-another-kind": "pcapng",
+    "capture-of-another-kind": "neither a pcap nor a pcapng file",
     "short-capture": "0 packets, the manifest says 81",
     "truncated-ledger": "delivered.parquet",
     "corrupt-ledger": "delivered.parquet",

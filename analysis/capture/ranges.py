@@ -1,0 +1,101 @@
+"""Exact ranges of a capture file: each holds whole records and can be read alone, in another process."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from analysis.capture.blocks import LARGEST_BLOCK
+from analysis.capture.format import Interface, State
+from analysis.capture.records import describe
+from analysis.capture.source import find, load, read_start
+from analysis.capture.stretch import Found
+
+RANGE_BYTES = 64 << 20
+_BATCH = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """Bytes [start, end) of a file: `records` packet records, the first of them number `first_frame` of the file.
+
+    state: what must be known of the bytes before them.
+    """
+
+    start: int
+    end: int
+    first_frame: int
+    records: int
+    state: State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """ranges: in file order, together every whole record before any damage.  damage: as read_capture says it."""
+
+    ranges: tuple[Range, ...]
+    damage: str | None
+
+    @property
+    def records(self) -> int:
+        """Records of all ranges."""
+        return sum(piece.records for piece in self.ranges)
+
+
+def index(path: Path, *, range_bytes: int = RANGE_BYTES) -> Index:
+    """Cut a capture file into exact ranges of at most about `range_bytes`.
+
+    The file is walked once, one range in memory at a time, every record's header checked.  Raises NotACapture
+    and OSError as read_capture does.
+    """
+    begin = read_start(path)
+    at, state, frame, window = begin.at, begin.state, 0, range_bytes
+    ranges: list[Range] = []
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        while at < size:
+            data = load(file, start=at, end=at + window)
+            found = find(data, start=0, state=state, base=at)
+            records, end, fault = _checked(data, found, base=at)
+            if end:
+                piece = Range(start=at, end=at + end, first_frame=frame, records=records, state=state)
+                ranges.append(piece)
+                frame += records
+            if fault is not None:
+                return Index(ranges=tuple(ranges), damage=fault)
+            last = at + len(data) >= size
+            if found.fault is not None and (last or not found.cut or (not end and window > LARGEST_BLOCK)):
+                return Index(ranges=tuple(ranges), damage=found.fault)
+            # A record longer than the window: a longer window holds it.
+            window = range_bytes if end else window * 4
+            at, state = at + end, found.state
+    return Index(ranges=tuple(ranges), damage=None)
+
+
+def _checked(data: np.ndarray, found: Found, *, base: int) -> tuple[int, int, str | None]:
+    """How many records are right, the byte after them, and what is wrong there."""
+    records = 0
+    for stretch in found.stretches:
+        for start in range(0, len(stretch.offsets), _BATCH):
+            part = describe(data, stretch, start=start, stop=start + _BATCH, front=0, base=base)
+            records += len(part)
+            if part.fault is not None:
+                return records, int(stretch.offsets[start + len(part)]), part.fault
+    return records, found.end, None
+
+
+def to_json(piece: Range) -> str:
+    """A range as text, to travel between processes."""
+    return json.dumps(asdict(piece))
+
+
+def from_json(text: str) -> Range:
+    """What to_json made; ValueError, KeyError or TypeError when it is something else."""
+    plain = json.loads(text)
+    state = plain.pop("state")
+    interfaces = tuple(Interface(**one) for one in state.pop("interfaces"))
+    return Range(**plain, state=State(**state, interfaces=interfaces))
