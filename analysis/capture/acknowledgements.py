@@ -34,9 +34,7 @@ def advancing(stream: Stream) -> Acks:
     better = value > highest_before(value, starts, first=np.full(len(starts), NOTHING))
     order = np.argsort(of[better], kind="stable")
     rows, of, value = rows[better][order], of[better][order], value[better][order]
-    return Acks(
-        row=rows, flow=of, value=value, place=place(of, value), time=of * stream.frames + stream.frame[rows]
-    )
+    return Acks(row=rows, flow=of, value=value, place=place(of, value), time=of * stream.frames + stream.frame[rows])
 
 
 def place(flow: np.ndarray, offset: np.ndarray) -> np.ndarray:

@@ -38,9 +38,7 @@ def _fill(stream: Stream, probes: Probes, *, rows: np.ndarray, low: np.ndarray, 
     starts, ends = flow * span + MIDDLE + low, flow * span + MIDDLE + high
     gap_starts, gap_ends = gap_flow * span + MIDDLE + gap_low, gap_flow * span + MIDDLE + gap_high
     edges = np.unique(np.concatenate([starts, ends, gap_starts, gap_ends]))
-    owner = earliest_cover(
-        np.searchsorted(edges, starts), np.searchsorted(edges, ends), number=rows, count=len(edges)
-    )
+    owner = earliest_cover(np.searchsorted(edges, starts), np.searchsorted(edges, ends), number=rows, count=len(edges))
     depth = np.zeros(len(edges), dtype=np.int64)
     np.add.at(depth, np.searchsorted(edges, gap_starts), 1)
     np.add.at(depth, np.searchsorted(edges, gap_ends), -1)

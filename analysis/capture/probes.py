@@ -84,7 +84,7 @@ def _settle(stream: Stream, found: Probes, single: np.ndarray) -> Probes:
 
 def _quiet(part: Stream) -> np.ndarray:
     """Empty packets that say once more that the window is closed."""
-    quiet = part.plain & (part.payload == 0) & (part.window == 0)
+    quiet: np.ndarray = part.plain & (part.payload == 0) & (part.window == 0)
     quiet[1:] &= part.window[:-1] == 0
     quiet[starts_of(part.flow)] = False
     return quiet

@@ -30,7 +30,7 @@ class Episodes:
 def find_episodes(
     stream: Stream, *, probes: Probes, acks: Acks, kind: np.ndarray, new: np.ndarray, last_ns: np.ndarray
 ) -> Episodes:
-    """Episodes of all flows.  kind, new: of each packet.  last_ns: time of each flow's connection's last packet."""
+    """Episodes of all flows.  kind, new: of each packet.  last_ns: time of each flow's last packet."""
     again = (kind != Kind.NONE) & ((kind != Kind.OUT_OF_ORDER) | (new < stream.payload))
     rows = np.flatnonzero(again)
     rows = rows[water(acks, stream, rows) < probes.reached[rows]]
@@ -39,7 +39,9 @@ def find_episodes(
     acknowledged = acks.row[covered] if len(acks.row) else covered
     begins = _openings(stream, rows, end_frame=np.where(covered >= 0, stream.frame[acknowledged], stream.frames))
     start = stream.t_ns[rows]
-    end = np.where(covered >= 0, stream.t_ns[acknowledged], last_ns[flow])
+    reverse = stream.reverse[rows]
+    over = np.maximum(last_ns[flow], np.where(reverse >= 0, last_ns[reverse], start))
+    end = np.where(covered >= 0, stream.t_ns[acknowledged], over)
     return Episodes(flow=flow[begins], start_ns=start[begins], end_ns=np.maximum(start, end)[begins])
 
 

@@ -93,7 +93,9 @@ def opposite_before(stream: Stream, rows: np.ndarray) -> np.ndarray:
     return np.where(known, found, -1)
 
 
-def _acked(ack: np.ndarray, *, stream_flow: np.ndarray, flags: np.ndarray, reverse: np.ndarray, first_seq: np.ndarray) -> np.ndarray:
+def _acked(
+    ack: np.ndarray, *, stream_flow: np.ndarray, flags: np.ndarray, reverse: np.ndarray, first_seq: np.ndarray
+) -> np.ndarray:
     found = np.full(len(ack), NOTHING, dtype=np.int64)
     rows = np.flatnonzero(flags & ACK != 0)
     starts = starts_of(stream_flow[rows])

@@ -67,9 +67,8 @@ def analyse(packets: Packets) -> Analysis:
     kind = kinds(stream, probes=probes, acks=acks, duplicate=duplicate)
     new = new_bytes(stream, probes)
     starts = starts_of(stream.flow)
-    first_ns = np.minimum.reduceat(stream.t_ns, starts) if len(starts) else starts
-    last_ns = np.maximum.reduceat(stream.t_ns, starts) if len(starts) else starts
-    whole_ns = np.where(flows.reverse >= 0, np.maximum(last_ns, last_ns[flows.reverse]), last_ns) if len(starts) else starts
+    ends = (np.minimum.reduceat, np.maximum.reduceat)
+    first_ns, last_ns = (end(stream.t_ns, starts) if len(starts) else starts for end in ends)
     return Analysis(
         packets=packets,
         flows=flows,
@@ -80,7 +79,7 @@ def analyse(packets: Packets) -> Analysis:
         duplicate_ack=duplicate,
         new=new,
         rtt=rtt_samples(stream, probes=probes, acks=acks),
-        recovery=find_episodes(stream, probes=probes, acks=acks, kind=kind, new=new, last_ns=whole_ns),
+        recovery=find_episodes(stream, probes=probes, acks=acks, kind=kind, new=new, last_ns=last_ns),
         first_ns=first_ns,
         last_ns=last_ns,
     )

@@ -122,12 +122,13 @@ def _question_or_answer(one: Segment, here: Side, there: Side) -> str:
         return "keep_alive"
     if one.payload or one.window != here.last.window or one.seq != here.reached:
         return ""
-    same = one.ack == here.last.ack
-    if one.window and same and there.last_kind == "keep_alive":
-        return "keep_alive_ack"
-    if not one.window and there.last_kind == "probe" and (same or one.ack == here.last.ack + 1):
-        return "probe_ack"
-    return "duplicate_ack" if one.window and same else ""
+    return _answer(one, one.ack - here.last.ack, there)
+
+
+def _answer(one: Segment, step: int, there: Side) -> str:
+    if one.window and step == 0:
+        return "keep_alive_ack" if there.last_kind == "keep_alive" else "duplicate_ack"
+    return "probe_ack" if not one.window and there.last_kind == "probe" and step in (0, 1) else ""
 
 
 def _data(one: Segment, frame: int, end: int, kind: str, connection: Connection, *, found: Findings) -> None:
@@ -142,7 +143,8 @@ def _data(one: Segment, frame: int, end: int, kind: str, connection: Connection,
         first = one.seq + bool(one.flags & SYN)
         body = set(range(first, first + one.payload))
         found.new[frame] = len(body - here.seen)
-        here.seen |= set(range(one.seq, end))
+        raises = here.reached is None or end > here.reached
+        here.seen |= body | ({end - 1} if raises else set())
     sign = again not in ("", "out_of_order") or (again and found.new.get(frame, 0) < one.payload)
     outstanding = here.reached is not None and (there.highest_ack is None or there.highest_ack < here.reached)
     if sign and outstanding and here.recovering is None:
