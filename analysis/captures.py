@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 import numpy as np
@@ -12,6 +11,7 @@ from analysis.capture.flows import FlowTable, flow_table
 from analysis.capture.reader import Capture as PacketFile
 from analysis.capture.reader import read_capture
 from analysis.capture.tcp import Analysis, analyse
+from analysis.direction import Direction, add_flows, direction_rows, empty_direction
 from analysis.rows import Rows
 from results.manifest import Capture, Manifest
 from results.store import DamagedTrial, Trial
@@ -19,19 +19,10 @@ from results.store import DamagedTrial, Trial
 DIRECTIONS = {"station": "uplink", "wired": "downlink"}
 
 
-@dataclass(slots=True)
-class _Totals:
-    """Sums over the flows of one direction, for the trial's own metrics."""
-
-    data_packets: int = 0
-    retr_or_ooo: int = 0
-    rtt_samples: int = 0
-    rtt_total_s: float = 0.0
-
-
 def capture_rows(trial: Trial, manifest: Manifest, rows: Rows) -> None:
-    """Add rows of tables `flow` and `packets`, the trial's TCP metrics, and `damage` for captures that have any."""
-    totals = {direction: _Totals() for direction in DIRECTIONS.values()}
+    """Add rows of tables `flow`, `packets` and `second`, the trial's TCP metrics, and `damage` where there is any."""
+    window = manifest.window
+    totals = {name: empty_direction(window, manifest.clock_offset_ns) for name in DIRECTIONS.values()}
     for capture in manifest.captures:
         try:
             file = read_capture(trial.path / capture.file)
@@ -45,11 +36,8 @@ def capture_rows(trial: Trial, manifest: Manifest, rows: Rows) -> None:
         for kind, number in ({"tcp": len(tcp)} | udp | file.others).items():
             rows.add("packets", kind, key=capture.file, value=float(number))
         _flow_rows(analyse(tcp), capture, manifest, rows, totals[DIRECTIONS[capture.side]])
-    for direction, total in totals.items():
-        if total.data_packets:
-            rows.add("trial", f"retr_share_{direction}", value=total.retr_or_ooo / total.data_packets)
-        if total.rtt_samples:
-            rows.add("trial", f"rtt_mean_{direction}_s", value=total.rtt_total_s / total.rtt_samples)
+    for name, total in totals.items():
+        direction_rows(name, total, window, rows)
 
 
 def _damage(file: PacketFile, capture: Capture) -> str | None:
@@ -58,14 +46,15 @@ def _damage(file: PacketFile, capture: Capture) -> str | None:
     return file.damage
 
 
-def _flow_rows(analysis: Analysis, capture: Capture, manifest: Manifest, rows: Rows, totals: _Totals) -> None:
+def _flow_rows(analysis: Analysis, capture: Capture, manifest: Manifest, rows: Rows, total: Direction) -> None:
     window, offset = manifest.window, manifest.clock_offset_ns
     table = flow_table(analysis, start_ns=window.start_ns + offset, end_ns=window.end_ns + offset)
     entering = _entering(manifest, capture)
     names = {int(IPv4Address(node.address)): node.name for node in manifest.nodes}
     flows = analysis.flows
-    seen = table.columns["packets"] > 0
-    for row in np.flatnonzero(seen & np.isin(flows.src, list(entering))).tolist():
+    mine = np.isin(flows.src, list(entering))
+    add_flows(total, analysis, table, chosen=mine)
+    for row in np.flatnonzero(mine & (table.columns["packets"] > 0)).tolist():
         ends = [
             f"{names.get(address, str(IPv4Address(address)))}:{port}"
             for address, port in (
@@ -74,7 +63,6 @@ def _flow_rows(analysis: Analysis, capture: Capture, manifest: Manifest, rows: R
             )
         ]
         _one_flow(table, row, key=f"{ends[0]} → {ends[1]}", direction=DIRECTIONS[capture.side], rows=rows)
-        _add(totals, table, row)
 
 
 def _entering(manifest: Manifest, capture: Capture) -> set[int]:
@@ -94,12 +82,3 @@ def _one_flow(table: FlowTable, row: int, *, key: str, direction: str, rows: Row
         value = float(column[row])
         if not np.isnan(value):
             rows.add("flow", name, key=key, value=value)
-
-
-def _add(totals: _Totals, table: FlowTable, row: int) -> None:
-    column = table.columns
-    totals.data_packets += int(column["data_packets"][row])
-    totals.retr_or_ooo += int(column["retr_or_ooo"][row])
-    if samples := int(column["rtt_samples"][row]):
-        totals.rtt_samples += samples
-        totals.rtt_total_s += samples * float(column["rtt_mean_s"][row])

@@ -81,6 +81,14 @@ _ALL = (
         about="of the packets with payload, captured before the link, inside the window",
     ),
     Metric(
+        name="recovery_share_uplink", label="Time in loss recovery, uplink", unit="share", better="lower",
+        about="of the window, mean over the flows, each weighing as many as it sent packets with payload",
+    ),
+    Metric(
+        name="recovery_share_downlink", label="Time in loss recovery, downlink", unit="share", better="lower",
+        about="of the window, mean over the flows, each weighing as many as it sent packets with payload",
+    ),
+    Metric(
         name="rtt_mean_uplink_s", label="Mean TCP round trip, uplink", unit="s", better="lower",
         about="station to server and back, seen at the link's near end, unambiguous samples only (Karn)",
     ),
@@ -99,6 +107,7 @@ COMPARED = (
     "delivered_per_s", "published_per_s", "goodput_bit_s", "latency_p50_s", "latency_p95_s", "latency_p99_s",
     "publish_latency_mean_s", "loss_share", "in_doubt_share", "longest_silence_s", "air_utilisation",
     "air_bytes_per_delivery",
-    "retr_share_uplink", "retr_share_downlink", "rtt_mean_uplink_s", "rtt_mean_downlink_s",
+    "retr_share_uplink", "retr_share_downlink", "recovery_share_uplink", "recovery_share_downlink",
+    "rtt_mean_uplink_s", "rtt_mean_downlink_s",
 )  # fmt: skip
 KEY = ("delivered_per_s", "published_per_s", "latency_p50_s", "loss_share", "air_utilisation")

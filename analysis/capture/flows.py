@@ -6,18 +6,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.capture.connections import RST
+from analysis.capture.retransmissions import Kind
 from analysis.capture.segments import starts_of
 from analysis.capture.tcp import Analysis
 
-QUANTILES = {"rtt_p50_s": 0.5, "rtt_p95_s": 0.95}
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowTable:
-    """One row per directed flow, in the order of `Analysis.flows`; bytes and packets inside the window.
+    """One row per directed flow, in the order of `Analysis.flows`; all inside the window.
 
-    data_packets carry payload.  duplicate_acks: what the flow's sender was sent back.  rtt_*: Karn-filtered,
-    seconds, NaN without a sample; rtt_any_*: with the ambiguous ones, from the first transmission.
+    packets, wire_bytes, payload_bytes, data_packets (those that carry payload), resets: what the flow sent.
+    new_bytes: payload not seen before.  active_s: from the flow's first packet to its last.  goodput_bit_s:
+    new payload over that time, NaN when that is nothing.
+    retr_or_ooo: data packets sent again or overtaken = retransmissions + out_of_order; fast_retransmissions and
+    spurious_retransmissions are among the former.  keep_alives, zero_window_probes: in neither.
+    duplicate_acks, zero_windows: what the flow's sender was sent back.
+    recovery_s: time in loss recovery; recoveries: episodes that began.
+    rtt_*: seconds, Karn-filtered, NaN without a sample; rtt_any_*: with the ambiguous ones, as tshark has them.
     """
 
     columns: dict[str, np.ndarray]
@@ -28,52 +36,85 @@ class FlowTable:
 
 def flow_table(analysis: Analysis, *, start_ns: int, end_ns: int) -> FlowTable:
     """Count what was captured in [start_ns, end_ns), wall clock; round trips count when they end inside."""
-    flows = len(analysis.flows.key)
-    t_ns = analysis.packets.t_ns[analysis.order]
-    inside = (t_ns >= start_ns) & (t_ns < end_ns)
-    payload = analysis.packets.payload[analysis.order]
-    every = np.ones(len(payload), dtype=bool)
-
-    def count(mask: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        chosen = inside & mask
-        found: np.ndarray = np.bincount(
-            analysis.flow[chosen], weights=None if weights is None else weights[chosen], minlength=flows
-        ).astype(np.int64)
-        return found
-
-    back = count(analysis.duplicate_ack)
-    reverse = analysis.flows.reverse
-    columns = {
-        "packets": count(every),
-        "wire_bytes": count(every, analysis.packets.wire[analysis.order]),
-        "payload_bytes": count(every, payload),
-        "data_packets": count(payload > 0),
-        "retr_or_ooo": count(analysis.retr_or_ooo & (payload > 0)),
-        "duplicate_acks": np.where(reverse >= 0, back[reverse], 0) if flows else back,
-    }
-    rtt = analysis.rtt
+    columns = _counts(analysis, start_ns=start_ns, end_ns=end_ns)
+    columns |= _goodput(analysis, columns["new_bytes"], start_ns=start_ns, end_ns=end_ns)
+    columns |= _recovery(analysis, start_ns=start_ns, end_ns=end_ns)
+    rtt, flows = analysis.rtt, len(analysis.flows.key)
     timely = (rtt.t_ns >= start_ns) & (rtt.t_ns < end_ns)
-    columns |= _rtt_columns(rtt.flow[timely & rtt.karn], rtt.rtt_ns[timely & rtt.karn], flows)
-    unfiltered = _rtt_columns(rtt.flow[timely], rtt.rtt_ns[timely], flows)
-    columns |= {"rtt_any_samples": unfiltered["rtt_samples"], "rtt_any_mean_s": unfiltered["rtt_mean_s"]}
+    for prefix, chosen in (("rtt", timely & rtt.karn), ("rtt_any", timely)):
+        columns |= _rtt(prefix, rtt.flow[chosen], rtt.rtt_ns[chosen], flows)
     return FlowTable(columns=columns)
 
 
-def _rtt_columns(flow: np.ndarray, rtt_ns: np.ndarray, flows: int) -> dict[str, np.ndarray]:
+def _counts(analysis: Analysis, *, start_ns: int, end_ns: int) -> dict[str, np.ndarray]:
+    stream, kind, flows = analysis.stream, analysis.kind, len(analysis.flows.key)
+    inside = (stream.t_ns >= start_ns) & (stream.t_ns < end_ns)
+    loaded = stream.payload > 0
+
+    def count(mask: np.ndarray) -> np.ndarray:
+        return np.bincount(stream.flow[inside & mask], minlength=flows)
+
+    def total(amount: np.ndarray) -> np.ndarray:
+        whole = np.bincount(stream.flow, weights=np.where(inside, amount, 0), minlength=flows)
+        return whole.astype(np.int64)
+
+    def answered(mask: np.ndarray) -> np.ndarray:
+        back, reverse = count(mask), analysis.flows.reverse
+        return np.where(reverse >= 0, back[reverse], 0) if flows else back
+
+    again = {name: count(loaded & (kind == one)) for name, one in Kind.__members__.items()}
+    resent = again["RETRANSMISSION"] + again["FAST"] + again["SPURIOUS"]
+    return {
+        "packets": count(np.ones(len(stream), dtype=bool)),
+        "wire_bytes": total(analysis.packets.wire[analysis.order]),
+        "payload_bytes": total(stream.payload),
+        "new_bytes": total(analysis.new),
+        "data_packets": count(loaded),
+        "retr_or_ooo": resent + again["OUT_OF_ORDER"],
+        "retransmissions": resent,
+        "fast_retransmissions": again["FAST"],
+        "spurious_retransmissions": again["SPURIOUS"],
+        "out_of_order": again["OUT_OF_ORDER"],
+        "keep_alives": count(analysis.probes.keep_alive),
+        "zero_window_probes": count(analysis.probes.probe),
+        "resets": count(stream.flags & RST != 0),
+        "duplicate_acks": answered(analysis.duplicate_ack),
+        "zero_windows": answered(analysis.probes.zero_window),
+    }
+
+
+def _goodput(analysis: Analysis, new: np.ndarray, *, start_ns: int, end_ns: int) -> dict[str, np.ndarray]:
+    active = np.minimum(analysis.last_ns, end_ns) - np.maximum(analysis.first_ns, start_ns)
+    seconds = np.maximum(active, 0) / 1e9
+    goodput = np.divide(8.0 * new, seconds, out=np.full(len(new), np.nan), where=seconds > 0)
+    return {"active_s": seconds, "goodput_bit_s": goodput}
+
+
+def _recovery(analysis: Analysis, *, start_ns: int, end_ns: int) -> dict[str, np.ndarray]:
+    flows, episodes = len(analysis.flows.key), analysis.recovery
+    inside = np.minimum(episodes.end_ns, end_ns) - np.maximum(episodes.start_ns, start_ns)
+    began = (episodes.start_ns >= start_ns) & (episodes.start_ns < end_ns)
+    return {
+        "recovery_s": np.bincount(episodes.flow, weights=np.maximum(inside, 0) / 1e9, minlength=flows),
+        "recoveries": np.bincount(episodes.flow[began], minlength=flows),
+    }
+
+
+def _rtt(prefix: str, flow: np.ndarray, rtt_ns: np.ndarray, flows: int) -> dict[str, np.ndarray]:
     order = np.lexsort((rtt_ns, flow))
     flow, value = flow[order], rtt_ns[order] / 1e9
     samples = np.bincount(flow, minlength=flows)
     total = np.bincount(flow, weights=value, minlength=flows)
     mean = np.divide(total, samples, out=np.full(flows, np.nan), where=samples > 0)
-    columns = {"rtt_samples": samples, "rtt_mean_s": mean}
+    columns = {f"{prefix}_samples": samples, f"{prefix}_mean_s": mean}
     starts = starts_of(flow)
     have = flow[starts]
-    for name, share in QUANTILES.items():
+    for name, share in (QUANTILES | {"max": 1.0}).items():
         # The quantile by linear interpolation between the two ranks around it, for all flows at once.
         place = starts + share * (samples[have] - 1)
         low = np.floor(place).astype(np.int64)
         high = np.ceil(place).astype(np.int64)
         column = np.full(flows, np.nan)
-        column[have] = value[low] + (value[high] - value[low]) * (place - low) if len(have) else np.nan
-        columns[name] = column
+        column[have] = value[low] + (value[high] - value[low]) * (place - low)
+        columns[f"{prefix}_{name}_s"] = column
     return columns

@@ -1,8 +1,6 @@
-"""What TCP did in a capture: directed flows, retransmissions, duplicate acknowledgements, round-trip times.
+"""What TCP did in a capture: directed flows, retransmissions, duplicate acknowledgements, round trips, recovery.
 
-The rules are those of tshark's sequence analysis, which the tests hold this against.  A packet is
-`retr_or_ooo` when it carries data (or SYN, FIN) that does not begin where or after the highest byte seen so
-far of its flow ends: seen from one place, a retransmission and an overtaken packet look alike.
+The rules are those of tshark's sequence analysis, which the tests hold this against.
 """
 
 from __future__ import annotations
@@ -11,126 +9,77 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.capture.acknowledgements import advancing, duplicates
 from analysis.capture.columns import Packets
+from analysis.capture.connections import ACK, FIN, RST, SYN, Flows, find_flows
+from analysis.capture.novelty import new_bytes
+from analysis.capture.probes import Probes, find_probes
+from analysis.capture.recovery import Episodes, find_episodes
+from analysis.capture.retransmissions import Kind, kinds
 from analysis.capture.rtt import Samples, rtt_samples
-from analysis.capture.segments import SPAN, highest_before, starts_of, unwrap
+from analysis.capture.segments import starts_of
+from analysis.capture.stream import Stream, make_stream
 
-FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flows:
-    """Directed flows, one row each, sorted by `key`; the opposite direction of key k is k ^ 1."""
-
-    key: np.ndarray
-    src: np.ndarray
-    dst: np.ndarray
-    sport: np.ndarray
-    dport: np.ndarray
-    reverse: np.ndarray  # row of the opposite direction, -1 when the capture has none of its packets
+__all__ = ["ACK", "FIN", "RST", "SYN", "Analysis", "Flows", "Kind", "analyse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
     """Packets ordered by flow, then by frame; the masks and numbers stand in the same order.
 
-    order: row in `packets` of each row here.  flow: row in `flows`.  data: carries payload, SYN or FIN.
+    order: row in `packets` of each row here.  stream: the packets' offsets and times.  kind: of the packets that
+    do not go on where their flow had got to (see Kind).  duplicate_ack: empty, says again what was said.
+    new: payload bytes not seen before.  first_ns, last_ns: of each flow, its own first and last packet.
     """
 
     packets: Packets
     flows: Flows
     order: np.ndarray
-    flow: np.ndarray
-    data: np.ndarray
-    retr_or_ooo: np.ndarray
+    stream: Stream
+    probes: Probes
+    kind: np.ndarray
     duplicate_ack: np.ndarray
+    new: np.ndarray
     rtt: Samples
+    recovery: Episodes
+    first_ns: np.ndarray
+    last_ns: np.ndarray
+
+    @property
+    def flow(self) -> np.ndarray:
+        """Row in `flows` of each row."""
+        return self.stream.flow
+
+    @property
+    def retr_or_ooo(self) -> np.ndarray:
+        """Sent again or overtaken."""
+        found: np.ndarray = self.kind != Kind.NONE
+        return found
 
 
 def analyse(packets: Packets) -> Analysis:
-    """Analyse all flows of a capture together."""
-    flows, flow = _flows(packets)
+    """Analyse all flows of a capture's TCP packets together."""
+    flows, flow = find_flows(packets)
     order = np.argsort(flow.astype(np.uint16) if len(flows.key) <= 0xFFFF else flow, kind="stable")
-    flow = flow[order]
-    starts = starts_of(flow)
-    flags, payload = packets.flags[order], packets.payload[order]
-    seq, ack = packets.seq[order], packets.ack[order]
-    marks = (flags & SYN != 0).astype(np.int64) + (flags & FIN != 0)
-    reset = flags & RST != 0
-    begin = unwrap(seq, starts)
-    end = begin + payload + marks
-    # The number in a reset may be anything (RFC 9293, 3.10.7.1): it must not raise what the flow has reached.
-    reached = highest_before(np.where(reset, -(SPAN // 4), end), starts, first=begin[starts])
-    data = (payload + marks > 0) & ~reset
-    keep_alive = (payload <= 1) & (marks == 0) & (begin == reached - 1)
-    retr = data & (begin < reached) & ~keep_alive
+    stream = make_stream(packets, flows=flows, flow=flow, order=order)
+    probes, acks = find_probes(stream), advancing(stream)
+    duplicate = duplicates(stream, probes)
+    kind = kinds(stream, probes=probes, acks=acks, duplicate=duplicate)
+    new = new_bytes(stream, probes)
+    starts = starts_of(stream.flow)
+    ends = (np.minimum.reduceat, np.maximum.reduceat)
+    first_ns, last_ns = (end(stream.t_ns, starts) if len(starts) else starts for end in ends)
     return Analysis(
         packets=packets,
         flows=flows,
         order=order,
-        flow=flow,
-        data=data,
-        retr_or_ooo=retr,
-        duplicate_ack=_duplicate_acks(
-            flags=flags, payload=payload, window=packets.window[order], ack=ack, starts=starts,
-            expected=begin == reached,
-        ),
-        rtt=rtt_samples(
-            flow=flow, reverse=flows.reverse, first_seq=seq[starts], frame=packets.frame[order],
-            t_ns=packets.t_ns[order], begin=begin, end=end, data=data, retr=retr,
-            ack=ack, is_ack=(flags & ACK != 0) & ~reset,
-        ),
-    )  # fmt: skip
-
-
-def _duplicate_acks(
-    *, flags: np.ndarray, payload: np.ndarray, window: np.ndarray, ack: np.ndarray, starts: np.ndarray,
-    expected: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Empty acknowledgements that repeat number and window of the packet before them in their direction."""
-    same = np.zeros(len(flags), dtype=bool)
-    same[1:] = (ack[1:] == ack[:-1]) & (window[1:] == window[:-1])
-    same[starts] = False
-    plain = flags & (SYN | FIN | RST | ACK) == ACK
-    found: np.ndarray = same & plain & (payload == 0) & (window > 0) & expected
-    return found
-
-
-def _flows(packets: Packets) -> tuple[Flows, np.ndarray]:
-    source, target = packets.src << 16 | packets.sport, packets.dst << 16 | packets.dport
-    ends = np.unique(np.concatenate([np.unique(source), np.unique(target)]))
-    a, b = np.searchsorted(ends, source), np.searchsorted(ends, target)
-    pair = np.minimum(a, b) * len(ends) + np.maximum(a, b)
-    backward = (a > b).astype(np.int64)
-    epoch = _epochs(packets, pair=pair, backward=backward)
-    key = (pair * (int(epoch.max(initial=0)) + 1) + epoch) * 2 + backward
-    keys, first = np.unique(key, return_index=True)
-    opposite = np.searchsorted(keys, keys ^ 1)
-    opposite[opposite == len(keys)] = 0
-    flows = Flows(
-        key=keys,
-        src=packets.src[first],
-        dst=packets.dst[first],
-        sport=packets.sport[first],
-        dport=packets.dport[first],
-        reverse=np.where(keys[opposite] == keys ^ 1, opposite, -1) if len(keys) else opposite,
+        stream=stream,
+        probes=probes,
+        kind=kind,
+        duplicate_ack=duplicate,
+        new=new,
+        rtt=rtt_samples(stream, probes=probes, acks=acks),
+        recovery=find_episodes(stream, probes=probes, acks=acks, kind=kind, new=new, last_ns=last_ns),
+        first_ns=first_ns,
+        last_ns=last_ns,
     )
-    return flows, np.searchsorted(keys, key)
-
-
-def _epochs(packets: Packets, *, pair: np.ndarray, backward: np.ndarray) -> np.ndarray:
-    """Which connection of its pair of ports a packet belongs to: a SYN with another number opens the next."""
-    count = len(pair)
-    opening = np.flatnonzero(packets.flags & (SYN | ACK) == SYN)
-    if not len(opening):
-        return np.zeros(count, dtype=np.int64)
-    opening = opening[np.argsort(pair[opening], kind="stable")]
-    number = packets.seq[opening].astype(np.int64) << 1 | backward[opening]
-    fresh = np.ones(len(opening), dtype=bool)
-    fresh[1:] = (pair[opening][1:] != pair[opening][:-1]) | (number[1:] != number[:-1])
-    opening = opening[fresh]
-    starts = starts_of(pair[opening])
-    rank = np.arange(len(opening)) - np.repeat(starts, np.diff(np.append(starts, len(opening)))) + 1
-    last = np.searchsorted(pair[opening] * count + opening, pair * count + np.arange(count), side="right") - 1
-    found: np.ndarray = np.where((last >= 0) & (pair[opening][last] == pair), rank[last], 0)
-    return found

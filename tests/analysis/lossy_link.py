@@ -1,4 +1,4 @@
-"""A real lossy TCP transfer between two throwaway network namespaces, captured at the sender's side."""
+"""A real lossy TCP transfer between two throwaway network namespaces, captured at one side."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 _TRANSFER = """
-import socket, sys, threading
+import socket, sys, threading, time
 role, host, port, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+pause = float(sys.argv[6])
 if role == "serve":
     with socket.create_server((host, port)) as server:
         print("ready", flush=True)
         for _ in range(int(sys.argv[5])):
             peer, _ = server.accept()
             def drain(peer=peer):
-                got = 0
+                got, stop = 0, 0
                 while got < size:
+                    if got >= stop:
+                        time.sleep(pause)
+                        stop += 500_000
                     got += len(peer.recv(65536))
                 peer.sendall(b"done")
                 peer.close()
@@ -36,14 +42,39 @@ else:
     for thread in threads: thread.join()
 """
 
-# Handshakes are spared: tshark times their repetitions in a way of its own.
 _LOSS = """table netdev loss {{
   chain drops {{
     type filter hook ingress device {port} priority 0;
-    ip protocol tcp tcp flags & syn == 0 numgen inc mod {every} 0 drop
+    ip protocol tcp {which} numgen {how} mod {every} 0 drop
   }}
 }}
 """
+_DETOUR = """table inet detour {{
+  chain out {{
+    type filter hook output priority 0;
+    ip protocol tcp numgen inc mod {every} 0 meta priority set 1:2
+  }}
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """What the transfer goes through, both ways alike.
+
+    drop_every: one packet in so many is lost, in turn or (scattered) at random; the handshake is spared when
+    asked.  detour_every: one in so many goes the slow way and is overtaken.  pause: seconds that the
+    receiver waits before each half megabyte.  side: where the capture is made.
+    """
+
+    rate: str = "20mbit"
+    drop_every: int = 29
+    scattered: bool = False
+    spare_handshake: bool = True
+    detour_every: int | None = None
+    sack: bool = True
+    pause: float = 0.0
+    side: Literal["sender", "receiver"] = "sender"
 
 
 def run(*command: str, stdin: str | None = None) -> str:
@@ -78,32 +109,45 @@ def process(command: list[str], *, until: str, stream: str) -> Iterator[subproce
         child.communicate(timeout=20)
 
 
-def capture_lossy_transfer(path: Path, *, size: int, streams: int, drop_every: int, rate: str) -> Path:
-    """Send `streams` times `size` bytes through a link that drops every n-th packet each way; write the capture."""
+def capture_lossy_transfer(path: Path, *, size: int, streams: int, link: Link, snap: int = 128) -> Path:
+    """Send `streams` times `size` bytes through the link; write the capture."""
     tag = f"ax{os.getpid()}"
+    ports = {"sender": (f"{tag}a", f"{tag}l"), "receiver": (f"{tag}b", f"{tag}r")}
     with ExitStack() as stack:
         left = stack.enter_context(namespace(f"{tag}a"))
         right = stack.enter_context(namespace(f"{tag}b"))
         run("ip", "link", "add", f"{tag}l", "netns", f"{tag}a", "type", "veth",
             "peer", "name", f"{tag}r", "netns", f"{tag}b")  # fmt: skip
-        for number, (side, port) in enumerate(((f"{tag}a", f"{tag}l"), (f"{tag}b", f"{tag}r")), start=1):
-            inside = ["ip", "netns", "exec", side]
-            run("ip", "-n", side, "address", "add", f"10.99.0.{number}/24", "dev", port)
-            run("ip", "-n", side, "link", "set", port, "up")
-            run(*inside, "ethtool", "-K", port, "tso", "off", "gso", "off", "gro", "off", "rx", "off", "tx", "off")
-            run(*inside, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno")
-            run(*inside, "tc", "qdisc", "add", "dev", port, "root", "tbf",
-                "rate", rate, "burst", "3200", "limit", "60000")  # fmt: skip
-            run(*inside, "nft", "-f", "-", stdin=_LOSS.format(port=port, every=drop_every))
-        stack.enter_context(process(
-            [*left, "tcpdump", "--time-stamp-precision=nano", "-Z", "root", "-U", "-s", "128",
-             "-i", f"{tag}l", "-w", str(path), "tcp"], until="listening on", stream="stderr",
-        ))  # fmt: skip
+        for number, (side, port) in enumerate(ports.values(), start=1):
+            _set_up(["ip", "netns", "exec", side], side, port, address=f"10.99.0.{number}/24", link=link)
+        watched, port = ports[link.side]
+        listen = ["tcpdump", "--time-stamp-precision=nano", "--immediate-mode", "-B", "16384", "-Z", "root", "-U"]
+        listen += ["-s", str(snap), "-i", port, "-w", str(path), "tcp"]
+        inside = ["ip", "netns", "exec", watched]
+        stack.enter_context(process([*inside, *listen], until="listening on", stream="stderr"))
         time.sleep(0.3)  # tcpdump says that it listens a moment before it does
         script = [sys.executable, "-c", _TRANSFER]
-        stack.enter_context(process(
-            [*right, *script, "serve", "10.99.0.2", "5000", str(size), str(streams)], until="ready", stream="stdout",
-        ))  # fmt: skip
-        run(*left, *script, "send", "10.99.0.2", "5000", str(size), str(streams))
+        what = ["10.99.0.2", "5000", str(size), str(streams), str(link.pause)]
+        stack.enter_context(process([*right, *script, "serve", *what], until="ready", stream="stdout"))
+        run(*left, *script, "send", *what)
         time.sleep(0.3)
     return path
+
+
+def _set_up(inside: list[str], side: str, port: str, *, address: str, link: Link) -> None:
+    run("ip", "-n", side, "address", "add", address, "dev", port)
+    run("ip", "-n", side, "link", "set", port, "up")
+    run(*inside, "ethtool", "-K", port, "tso", "off", "gso", "off", "gro", "off", "rx", "off", "tx", "off")
+    run(*inside, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno", f"net.ipv4.tcp_sack={int(link.sack)}")
+    bucket = ["burst", "3200", "limit", "60000"]
+    if link.detour_every is None:
+        run(*inside, "tc", "qdisc", "add", "dev", port, "root", "tbf", "rate", link.rate, *bucket)
+    else:
+        run(*inside, "tc", "qdisc", "add", "dev", port, "root", "handle", "1:", "htb", "default", "1")
+        for minor, rate in (("1", link.rate), ("2", "500kbit")):
+            run(*inside, "tc", "class", "add", "dev", port, "parent", "1:", "classid", f"1:{minor}",
+                "htb", "rate", rate, "burst", "3200", "cburst", "3200")  # fmt: skip
+        run(*inside, "nft", "-f", "-", stdin=_DETOUR.format(every=link.detour_every))
+    which = "tcp flags & syn == 0" if link.spare_handshake else ""
+    how = "random" if link.scattered else "inc"
+    run(*inside, "nft", "-f", "-", stdin=_LOSS.format(port=port, every=link.drop_every, which=which, how=how))

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ipaddress import IPv4Address
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pcap_files import ACK, FIN, RST, SYN, Segment, write
+from random_tcp import random_conversations
 from slow_tcp import analyse_slowly
+from tshark_oracle import kinds_of
 
 from analysis.capture.flows import flow_table
 from analysis.capture.reader import read_capture
@@ -16,6 +21,10 @@ from analysis.capture.tcp import Analysis, analyse
 
 T0 = 1_700_000_000_000_000_000
 MS = 1_000_000
+SUMMED = (
+    "packets", "wire_bytes", "payload_bytes", "new_bytes", "data_packets", "retransmissions", "out_of_order",
+    "keep_alives", "resets", "duplicate_acks", "zero_windows", "recovery_s", "recoveries", "rtt_any_samples",
+)  # fmt: skip
 FOREVER = {"start_ns": 0, "end_ns": 2**62}
 
 
@@ -167,7 +176,7 @@ def conversations(draw: st.DrawFn) -> list[Segment]:
             ack=other + draw(st.integers(0, 14)) * 50,
             payload=draw(st.sampled_from([0, 0, 1, 50, 100])),
             window=draw(st.sampled_from([0, 7, 8])),
-            flags=draw(st.sampled_from([ACK, ACK, ACK, ACK | FIN, ACK | RST])),
+            flags=draw(st.sampled_from([ACK, ACK, ACK, ACK, ACK | FIN, ACK | RST, SYN | ACK])),
         )
         swapped = segment.back(seq=segment.seq, ack=segment.ack, payload=segment.payload)
         segments.append(swapped if back else segment)
@@ -177,9 +186,51 @@ def conversations(draw: st.DrawFn) -> list[Segment]:
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(segments=conversations())
 def test_arrays_and_a_loop_over_packets_agree(tmp_path: Path, segments: list[Segment]) -> None:
+    assert_agrees_with_the_loop(tmp_path, segments)
+
+
+@pytest.mark.parametrize("unseen", [False, True])
+def test_arrays_and_a_loop_agree_on_long_conversations(tmp_path: Path, unseen: bool) -> None:
+    assert_agrees_with_the_loop(tmp_path, random_conversations(Random(11), 1000, unseen=unseen))
+
+
+def assert_agrees_with_the_loop(folder: Path, segments: list[Segment]) -> None:
+    analysis, slow = analysed(folder, segments), analyse_slowly(segments)
+    for kind, found in kinds_of(analysis).items():
+        assert found == slow.kinds[kind], kind
+    rows = zip(analysis.rtt.frame, analysis.rtt.rtt_ns, analysis.rtt.karn, strict=True)
+    assert {int(frame): (int(ns), bool(karn)) for frame, ns, karn in rows} == slow.rtt
+    new = dict(zip(analysis.stream.frame.tolist(), analysis.new.tolist(), strict=True))
+    assert new == {frame: slow.new.get(frame, 0) for frame in range(len(segments))}
+    assert episodes(analysis) == {ends: each for ends, each in slow.episodes.items() if each}
+
+
+def episodes(analysis: Analysis) -> dict[tuple[tuple[str, int], tuple[str, int]], list[tuple[int, int]]]:
+    found: dict[tuple[tuple[str, int], tuple[str, int]], list[tuple[int, int]]] = {}
+    flows, episode = analysis.flows, analysis.recovery
+    for flow, start, end in zip(episode.flow.tolist(), episode.start_ns.tolist(), episode.end_ns.tolist(), strict=True):
+        ends = [(flows.src, flows.sport), (flows.dst, flows.dport)]
+        a, b = ((str(IPv4Address(int(address[flow]))), int(port[flow])) for address, port in ends)
+        found.setdefault((a, b), []).append((start, end))
+    return found
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(segments=conversations(), low=st.integers(0, 45), length=st.integers(1, 45))
+def test_what_a_flow_table_says_fits_together(tmp_path: Path, segments: list[Segment], low: int, length: int) -> None:
     analysis = analysed(tmp_path, segments)
-    retr, duplicate, rtt = analyse_slowly(segments)
-    assert frames(analysis, analysis.retr_or_ooo) == sorted(retr)
-    assert frames(analysis, analysis.duplicate_ack) == sorted(duplicate)
-    found = zip(analysis.rtt.frame, analysis.rtt.rtt_ns, analysis.rtt.karn, strict=True)
-    assert {int(frame): (int(ns), bool(karn)) for frame, ns, karn in found} == rtt
+    start, cut, end = T0 + low * MS, T0 + (low + length // 2) * MS, T0 + (low + length) * MS
+    whole, first, second = (
+        flow_table(analysis, start_ns=a, end_ns=b).columns for a, b in ((start, end), (start, cut), (cut, end))
+    )
+    for name in SUMMED:
+        assert whole[name] == pytest.approx(first[name] + second[name]), name
+    assert (whole["new_bytes"] <= whole["payload_bytes"]).all()
+    assert (whole["recovery_s"] <= length / 1e3 + 1e-9).all()
+    assert (whole["active_s"] <= length / 1e3).all()
+    assert (whole["retr_or_ooo"] <= whole["data_packets"]).all()
+    assert (whole["fast_retransmissions"] + whole["spurious_retransmissions"] <= whole["retransmissions"]).all()
+    assert (whole["rtt_samples"] <= whole["rtt_any_samples"]).all()
+    some = whole["rtt_samples"] > 0
+    order = [whole[f"rtt_{name}_s"][some] for name in ("p50", "p95", "p99", "max")]
+    assert all((a <= b).all() for a, b in pairwise(order))

@@ -1,0 +1,69 @@
+"""Which connection and direction each packet belongs to, ports that are used again included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.capture.columns import Packets
+from analysis.capture.segments import starts_of
+
+FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flows:
+    """Directed flows, one row each, sorted by `key`; the opposite direction of key k is k ^ 1."""
+
+    key: np.ndarray
+    src: np.ndarray
+    dst: np.ndarray
+    sport: np.ndarray
+    dport: np.ndarray
+    reverse: np.ndarray  # row of the opposite direction, -1 when the capture has none of its packets
+
+
+def find_flows(packets: Packets) -> tuple[Flows, np.ndarray]:
+    """The flows of TCP packets, and each packet's row among them.
+
+    A connection begins with its first packet in the capture, or with a SYN whose number is not that of the
+    SYN before it; so a capture may begin in its midst, and ports may be used again.
+    """
+    source, target = packets.src << 16 | packets.sport, packets.dst << 16 | packets.dport
+    ends = np.unique(np.concatenate([np.unique(source), np.unique(target)]))
+    a, b = np.searchsorted(ends, source), np.searchsorted(ends, target)
+    pair = np.minimum(a, b) * len(ends) + np.maximum(a, b)
+    backward = (a > b).astype(np.int64)
+    epoch = _epochs(packets, pair=pair, backward=backward)
+    key = (pair * (int(epoch.max(initial=0)) + 1) + epoch) * 2 + backward
+    keys, first = np.unique(key, return_index=True)
+    opposite = np.searchsorted(keys, keys ^ 1)
+    opposite[opposite == len(keys)] = 0
+    flows = Flows(
+        key=keys,
+        src=packets.src[first],
+        dst=packets.dst[first],
+        sport=packets.sport[first],
+        dport=packets.dport[first],
+        reverse=np.where(keys[opposite] == keys ^ 1, opposite, -1) if len(keys) else opposite,
+    )
+    return flows, np.searchsorted(keys, key)
+
+
+def _epochs(packets: Packets, *, pair: np.ndarray, backward: np.ndarray) -> np.ndarray:
+    """Which connection of its pair of ports a packet belongs to: a SYN with another number opens the next."""
+    count = len(pair)
+    opening = np.flatnonzero(packets.flags & (SYN | ACK) == SYN)
+    if not len(opening):
+        return np.zeros(count, dtype=np.int64)
+    opening = opening[np.argsort(pair[opening], kind="stable")]
+    number = packets.seq[opening].astype(np.int64) << 1 | backward[opening]
+    fresh = np.ones(len(opening), dtype=bool)
+    fresh[1:] = (pair[opening][1:] != pair[opening][:-1]) | (number[1:] != number[:-1])
+    opening = opening[fresh]
+    starts = starts_of(pair[opening])
+    rank = np.arange(len(opening)) - np.repeat(starts, np.diff(np.append(starts, len(opening)))) + 1
+    last = np.searchsorted(pair[opening] * count + opening, pair * count + np.arange(count), side="right") - 1
+    found: np.ndarray = np.where((last >= 0) & (pair[opening][last] == pair), rank[last], 0)
+    return found

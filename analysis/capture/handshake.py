@@ -1,0 +1,46 @@
+"""The first round trip of a connection: from its SYN to the acknowledgement that ends the handshake."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.capture.connections import ACK, SYN
+from analysis.capture.stream import Stream
+
+_NEVER = np.iinfo(np.int64).max
+
+
+def handshake_ns(stream: Stream, *, unknown: int) -> np.ndarray:
+    """For each flow, how long its connection's handshake took (ns); `unknown` where it was not seen.
+
+    From the last SYN before the first acknowledgement that follows both SYN and SYN-ACK, to that.
+    """
+    flows = int(stream.flow.max(initial=-1)) + 1
+    found = np.full(flows, unknown, dtype=np.int64)
+    step = stream.flags & (SYN | ACK)
+    if not (step == (SYN | ACK)).any():
+        return found
+    connection = np.where(stream.reverse >= 0, np.minimum(stream.flow, stream.reverse), stream.flow)
+    both = np.maximum(
+        _first(stream, step == SYN, connection=connection, flows=flows),
+        _first(stream, step == SYN | ACK, connection=connection, flows=flows),
+    )
+    done = _first(stream, (step == ACK) & (stream.frame > both[connection]), connection=connection, flows=flows)
+    opening = np.flatnonzero((step == SYN) & (stream.frame < done[connection]))
+    began = np.full(flows, -1, dtype=np.int64)
+    np.maximum.at(began, connection[opening], stream.frame[opening])
+    t_ns = np.zeros(stream.frames, dtype=np.int64)
+    t_ns[stream.frame] = stream.t_ns
+    whole = np.flatnonzero(done != _NEVER)
+    took = t_ns[done[whole]] - t_ns[began[whole]]
+    found[whole] = took
+    lead = np.flatnonzero(stream.flow != connection)
+    found[stream.flow[lead]] = found[connection[lead]]
+    return found
+
+
+def _first(stream: Stream, mask: np.ndarray, *, connection: np.ndarray, flows: int) -> np.ndarray:
+    first = np.full(flows, _NEVER)
+    rows = np.flatnonzero(mask)
+    np.minimum.at(first, connection[rows], stream.frame[rows])
+    return first

@@ -1,0 +1,69 @@
+"""Packets that do not go on where their flow had got to: sent again, or overtaken on the way.
+
+Seen from one place the two look alike, so tshark's rules tell them apart, by what came back and by how much
+time has passed (packet-tcp.c of 4.0; held against it by the tests).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from analysis.capture.acknowledgements import Acks, repeats, water
+from analysis.capture.handshake import handshake_ns
+from analysis.capture.probes import Probes
+from analysis.capture.segments import latest, starts_of
+from analysis.capture.stream import Stream, opposite_before
+
+_FAST_NS = 20_000_000  # a repetition this soon after duplicate acknowledgements answers them
+_OVERTAKEN_NS = 3_000_000  # how late a packet may be that was overtaken, when the handshake was not seen
+
+
+class Kind(IntEnum):
+    """What a packet that does not go on is.  SPURIOUS: all of it had been acknowledged."""
+
+    NONE = 0
+    RETRANSMISSION = 1
+    FAST = 2
+    SPURIOUS = 3
+    OUT_OF_ORDER = 4
+
+
+def kinds(stream: Stream, *, probes: Probes, acks: Acks, duplicate: np.ndarray) -> np.ndarray:
+    """The Kind of every packet (uint8)."""
+    found = np.zeros(len(stream), dtype=np.uint8)
+    behind = stream.data & ~probes.keep_alive & (stream.begin < probes.reached)
+    # One byte back with more behind it is how data goes on after a probe.
+    behind &= (stream.payload <= 1) | (stream.begin != probes.reached - 1)
+    _name_spurious(found, stream, probes, acks)
+    rows = np.flatnonzero(behind & (found == Kind.NONE))
+    found[rows] = Kind.RETRANSMISSION
+    late_ns = stream.t_ns[rows] - stream.t_ns[_raised(stream, probes)[rows - 1]]
+    soon = late_ns < handshake_ns(stream, unknown=_OVERTAKEN_NS)[stream.flow[rows]]
+    found[rows[soon & (stream.end[rows] != probes.reached[rows])]] = Kind.OUT_OF_ORDER
+    found[rows[_answers_duplicates(stream, rows, duplicate)]] = Kind.FAST
+    return found
+
+
+def _name_spurious(found: np.ndarray, stream: Stream, probes: Probes, acks: Acks) -> None:
+    rows = np.flatnonzero(stream.data & (stream.payload > 0) & ~probes.keep_alive)
+    whole = stream.begin[rows] + stream.payload[rows]
+    rows = rows[whole <= water(acks, stream, rows)]
+    before = opposite_before(stream, rows)
+    found[rows[stream.begin[rows] + stream.payload[rows] <= stream.acked[before]]] = Kind.SPURIOUS
+
+
+def _raised(stream: Stream, probes: Probes) -> np.ndarray:
+    """Row of the packet that raised its flow last, at each packet or before it."""
+    raises = (stream.end > probes.reached) & ~stream.reset & ~probes.probe
+    raises[starts_of(stream.flow)] = True
+    return latest(raises)
+
+
+def _answers_duplicates(stream: Stream, rows: np.ndarray, duplicate: np.ndarray) -> np.ndarray:
+    before = opposite_before(stream, rows)
+    asked = (before >= 0) & (stream.acked[before] == stream.begin[rows])
+    soon = stream.t_ns[rows] - stream.t_ns[before] < _FAST_NS
+    found: np.ndarray = asked & soon & (repeats(stream, duplicate)[before] >= 2)
+    return found

@@ -1,0 +1,105 @@
+"""The packets of a capture as byte streams: ordered by flow, with numbers that do not wrap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from analysis.capture.columns import Packets
+from analysis.capture.connections import ACK, FIN, RST, SYN, Flows
+from analysis.capture.segments import SPAN, spread, starts_of, unwrap
+
+MIDDLE = SPAN // 4  # keeps offsets below a flow's first byte positive in a key
+NOTHING = -MIDDLE  # an acknowledgement of nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """Packets ordered by flow, then by frame, one array each.
+
+    key: flow and frame in one ascending number (flow * frames + frame).  reverse: row of the opposite flow, -1
+    when there is none.  begin, end: offsets from the flow's first sequence number, SYN and FIN counted.  acked:
+    what the packet acknowledges, as an offset in the opposite flow (when the capture has none of
+    that, from the first acknowledgement); NOTHING when it does not.  data: carries
+    payload, SYN or FIN, and is no reset.  plain: none of SYN, FIN and RST.
+    """
+
+    flow: np.ndarray
+    reverse: np.ndarray
+    frame: np.ndarray
+    key: np.ndarray
+    t_ns: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    payload: np.ndarray
+    window: np.ndarray
+    flags: np.ndarray
+    acked: np.ndarray
+    data: np.ndarray
+    plain: np.ndarray
+    frames: int
+
+    def __len__(self) -> int:
+        return len(self.flow)
+
+    @property
+    def reset(self) -> np.ndarray:
+        """Which packets end the connection."""
+        found: np.ndarray = self.flags & RST != 0
+        return found
+
+
+def make_stream(packets: Packets, *, flows: Flows, flow: np.ndarray, order: np.ndarray) -> Stream:
+    """Put packets (whose flows are `flow`) into the order `order`, which sorts them by flow and frame."""
+    flow = flow[order]
+    starts = starts_of(flow)
+    flags, payload, frame = packets.flags[order], packets.payload[order], packets.frame[order]
+    seq = packets.seq[order]
+    marked = flags & (SYN | FIN) != 0
+    begin = unwrap(seq, starts)
+    reverse = flows.reverse[flow]
+    frames = int(frame.max(initial=0)) + 1
+    return Stream(
+        flow=flow,
+        reverse=reverse,
+        frame=frame,
+        key=flow * frames + frame,
+        t_ns=packets.t_ns[order],
+        begin=begin,
+        end=begin + payload + marked,
+        payload=payload,
+        window=packets.window[order],
+        flags=flags,
+        acked=_acked(packets.ack[order], stream_flow=flow, flags=flags, reverse=reverse, first_seq=seq[starts]),
+        data=((payload > 0) | marked) & (flags & RST == 0),
+        plain=flags & (SYN | FIN | RST) == 0,
+        frames=frames,
+    )
+
+
+def take(stream: Stream, rows: np.ndarray) -> Stream:
+    """The rows of whole connections, by number or mask."""
+    names = [part.name for part in fields(stream) if part.name != "frames"]
+    return replace(stream, **{name: getattr(stream, name)[rows] for name in names})
+
+
+def opposite_before(stream: Stream, rows: np.ndarray) -> np.ndarray:
+    """Row of the last packet that came the other way before each of `rows`; -1 when there was none."""
+    reverse = stream.reverse[rows]
+    found = np.searchsorted(stream.key, reverse * stream.frames + stream.frame[rows]) - 1
+    known = (reverse >= 0) & (found >= 0)
+    known[known] = stream.flow[found[known]] == reverse[known]
+    return np.where(known, found, -1)
+
+
+def _acked(
+    ack: np.ndarray, *, stream_flow: np.ndarray, flags: np.ndarray, reverse: np.ndarray, first_seq: np.ndarray
+) -> np.ndarray:
+    found = np.full(len(ack), NOTHING, dtype=np.int64)
+    rows = np.flatnonzero(flags & ACK != 0)
+    starts = starts_of(stream_flow[rows])
+    of = reverse[rows[starts]]
+    base = (ack[rows[starts]] - first_seq[of]).view(np.int32).astype(np.int64)
+    found[rows] = unwrap(ack[rows], starts) + spread(np.where(of >= 0, base, 0), starts, len(rows))
+    return found
