@@ -55,6 +55,6 @@ def test_nothing_sticks_out_of_the_page(tmp_path: Path, findings: Findings, widt
     found = measured(tmp_path, write(findings), width)
     assert found["wide"] == []
     assert found["scroll"] == width
-    assert found["pictures"] == found["drawn"] == 31
+    assert found["pictures"] == found["drawn"] == 15
     assert isinstance(found["narrowest"], (int, float))
     assert found["narrowest"] > 360
