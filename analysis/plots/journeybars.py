@@ -28,11 +28,14 @@ COLOUR = {
     "client": "#c9a3c4", "uplink_recovery": "#004a7c", "uplink_air": "#7fc4ec", "wire": "#8b959e",
     "broker": "#bfe0cf", "downlink_recovery": "#9c3a00", "downlink_air": "#f6b26b", "receiver": "#f3ea8a",
 }  # fmt: skip
+UNEXPLAINED = "unexplained"
 _DARK = {"uplink_recovery", "downlink_recovery", "wire"}
 _WIDTH, _MARGIN = WIDTH_IN * 72, 7.0
 _LEFT, _RIGHT = 38.0, 303.0  # ends of the bars
 _BAR, _STEP, _SIZE = 12.0, 15.0, 7.0  # height, distance of bars, letters
 _NAMES = {"mean": "mean", "p50": "median"}
+_TITLE = "Where the time goes"
+_NOTE = "share of the latency; mean of the valid trials"
 _TIME = METRICS["latency_mean_s"]
 
 
@@ -54,9 +57,15 @@ def journey_plots(findings: Findings) -> tuple[Plot, ...]:
     for number, (title, cells) in enumerate(groups(findings), start=1):
         bars = [cell_bars(cell, colour[cell.levels.get(FACTOR, "")]) for cell in cells]
         if any(one.shown for one in bars):
-            note = "share of the latency; mean of the valid trials"
-            plots.append(plot_of(journey_sketch(bars, title=title, note=note), name=f"journey-{number:02d}"))
+            plots.append(plot_of(journey_sketch(bars, title=title, note=_NOTE), name=f"journey-{number:02d}"))
     return tuple(plots)
+
+
+def journey_bars(findings: Findings) -> dict[str, Sketch]:
+    """Cell name to the bars of that cell alone."""
+    colour = colours(findings)
+    bars = {cell.name: cell_bars(cell, colour[cell.levels.get(FACTOR, "")]) for cell in findings.cells}
+    return {name: journey_sketch([one], note=_NOTE) for name, one in bars.items() if one.shown}
 
 
 def cell_bars(cell: CellFinding, colour: str) -> Bars:
@@ -76,17 +85,19 @@ def _bars(trials: Sequence[TrialFinding], *, name: str, colour: str, why: tuple[
     return Bars(name=name, colour=colour, note=note, shown=breakdowns(trials), why=why)
 
 
-def journey_sketch(bars: Sequence[Bars], *, title: str, note: str) -> Sketch:
+def journey_sketch(bars: Sequence[Bars], *, note: str, title: str = "") -> Sketch:
     """All groups of bars under each other, with one legend."""
-    shapes, y = headline(title or "All cells", note, width=_WIDTH)
-    used = [part for part in PARTS if any(part in one.parts for group in bars for one in group.shown)]
+    shapes, y = headline(title or _TITLE, note, width=_WIDTH)
+    drawn_parts = {part for group in bars for one in group.shown for part, _, _ in segments(one)}
+    used = [part for part in (*PARTS, UNEXPLAINED) if part in drawn_parts]
     legend, y = _legend(used, y)
     shapes += legend
     for group in bars:
         drawn, y = _group(group, y + 6)
         shapes += drawn
     about = "; ".join(f"{group.name} {one.key}: {_said(one)}" for group in bars for one in group.shown)
-    return Sketch(title=f"Where the time goes: {title}", about=about, width=_WIDTH, height=y + 4, shapes=tuple(shapes))
+    said = f"{_TITLE}: {title}" if title else _TITLE
+    return Sketch(title=said, about=about, width=_WIDTH, height=y + 4, shapes=tuple(shapes))
 
 
 def _said(one: Breakdown) -> str:
@@ -99,11 +110,12 @@ def _legend(parts: Sequence[str], y: float) -> tuple[list[Shape], float]:
     shapes: list[Shape] = []
     x, y = _MARGIN, y + 7
     for part in parts:
-        length = 11 + text_length(LABELS[part])
+        name = LABELS.get(part, "no part explains it")
+        length = 11 + text_length(name)
         if x + length > _WIDTH - _MARGIN:
             x, y = _MARGIN, y + 11
-        shapes.append(Box(x=x, y=y - 6.5, width=8, height=8, fill=COLOUR[part]))
-        shapes.append(Label(x=x + 11, y=y, text=LABELS[part], size=_SIZE))
+        shapes.append(_box(part, x, y - 6.5, 8.0, 8.0))
+        shapes.append(Label(x=x + 11, y=y, text=name, size=_SIZE))
         x += length + 11
     return shapes, y + 4
 
@@ -119,7 +131,7 @@ def _group(group: Bars, y: float) -> tuple[list[Shape], float]:
         shapes += _bar(one, y)
         y += _STEP
     if not group.shown:
-        for line in textwrap.wrap(f"Not told: {'; '.join(group.why)}", 78):
+        for line in textwrap.wrap(f"Not told: {'; '.join(group.why)}", 82):
             y += 10
             shapes.append(Label(x=_MARGIN, y=y, text=line, size=_SIZE + 0.5, colour=MUTED))
     return shapes, y
@@ -130,10 +142,8 @@ def _bar(one: Breakdown, y: float) -> list[Shape]:
     shapes: list[Shape] = [Label(x=_LEFT - 4, y=base, text=_NAMES.get(one.key, one.key), size=_SIZE, align="right")]
     for part, left, right in segments(one):
         x, width = _LEFT + left * (_RIGHT - _LEFT), (right - left) * (_RIGHT - _LEFT)
-        known = part in COLOUR
-        shapes.append(Box(x=x, y=y, width=width, height=_BAR, fill=COLOUR.get(part, "#ffffff"),
-                          rim="#ffffff" if known else MUTED))  # fmt: skip
-        text = quantity(_TIME, one.parts[part]) if known else "?"
+        shapes.append(_box(part, x, y, width, _BAR))
+        text = quantity(_TIME, one.unexplained if part == UNEXPLAINED else one.parts[part])
         if text_length(text) + 5 <= width:
             colour = "#ffffff" if part in _DARK else INK
             shapes.append(Label(x=x + width / 2, y=base, text=text, size=_SIZE, colour=colour, align="center"))
@@ -141,13 +151,19 @@ def _bar(one: Breakdown, y: float) -> list[Shape]:
     return shapes
 
 
+def _box(part: str, x: float, y: float, width: float, height: float) -> Box:
+    """A part's box; what no part explains is empty."""
+    fill, rim = ("#ffffff", MUTED) if part == UNEXPLAINED else (COLOUR[part], "#ffffff")
+    return Box(x=x, y=y, width=width, height=height, fill=fill, rim=rim)
+
+
 def segments(one: Breakdown) -> list[tuple[str, float, float]]:
-    """Each part with its left and right end in shares of the bar; what no part explains is `unexplained`.
+    """Each part with its left and right end in shares of the bar; what no part explains is UNEXPLAINED.
 
     A part below zero (clocks that are read at two places may differ by microseconds) takes no room.
     """
     lengths = {part: max(value, 0.0) for part, value in one.parts.items()}
-    lengths["unexplained"] = max(one.unexplained, 0.0)
+    lengths[UNEXPLAINED] = max(one.unexplained, 0.0)
     whole = sum(lengths.values()) or 1.0
     found, at = [], 0.0
     for part, length in lengths.items():

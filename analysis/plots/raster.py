@@ -47,6 +47,6 @@ def _add(figure: Figure, shape: Shape, place: Any, order: int) -> None:
         ))  # fmt: skip
     else:
         figure.text(
-            shape.x, shape.y, shape.text, parse_math=False, fontsize=shape.size, color=shape.colour, ha=shape.align,
+            shape.x, shape.y, shape.text, fontsize=shape.size, color=shape.colour, ha=shape.align,
             va="baseline", fontweight="bold" if shape.bold else "normal", transform=place, zorder=order,
         )  # fmt: skip

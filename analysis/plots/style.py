@@ -31,6 +31,7 @@ mpl.rcParams.update(
         "svg.hashsalt": "airwire",  # the same data gives the same file
         "axes.unicode_minus": True,
         "text.color": INK,
+        "text.parse_math": False,  # a dollar in a name is a dollar
         "path.simplify": True,
     }
 )

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.compare import FACTOR
 from analysis.findings import Findings, gather
-from analysis.names import trial_page
-from analysis.plots.cells import cells_plot, colours
-from analysis.plots.journeybars import journey_plots
+from analysis.plots.cells import cells_plot
+from analysis.plots.journeybars import journey_bars, journey_plots
 from analysis.plots.latency import latency_plots
 from analysis.plots.overtime import overtime_plots
 from analysis.report.page import Pages
@@ -17,7 +15,7 @@ from analysis.report.provenance import sources
 from analysis.report.publish import staged
 from analysis.report.summary import SUMMARY, summarise
 from analysis.report.tables import write_tables
-from analysis.report.trialview import trial_view
+from analysis.report.trialpages import write_trials
 from analysis.report.view import Plots, view
 from analysis.spark.jobs import reduce_trials
 from analysis.spark.session import session
@@ -61,14 +59,9 @@ def write(findings: Findings) -> Path:
     plots = _draw(findings)
     found, pages = sources(findings), Pages()
     page = pages.fill("report.html.j2", view(findings, plots, found))
-    colour = colours(findings)
     with staged(findings.folder, names=("plots", "tables", "trials", REPORT)) as folder:
         (folder / "trials").mkdir()
-        for source in found:
-            values = trial_view(findings, source, colour[source.cell.levels.get(FACTOR, "")])
-            (folder / "trials" / trial_page(source.cell.name, source.number)).write_text(
-                pages.fill("trial.html.j2", values)
-            )
+        write_trials(folder / "trials", findings, found, pages)
         (folder / "plots").mkdir()
         for plot in plots.all:
             (folder / "plots" / f"{plot.name}.svg").write_bytes(plot.svg)
@@ -86,6 +79,7 @@ def _draw(findings: Findings) -> Plots:
         cells=tuple(plot for name in _WHOLE if (plot := cells_plot(findings, name)) is not None),
         latency=latency_plots(findings),
         overtime=overtime_plots(findings),
+        bars=journey_bars(findings),
     )
 
 

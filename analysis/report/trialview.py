@@ -16,7 +16,7 @@ from analysis.report import provenance, timeline
 from analysis.report.flows import flow_rows
 from analysis.report.journey import journey_table
 from analysis.report.provenance import Source
-from analysis.report.shown import amount, estimated, number
+from analysis.report.shown import Shown, amount, number
 from analysis.report.view import drawing, title_of
 from analysis.units import digits
 from results.verdict import HealthCheck
@@ -24,8 +24,8 @@ from results.verdict import HealthCheck
 _TONES = {Standing.VALID: "good", Standing.INCONCLUSIVE: "mixed"}
 
 
-def trial_view(findings: Findings, source: Source, colour: str) -> dict[str, Any]:
-    """Everything its template needs.  colour: of the trial's network."""
+def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[str, Shown]) -> dict[str, Any]:
+    """Everything its template needs.  colour: of the trial's network.  means: the cell's, by metric."""
     cell = source.cell
     trial = next(one for one in cell.trials if one.number == source.number)
     checks = source.verdict.checks if source.verdict else ()
@@ -42,7 +42,7 @@ def trial_view(findings: Findings, source: Source, colour: str) -> dict[str, Any
         "checks": [_check(one) for one in checks],
         "notes": _notes(trial, checks),
         "figures": [
-            (metric.label, metric.about, amount(metric, trial.metrics[name]), estimated(metric, cell.estimate(name)))
+            (metric.label, metric.about, amount(metric, trial.metrics[name]), means[name])
             for name, metric in METRICS.items()
             if name in trial.metrics
         ],
@@ -104,4 +104,4 @@ def _drawings(trial: TrialFinding, colour: str) -> list[Sketch]:
 def _bars(trial: TrialFinding, colour: str) -> list[Sketch]:
     if not trial.journey:
         return []
-    return [journey_sketch([trial_bars(trial, colour)], title="Where the time goes", note="share of the latency")]
+    return [journey_sketch([trial_bars(trial, colour)], note="share of the latency")]

@@ -31,12 +31,16 @@ _PER_TRIAL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plots:
-    """cells: whole-campaign plots; journey: one for each group of cells; latency, overtime: by cell name."""
+    """cells: whole-campaign plots; journey: one for each group of cells; latency, overtime, bars: by cell name.
+
+    bars: what `journey` says of one cell, for its own section.
+    """
 
     cells: tuple[Plot, ...]
     journey: tuple[Plot, ...]
     latency: dict[str, Plot]
     overtime: dict[str, Plot]
+    bars: dict[str, Sketch]
 
     @property
     def all(self) -> tuple[Plot, ...]:
@@ -89,9 +93,14 @@ def drawing(shown: Plot | Sketch) -> dict[str, str]:
 
 
 def _untold(findings: Findings) -> list[tuple[str, str]]:
-    """Cells without a valid trial whose time could be split, and why."""
-    told = [(title_of(cell), journey_table(cell.valid)) for cell in findings.cells]
-    return [(title, "; ".join(table.why) or "no trial is valid") for title, table in told if not table.rows]
+    """Which cells have no valid trial whose time could be split, and why; cells of one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for cell in findings.cells:
+        table = journey_table(cell.valid)
+        if not table.rows:
+            reasons.setdefault("; ".join(table.why) or "no trial is valid", []).append(title_of(cell))
+    every = len(findings.cells)
+    return [("All cells" if len(titles) == every else " / ".join(titles), why) for why, titles in reasons.items()]
 
 
 def _verdict_row(cell: CellFinding) -> dict[str, Any]:
@@ -136,7 +145,7 @@ def _tone(one: Comparison) -> str:
 
 
 def _cell(cell: CellFinding, plots: Plots) -> dict[str, Any]:
-    overtime = plots.overtime.get(cell.name)
+    images = [plots.overtime.get(cell.name), plots.bars.get(cell.name)]
     return {
         "name": cell.name,
         "title": title_of(cell),
@@ -147,7 +156,7 @@ def _cell(cell: CellFinding, plots: Plots) -> dict[str, Any]:
             for metric in METRICS.values()
             if (found := cell.estimate(metric.name)) is not None
         ],
-        "plots": [drawing(overtime)] if overtime else [],
+        "plots": [drawing(image) for image in images if image is not None],
         "journey": journey_table(cell.valid),
         "events": timeline.event_table(cell),
         "flows": flow_rows(cell.trials, most=MOST_FLOWS),
