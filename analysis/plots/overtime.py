@@ -9,7 +9,7 @@ from analysis.compare import FACTOR, describe
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.names import plain
 from analysis.plots.cells import colours
-from analysis.plots.eventmarks import MOST_LINES
+from analysis.plots.eventmarks import MOST_LINES, SIZE, text_length
 from analysis.plots.headline import headline
 from analysis.plots.panel import Panel, level, shaded, upright
 from analysis.plots.raster import plot_of
@@ -21,6 +21,7 @@ from analysis.plots.tracks import Curve, Track, tracks
 _WIDTH = WIDTH_IN * 72
 _LEFT, _RIGHT = 0.12, 0.83  # ends of the axes, shares of the width
 _TITLE, _GAP, _BELOW = 12.0, 6.0, 33.0  # points: above each track, between tracks, for the labels of the time
+_LETTERS = 8.0
 _LINE = 9.5  # from one name beside an axis to the next
 _RECOVERY = "#E69F00"
 
@@ -59,9 +60,10 @@ def overtime(trials: Sequence[TrialFinding], *, title: str, note: str, colour: s
         panels.append((panel, track))
         y = panel.foot + _GAP
     for number, (panel, track) in enumerate(panels):
-        shapes += _track(panel, track, window_s, last=number == len(panels) - 1)
+        shapes += _track(panel, track, window_s, first=number == 0, last=number == len(panels) - 1)
     if panels:
         shapes += event_shapes(shown, [panel for panel, _ in panels], y=names_foot)
+        shapes += [shape for panel, track in panels for shape in _title(panel, track)]
         shapes += [shape for panel, track in panels for curve in track.curves for shape in _lines(panel, curve)]
     y += _BELOW - _GAP
     shapes.append(Label(x=(_LEFT + _RIGHT) / 2 * _WIDTH, y=y - 6, text="seconds from the start of the window",
@@ -79,18 +81,25 @@ def _span(trials: Sequence[TrialFinding], window_s: float) -> tuple[float, float
     return min([*ends, 0.0]) - 0.5, max([*ends, window_s]) + 0.5
 
 
-def _track(panel: Panel, track: Track, window_s: float, *, last: bool) -> list[Shape]:
+def _track(panel: Panel, track: Track, window_s: float, *, first: bool, last: bool) -> list[Shape]:
     """Everything of a track but its curves."""
     shapes: list[Shape] = [shaded(panel, 0.0, window_s)]
     shapes += [_recovering(panel, t, share) for t, share in track.shade if share > 0]
     shapes += upright(panel, percent=track.percent, parts=track.parts)
     shapes += level(panel, named=last)
     middle = panel.along(window_s / 2)
-    if track.parts > 2:
+    if first:
         shapes.append(Box(x=middle - 17, y=panel.y + 1, width=34, height=10, fill=SHADE))
         shapes.append(Label(x=middle, y=panel.y + 9, text="window", colour=MUTED, align="center"))
-    shapes.append(Label(x=panel.x, y=panel.y - 3.5, text=track.title))
     return shapes + _names(panel, track.curves)
+
+
+def _title(panel: Panel, track: Track) -> list[Shape]:
+    """The track's title, on white where the lines of events cross it."""
+    y = panel.y - 3.5
+    length = text_length(track.title) * _LETTERS / SIZE
+    ground = Box(x=panel.x, y=y - 7.0, width=length + 1.5, height=9.0, fill="#ffffff")
+    return [ground, Label(x=panel.x, y=y, text=track.title, size=_LETTERS)]
 
 
 def _recovering(panel: Panel, t: float, share: float) -> Box:

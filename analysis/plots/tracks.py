@@ -44,7 +44,7 @@ class Track:
     @property
     def parts(self) -> int:
         """Into how many parts its ticks may cut it."""
-        return 5 if self.height >= _TALL else 2
+        return 5 if self.height >= _TALL else 3
 
 
 def tracks(trials: Sequence[TrialFinding], *, colour: str, dotted: bool) -> list[Track]:
@@ -76,25 +76,35 @@ def _queue(trials: Sequence[TrialFinding], _: str, dotted: bool) -> Track | None
 
 
 def _sent_again(trials: Sequence[TrialFinding], _: str, dotted: bool) -> Track | None:
+    """The mean of the trials that count: a line for each of them, twice, nobody could follow."""
+    counted = [trial for trial in trials if not dotted or trial.standing is Standing.VALID] or trials
     curves = []
     for name, dash in _DIRECTIONS.items():
-        curves += _curve(trials, f"retr_per_s_{name}", name, INK, dotted=dotted, dash=dash)
-    shade = _recovery(trials)
-    said = "packets per second that were sent again or overtaken"
+        if points := _mean([trial.seconds.get(f"retr_per_s_{name}", []) for trial in counted]):
+            beside = median(value for _, value in points)
+            curves.append(Curve(name=name, lines=((points, dash),), colour=INK, beside=beside))
+    shade = tuple(_mean([_recovery(trial) for trial in counted]))
+    said = "packets per second sent again or overtaken" + (", mean" if len(counted) > 1 else "")
     return _track(said + ("; shaded: loss recovery" if shade else ""), curves, least=1.0, shade=shade)
 
 
-def _recovery(trials: Sequence[TrialFinding]) -> tuple[tuple[float, float], ...]:
-    """Share of each second in which a flow recovered, of the busier direction; the mean over the trials."""
+def _recovery(trial: TrialFinding) -> Points:
+    """Share of each second in which a flow recovered, of the busier direction."""
+    busier: dict[float, float] = {}
+    for direction in _DIRECTIONS:
+        for t, share in trial.seconds.get(f"recovery_{direction}", []):
+            busier[t] = min(max(busier.get(t, 0.0), share), 1.0)
+    return sorted(busier.items())
+
+
+def _mean(series: Sequence[Points]) -> Points:
+    """Means of whole seconds; the first and last, which end where each trial's load does, only if most have them."""
     found: dict[float, list[float]] = {}
-    for trial in trials:
-        busier: dict[float, float] = {}
-        for direction in _DIRECTIONS:
-            for t, share in trial.seconds.get(f"recovery_{direction}", []):
-                busier[t] = max(busier.get(t, 0.0), share)
-        for t, share in busier.items():
-            found.setdefault(t, []).append(share)
-    return tuple((t, min(mean(shares), 1.0)) for t, shares in sorted(found.items()))
+    for points in series:
+        for t, value in points:
+            found.setdefault(round(t, 1), []).append(value)
+    most = max(map(len, found.values()), default=0)
+    return [(t, mean(values)) for t, values in sorted(found.items()) if 2 * len(values) > most]
 
 
 def _rate(trials: Sequence[TrialFinding], _: str, __: bool) -> Track | None:
