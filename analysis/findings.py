@@ -41,8 +41,8 @@ class TrialFinding:
 
     seconds: series name to (seconds from the window's start, value).  ecdf: (latency in seconds, share).
     flows: flow name to its figures; directions: flow name to uplink or downlink.  packets: (capture, kind) to
-    number of records.  events: in order of time.  journey: mean, p50, ... to part to seconds; journey_why: why nothing,
-    or not all, could be attributed.
+    number of records.  events: in order of time.  journey: `mean` or a percentile (`p50`, `p99.9`) to a part of the
+    latency (or `latency`, their sum) in seconds; journey_why: what could not be told, '' when all could.
     """
 
     cell: str
@@ -171,8 +171,8 @@ def _trial_row(finding: TrialFinding, metric: str, value: float, text: str) -> N
         finding.metrics[metric] = value
 
 
-def _journey_row(finding: TrialFinding, key: str, metric: str, value: float, text: str) -> None:
-    if metric == "why":
+def _journey_row(finding: TrialFinding, key: str | None, metric: str, value: float, text: str) -> None:
+    if key is None:
         finding.journey_why = text
     else:
         finding.journey.setdefault(key, {})[metric] = value
