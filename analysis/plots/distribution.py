@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analysis.findings import TrialFinding
 from analysis.metrics import METRICS
 from analysis.plots.headline import headline
 from analysis.plots.panel import Panel, level, upright
 from analysis.plots.sketch import Box, Label, Line, Shape, Sketch
-from analysis.plots.style import HAIR, WIDTH_IN, limits
+from analysis.plots.style import WIDTH_IN, limits
 from analysis.units import quantity
 
 _WIDTH = WIDTH_IN * 72
@@ -28,27 +30,23 @@ def distribution(trial: TrialFinding, *, colour: str) -> Sketch:
     shapes += upright(panel, percent=True)
     shapes += level(panel, factor=factor)
     shapes.append(Line(points=panel.curve(trial.ecdf), colour=colour, width=1.4))
-    for name, share in _MARKED.items():
-        if (value := trial.metrics.get(name)) is not None:
-            shapes += _mark(panel, value, share, f"{round(share * 100)} %: {quantity(METRICS[name], value)}", colour)
+    marks = [(name, trial.metrics[name], share) for name, share in _MARKED.items() if name in trial.metrics]
+    for _, value, share in marks:
+        shapes.append(Box(x=panel.along(value) - 2, y=panel.above(share) - 2, width=4, height=4, fill=colour))
+    texts = [f"{round(share * 100)} %: {quantity(METRICS[name], value)}" for name, value, share in marks]
+    late = any(panel.along(value) > panel.x + 0.6 * panel.width for _, value, share in marks if share == 0.5)
+    shapes += _list(panel, texts, colour, left=late)
     text = f"latency in {unit}" + (", logarithmic" if log else "")
     shapes.append(Label(x=(_LEFT + _RIGHT) / 2, y=panel.foot + 24, text=text, align="center"))
-    about = "; ".join(f"{n} {quantity(METRICS[n], trial.metrics[n])}" for n in _MARKED if n in trial.metrics)
-    return Sketch(title="Distribution of latency", about=about, width=_WIDTH, height=panel.foot + 30,
+    return Sketch(title="Distribution of latency", about="; ".join(texts), width=_WIDTH, height=panel.foot + 30,
                   shapes=tuple(shapes))  # fmt: skip
 
 
-def _mark(panel: Panel, value: float, share: float, text: str, colour: str) -> list[Shape]:
-    """A dot on the curve and its value, on the side where there is room; of the two highest one is lower."""
-    x, y = panel.along(value), panel.above(share)
-    left = x > panel.x + panel.width / 2
-    base = y + (11.0 if share == 0.95 else 2.7)
-    length = 4.3 * len(text)
+def _list(panel: Panel, texts: Sequence[str], colour: str, *, left: bool) -> list[Shape]:
+    """The marked values, in the corner that the curve leaves free."""
+    at = panel.x + 8 if left else panel.x + panel.width - 4
+    top = panel.y + 14 if left else panel.foot - 8 - 11 * (len(texts) - 1)
     return [
-        Line(points=((x, y), (x, panel.foot)), colour=HAIR, width=0.8),
-        Box(x=x - 2, y=y - 2, width=4, height=4, fill=colour),
-        Box(x=x - 7 - length if left else x + 5, y=base - 7.5, width=length, height=9.5, fill="#ffffff", opacity=0.85),
-        Label(
-            x=x - 6 if left else x + 6, y=base, text=text, size=7.5, colour=colour, align="right" if left else "left"
-        ),
+        Label(x=at, y=top + 11 * row, text=text, colour=colour, align="left" if left else "right")
+        for row, text in enumerate(texts)
     ]

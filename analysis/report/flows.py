@@ -13,7 +13,7 @@ from analysis.report.shown import Shown, amount, number
 HEADINGS = {
     "packets": "Packets", "wire_bytes": "Bytes", "data_packets": "With payload", "goodput_bit_s": "Goodput",
     "retr_or_ooo": "Retransmitted or overtaken", "retransmissions": "Retransmitted",
-    "fast_retransmissions": "Fast retransmissions", "out_of_order": "Out of order", "spurious": "Spurious",
+    "fast_retransmissions": "Fast retransmissions", "out_of_order": "Out of order",
     "spurious_retransmissions": "Spurious", "duplicate_acks": "Duplicate ACKs back", "zero_windows": "Zero windows",
     "keep_alives": "Keep-alives", "resets": "Resets", "recovery_s": "In loss recovery", "rtt_samples": "RTT samples",
     "rtt_mean_s": "RTT mean", "rtt_p50_s": "median", "rtt_p95_s": "95th pct.", "rtt_p99_s": "99th pct.",

@@ -36,20 +36,26 @@ def journey_table(trials: Sequence[TrialFinding]) -> JourneyTable:
             (_SAID[one.key], amount(_TIME, one.latency), tuple(amount(_TIME, one.parts.get(part)) for part in parts))
             for one in found
         ),
-        facts=tuple(_facts(trials, parts)) if found else (),
-        why=whys(trials),
+        facts=tuple(_facts(trials)) if found else (),
+        why=_whys(trials),
     )
 
 
-def _facts(trials: Sequence[TrialFinding], parts: Sequence[str]) -> list[str]:
+def _whys(trials: Sequence[TrialFinding]) -> tuple[str, ...]:
+    """What could not be told; of which trial, where they differ."""
+    found = whys(trials)
+    if len(found) < 2:
+        return found
+    return tuple(f"trial {trial.number}: {why}" for trial in trials for why in whys([trial]))
+
+
+def _facts(trials: Sequence[TrialFinding]) -> list[str]:
     found = []
     attributed = share(trials)
     if attributed is not None:
         found.append(
             f"{digits(attributed * 100)} % of the deliveries in the window could be followed through the packets."
         )
-    if "wire" not in parts:
-        found.append("The server's own port was not captured, so the wire's time is in the broker's.")
     copies = [said for direction in ("uplink", "downlink") if (said := _copies(trials, direction))]
     if copies:
         found.append(f"A segment of theirs was sent {' and '.join(copies)}, in the mean.")

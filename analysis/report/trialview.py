@@ -76,13 +76,10 @@ def _verdict(trial: TrialFinding, checks: Sequence[HealthCheck]) -> str:
 
 
 def _check(check: HealthCheck) -> dict[str, Any]:
-    figures = [
-        number(value, "–" if value is None else f"{digits(value)} {check.unit}".rstrip())
-        for value in (check.measured, check.limit)
-    ]
+    figures = [number(value, "–" if value is None else digits(value)) for value in (check.measured, check.limit)]
     return {
         "name": check.check.value.replace("_", " "), "health": check.health.value, "figures": figures,
-        "detail": check.detail,
+        "unit": check.unit, "detail": check.detail,
     }  # fmt: skip
 
 

@@ -73,10 +73,10 @@ def test_a_part_a_little_below_zero_takes_no_room() -> None:
     assert segments(one) == [("broker", 0.0, 1.0)]
 
 
-def test_a_port_that_was_not_captured_has_no_part_and_the_report_says_so() -> None:
-    table = journey_table([trial(journey=journey(0.2, without=("wire",)))])
+def test_a_port_that_was_not_captured_has_no_part_and_the_reason_stands_below() -> None:
+    table = journey_table([trial(journey=journey(0.2, without=("wire",)), journey_why="the port was not captured")])
     assert "Wire" not in table.headings
-    assert any("own port was not captured" in fact for fact in table.facts)
+    assert table.why == ("the port was not captured",)
     assert [said for said, _, _ in table.rows] == [
         "mean", "median", "90th percentile", "99th percentile", "99.9th percentile",
     ]  # fmt: skip
@@ -92,7 +92,9 @@ def test_only_valid_trials_are_in_the_bars_of_a_cell() -> None:
 
 def test_reasons_are_said_once() -> None:
     made = [trial(1, journey_why="cut off"), trial(2, journey_why="cut off"), trial(3), trial(4, journey=journey(1))]
-    assert whys(made) == ("cut off", "nothing was found that joins its packets with its messages")
+    nothing = "nothing was found that joins its packets with its messages"
+    assert whys(made) == ("cut off", nothing)
+    assert journey_table(made).why == ("trial 1: cut off", "trial 2: cut off", f"trial 3: {nothing}")
 
 
 def test_plots_stand_side_by_side_and_say_the_whole_latency(findings: Findings, tmp_path: Path) -> None:
