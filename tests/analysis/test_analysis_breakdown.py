@@ -77,6 +77,8 @@ def test_a_port_that_was_not_captured_has_no_part_and_the_reason_stands_below() 
     table = journey_table([trial(journey=journey(0.2, without=("wire",)), journey_why="the port was not captured")])
     assert "Wire" not in table.headings
     assert table.why == ("the port was not captured",)
+    made = (trial(journey=journey(0.2, without=("wire",))),)
+    assert cell_bars(CellFinding(name="cell", levels={}, trials=made), "#000000").note == "broker includes the wire"
     assert [said for said, _, _ in table.rows] == [
         "mean", "median", "90th percentile", "99th percentile", "99.9th percentile",
     ]  # fmt: skip
