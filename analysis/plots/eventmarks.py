@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
+from typing import Literal
 
 from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import TextPath
+from matplotlib.textpath import text_to_path
 
 from analysis.findings import TrialFinding
 
@@ -38,7 +39,7 @@ class Tag:
     text: str
     at: float
     row: int
-    align: str
+    align: Literal["left", "center", "right"]
 
 
 def marks(trials: Sequence[TrialFinding]) -> list[Mark]:
@@ -115,4 +116,4 @@ def listing(found: Sequence[Mark], width: float) -> list[list[str]]:
 @lru_cache(maxsize=1024)
 def text_length(text: str) -> float:
     """Width of a text, as it is drawn."""
-    return float(TextPath((0, 0), text, prop=_FONT).get_extents().width) if text.strip() else 0.0
+    return float(text_to_path.get_text_width_height_descent(text, _FONT, False)[0]) if text.strip() else 0.0

@@ -1,121 +1,133 @@
-"""A cell second by second: throughput, below it the use of the link, and what a timeline did to the link."""
+"""A cell or a trial second by second: throughput, link, queue, losses, and what a timeline did to the link."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from itertools import pairwise
 
 from analysis.compare import FACTOR, describe
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
+from analysis.names import plain
 from analysis.plots.cells import colours
-from analysis.plots.eventmarks import MOST_LINES
-from analysis.plots.style import HAIR, INK, MUTED, SHADE, Plot, canvas, finish, heading, ticks
-from analysis.plots.timeline import draw_events, draw_rates, timeline
+from analysis.plots.eventmarks import MOST_LINES, SIZE, text_length
+from analysis.plots.headline import headline
+from analysis.plots.panel import Panel, level, shaded, upright
+from analysis.plots.raster import plot_of
+from analysis.plots.sketch import Box, Label, Line, Point, Shape, Sketch
+from analysis.plots.style import MUTED, SHADE, WIDTH_IN, Plot
+from analysis.plots.timeline import event_shapes, list_shapes, timeline
+from analysis.plots.tracks import Curve, Track, tracks
 
-_LEFT, _RIGHT = 0.14, 0.83  # ends of the axes, shares of the width
-_ABOVE_IN, _AXES_IN, _BELOW_IN, _RATE_IN = 0.56, 2.45, 0.49, 0.8  # heights: title, axes, labels of the time, rates
-_GAP = 0.09  # of the axis' height: labels nearer to each other than this are moved apart
+_WIDTH = WIDTH_IN * 72
+_LEFT, _RIGHT = 0.12, 0.83  # ends of the axes, shares of the width
+_TITLE, _GAP, _BELOW = 12.0, 6.0, 33.0  # points: above each track, between tracks, for the labels of the time
+_LETTERS = 8.0
+_LINE = 9.5  # from one name beside an axis to the next
+_RECOVERY = "#E69F00"
 
 
 def overtime_plots(findings: Findings) -> dict[str, Plot]:
     """Cell name to its plot, trials that do not count included, as dotted lines; None where nothing was measured."""
     colour = colours(findings)
     return {
-        cell.name: _plot(cell, colour[cell.levels.get(FACTOR, "")])
+        cell.name: plot_of(_cell(cell, colour[cell.levels.get(FACTOR, "")]), name=f"time-{plain(cell.name)}")
         for cell in findings.cells
         if any(trial.seconds for trial in cell.trials)
     }
 
 
-def _plot(cell: CellFinding, colour: str) -> Plot:
+def _cell(cell: CellFinding, colour: str) -> Sketch:
     trials = [trial for trial in cell.trials if trial.seconds]
-    window_s = max(trial.metrics["window_s"] for trial in trials)
+    title = describe(cell.levels) or cell.name
+    counts = {trial.standing is Standing.VALID for trial in trials}
+    note = "one line per valid trial" if counts == {True} else "one line per trial; dotted: trials that do not count"
+    return overtime(trials, title=title, note=note, colour=colour, dotted=True)
+
+
+def overtime(trials: Sequence[TrialFinding], *, title: str, note: str, colour: str, dotted: bool = False) -> Sketch:
+    """Trials with series, second by second; dotted: as tracks.tracks has it."""
+    window_s = max((trial.metrics.get("window_s", 0.0) for trial in trials), default=0.0)
+    low, high = _span(trials, window_s)
+    shown = timeline(trials, low=low, high=high, left=_LEFT, right=_RIGHT)
+    shapes, y = headline(title, note, width=_WIDTH)
+    y = names_foot = y + shown.above
+    panels: list[tuple[Panel, Track]] = []
+    for track in tracks(trials, colour=colour, dotted=dotted):
+        panel = Panel(
+            x=_LEFT * _WIDTH, y=y + _TITLE, width=(_RIGHT - _LEFT) * _WIDTH, height=track.height,
+            across=(low, high), up=(0.0, track.top),
+        )  # fmt: skip
+        panels.append((panel, track))
+        y = panel.foot + _GAP
+    for number, (panel, track) in enumerate(panels):
+        shapes += _track(panel, track, window_s, first=number == 0, last=number == len(panels) - 1)
+    if panels:
+        shapes += event_shapes(shown, [panel for panel, _ in panels], y=names_foot)
+        shapes += [shape for panel, track in panels for shape in _title(panel, track)]
+        shapes += [shape for panel, track in panels for curve in track.curves for shape in _lines(panel, curve)]
+    y += _BELOW - _GAP
+    shapes.append(Label(x=(_LEFT + _RIGHT) / 2 * _WIDTH, y=y - 6, text="seconds from the start of the window",
+                        align="center"))  # fmt: skip
+    shapes += list_shapes(shown, y=y)
+    about = f"{', '.join(track.title for _, track in panels)}, second by second, {len(trials)} trials"
+    about += "".join(f"; at {mark.asked_s:g} s {mark.label}" for mark in shown.marks[:MOST_LINES])
+    return Sketch(title=f"Over time: {title}", about=about, width=_WIDTH, height=y + shown.below, shapes=tuple(shapes))
+
+
+def _span(trials: Sequence[TrialFinding], window_s: float) -> tuple[float, float]:
     drawn = [points for trial in trials for name, points in trial.seconds.items() if not name.startswith("rate_")]
     ends = [t for points in drawn for t, _ in (points[0], points[-1])]
     ends += [event.real_s for trial in trials for event in trial.events]
-    low, high = min([*ends, 0.0]) - 0.5, max([*ends, window_s]) + 0.5
-    shown = timeline(trials, low=low, high=high, left=_LEFT, right=_RIGHT)
-    height = _ABOVE_IN + shown.above_in + _AXES_IN + _RATE_IN * bool(shown.rates) + _BELOW_IN + shown.below_in
-    figure, axes = canvas(
-        height_in=height, left=_LEFT, right=_RIGHT, top=1 - (_ABOVE_IN + shown.above_in) / height,
-        bottom=(_BELOW_IN + shown.below_in) / height, rows=(2.3, 1.0, *([1.0] if shown.rates else [])),
-    )  # fmt: skip
-    top, bottom = axes[:2]
-    peak = _lines(top, trials, colour)
-    top.set_ylim(0, peak * 1.12 or 1.0)
-    ticks(top.yaxis, 0, peak * 1.12 or 1.0)
-    top.set_ylabel("messages per second", fontsize=8.5)
-    highest = _utilisation(bottom, trials)
-    bottom.set_ylim(0, max(1.05, highest * 1.05))
-    ticks(bottom.yaxis, 0, 1, percent=True, parts=2)
-    bottom.set_ylabel("link use", fontsize=8.5)
-    if shown.rates:
-        draw_rates(axes[2], shown.rates)
-        figure.align_ylabels(axes)
-    for ax in axes:
-        ax.axvspan(0, window_s, color=SHADE, linewidth=0, zorder=0)
-        ax.set_xlim(low, high)
-        ax.grid(axis="y", color=HAIR, linewidth=0.6)
-        ax.set_axisbelow(True)
-    ticks(axes[-1].xaxis, low, high)
-    for ax in axes[:-1]:
-        ax.tick_params(labelbottom=False)
-    window = top.text(window_s / 2, 0.985, "window", transform=top.get_xaxis_transform(), ha="center", va="top",
-             fontsize=8, color=MUTED)  # fmt: skip
-    if shown.marks:
-        window.set_bbox({"facecolor": SHADE, "edgecolor": "none", "pad": 1.0})
-        draw_events(figure, axes, shown, left=_LEFT, right=_RIGHT)
-    axes[-1].set_xlabel("seconds from the start of the window", fontsize=8.5)
-    title = describe(cell.levels)
-    counts = {trial.standing is Standing.VALID for trial in trials}
-    note = "one line per valid trial" if counts == {True} else "one line per trial; dotted: trials that do not count"
-    heading(figure, title or cell.name, note)
-    about = f"throughput and link use of {cell.name}, second by second, {len(trials)} trials"
-    about += "".join(f"; at {mark.asked_s:g} s {mark.label}" for mark in shown.marks[:MOST_LINES])
-    return finish(figure, name=f"time-{cell.name}", title=f"Over time: {title}", about=about)
+    return min([*ends, 0.0]) - 0.5, max([*ends, window_s]) + 0.5
 
 
-def _lines(ax: Any, trials: list[TrialFinding], colour: str) -> float:
-    """Draw published and delivered, name them beside the axis; returns the highest value drawn."""
-    peak = 0.0
-    ends: list[tuple[float, str, str]] = []
-    for name, label, shade in (("published_per_s", "published", MUTED), ("delivered_per_s", "delivered", colour)):
-        inside = []
-        for trial in trials:
-            points = trial.seconds.get(name, [])
-            ax.plot([t for t, _ in points], [v for _, v in points], color=shade, linewidth=1.2, alpha=0.85,
-                    linestyle=_style(trial, "-"))  # fmt: skip
-            inside += [v for t, v in points if t > 0]
-            peak = max([peak, *(v for _, v in points)])
-        if inside:
-            ends.append((sorted(inside)[len(inside) // 2], label, shade))
-    lowest = 0.0
-    for height, label, shade in sorted(ends):
-        place = max(height, lowest)
-        lowest = place + _GAP * peak
-        ax.text(1.02, place, label, transform=ax.get_yaxis_transform(), color=shade, fontsize=8.5, va="center")
-    return peak
+def _track(panel: Panel, track: Track, window_s: float, *, first: bool, last: bool) -> list[Shape]:
+    """Everything of a track but its curves."""
+    shapes: list[Shape] = [shaded(panel, 0.0, window_s)]
+    shapes += [_recovering(panel, t, share) for t, share in track.shade if share > 0]
+    shapes += upright(panel, percent=track.percent, parts=track.parts)
+    shapes += level(panel, named=last)
+    middle = panel.along(window_s / 2)
+    if first:
+        shapes.append(Box(x=middle - 17, y=panel.y + 1, width=34, height=10, fill=SHADE))
+        shapes.append(Label(x=middle, y=panel.y + 9, text="window", colour=MUTED, align="center"))
+    return shapes + _names(panel, track.curves)
 
 
-def _utilisation(ax: Any, trials: list[TrialFinding]) -> float:
-    styles = {"utilisation_air": "-", "utilisation_uplink": "-", "utilisation_downlink": "--"}
-    labels: dict[str, float] = {}
-    highest = 0.0
-    for trial in trials:
-        for name, style in styles.items():
-            if points := trial.seconds.get(name):
-                ax.plot([t for t, _ in points], [v for _, v in points], color=INK, linewidth=1.0,
-                        linestyle=_style(trial, style),
-                        alpha=0.8)  # fmt: skip
-                highest = max([highest, *(v for _, v in points)])
-                labels[name] = points[len(points) // 2][1]
-    last = -1.0
-    for name, height in sorted(labels.items(), key=lambda item: item[1]):
-        last = max(height, last + 0.22, 0.06)
-        text = name.removeprefix("utilisation_")
-        ax.text(1.02, last, f"{text} {'– –' if styles[name] == '--' else '—'}", transform=ax.get_yaxis_transform(),
-                color=INK, fontsize=8, va="center")  # fmt: skip
-    return highest
+def _title(panel: Panel, track: Track) -> list[Shape]:
+    """The track's title, on white where the lines of events cross it."""
+    y = panel.y - 3.5
+    length = text_length(track.title) * _LETTERS / SIZE
+    ground = Box(x=panel.x, y=y - 7.0, width=length + 1.5, height=9.0, fill="#ffffff")
+    return [ground, Label(x=panel.x, y=y, text=track.title, size=_LETTERS)]
 
 
-def _style(trial: TrialFinding, valid: str) -> str:
-    return valid if trial.standing is Standing.VALID else ":"
+def _recovering(panel: Panel, t: float, share: float) -> Box:
+    left, right = panel.along(t - 0.5), panel.along(t + 0.5)
+    return Box(x=left, y=panel.y, width=right - left, height=panel.height, fill=_RECOVERY, opacity=0.1 + 0.5 * share)
+
+
+def _lines(panel: Panel, curve: Curve) -> list[Shape]:
+    return [
+        Line(points=panel.curve(_steps(points) if curve.steps else points), colour=curve.colour, width=curve.width,
+             dash=dash, opacity=0.85)
+        for points, dash in curve.lines
+    ]  # fmt: skip
+
+
+def _steps(points: Sequence[Point]) -> list[Point]:
+    """Each value holds until the next one."""
+    corners = [(t, before) for (_, before), (t, _) in pairwise(points)]
+    return [point for pair in zip(points, [*corners, points[-1]], strict=True) for point in pair]
+
+
+def _names(panel: Panel, curves: Sequence[Curve]) -> list[Shape]:
+    """The curves' names beside the axis, at their heights, none over another."""
+    shapes: list[Shape] = []
+    lowest = panel.foot
+    for curve in sorted(curves, key=lambda one: one.beside):
+        place = min(panel.above(curve.beside) + 2.5, lowest)
+        lowest = place - _LINE
+        dashed = " – –" if all(dash for _, dash in curve.lines) and len(curves) > 1 else ""
+        shapes.append(Label(x=panel.x + panel.width + 6, y=place, text=curve.name + dashed, colour=curve.colour))
+    return shapes

@@ -20,7 +20,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, MUTED, HAIR, SHADE = "#1f2933", "#5f6b76", "#d5dae0", "#f0f3f6"
 WIDTH_IN, PNG_DPI = 5.0, 144
-_TITLE_CHARACTERS = 54  # of bold text of 10 points in the width
+TITLE_CHARACTERS = 54  # of bold text of 10 points in the width
 LOG_SPAN = 20.0  # a quantity that spans more than this is drawn on a logarithmic axis
 mpl.rcParams.update(
     {
@@ -31,6 +31,7 @@ mpl.rcParams.update(
         "svg.hashsalt": "airwire",  # the same data gives the same file
         "axes.unicode_minus": True,
         "text.color": INK,
+        "text.parse_math": False,  # a dollar in a name is a dollar
         "path.simplify": True,
     }
 )
@@ -69,7 +70,7 @@ def frame(ax: Any) -> None:
 
 def heading(figure: Figure, title: str, note: str = "") -> None:
     """Title, in two lines when one does not hold it, and under it a muted line that says what is drawn."""
-    lines = textwrap.wrap(title, _TITLE_CHARACTERS) or [""]
+    lines = textwrap.wrap(title, TITLE_CHARACTERS) or [""]
     size = 10.0 if len(lines) == 1 else 8.5
     height = figure.get_figheight() * 72
     place = 0.985

@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from analysis.findings import Findings, gather
 from analysis.plots.cells import cells_plot
+from analysis.plots.journeybars import journey_bars, journey_plots
 from analysis.plots.latency import latency_plots
 from analysis.plots.overtime import overtime_plots
+from analysis.report.page import Pages
+from analysis.report.provenance import sources
 from analysis.report.publish import staged
 from analysis.report.summary import SUMMARY, summarise
 from analysis.report.tables import write_tables
+from analysis.report.trialpages import write_trials
 from analysis.report.view import Plots, view
 from analysis.spark.jobs import reduce_trials
 from analysis.spark.session import session
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REPORT = "report.html"
-_HERE = Path(__file__).parent
 _WHOLE = ("delivered_per_s", "published_per_s", "air_utilisation")
 
 
@@ -33,7 +34,7 @@ class NothingToReport(Exception):
 
 
 def build(campaign: Path, *, master: str | None = None) -> Path:
-    """Write report.html, plots/ and tables/ into the campaign's folder; returns the path of report.html.
+    """Write report.html, trials/, plots/ and tables/ into the campaign's folder; returns the path of report.html.
 
     master: the Spark master (None = this machine, or the server that SPARK_REMOTE names).  Raises
     NothingToReport when no trial is finished, DamagedTrial when campaign.json cannot be read, SparkFailed
@@ -56,13 +57,11 @@ def find(campaign: Path, spark: SparkSession) -> Findings:
 def write(findings: Findings) -> Path:
     """Draw and write the report of `findings`; returns the path of report.html."""
     plots = _draw(findings)
-    environment = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    page = environment.get_template("report.html.j2").render(
-        style=(_HERE / "report.css").read_text(), **view(findings, plots)
-    )
-    with staged(findings.folder, names=("plots", "tables", REPORT)) as folder:
+    found, pages = sources(findings), Pages()
+    page = pages.fill("report.html.j2", view(findings, plots, found))
+    with staged(findings.folder, names=("plots", "tables", "trials", REPORT)) as folder:
+        (folder / "trials").mkdir()
+        write_trials(folder / "trials", findings, found, pages)
         (folder / "plots").mkdir()
         for plot in plots.all:
             (folder / "plots" / f"{plot.name}.svg").write_bytes(plot.svg)
@@ -76,9 +75,11 @@ def write(findings: Findings) -> Path:
 
 def _draw(findings: Findings) -> Plots:
     return Plots(
+        journey=journey_plots(findings),
         cells=tuple(plot for name in _WHOLE if (plot := cells_plot(findings, name)) is not None),
         latency=latency_plots(findings),
         overtime=overtime_plots(findings),
+        bars=journey_bars(findings),
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from analysis.compare import FACTOR
 from analysis.findings import CellFinding, Findings, folder_of
@@ -14,7 +14,9 @@ from analysis.units import quantity
 from results.link import LinkCheck, LinkProof
 from results.manifest import Manifest
 from results.store import DamagedTrial, Trial
+from results.verdict import Verdict
 
+R = TypeVar("R")
 _UNITS: dict[str, Unit] = {
     "rate": "bit/s", "delay": "s", "jitter": "s", "loss": "share", "losses": "count", "duplicates": "count",
     "reordered": "count", "change": "s",
@@ -29,29 +31,28 @@ class Source:
     number: int
     manifest: Manifest | None
     link: LinkProof | None
+    verdict: Verdict | None
 
 
 def sources(findings: Findings) -> list[Source]:
-    """Manifest and link proof of every trial that was run."""
-    found = []
-    for cell in findings.cells:
-        for finding in cell.trials:
-            if finding.path is not None:
-                trial = Trial(finding.path)
-                found.append(Source(cell=cell, number=finding.number, manifest=_manifest(trial), link=_link(trial)))
-    return found
+    """What every trial that was run says of itself."""
+    return [
+        _source(cell, finding.number, Trial(finding.path))
+        for cell in findings.cells
+        for finding in cell.trials
+        if finding.path is not None
+    ]
 
 
-def _manifest(trial: Trial) -> Manifest | None:
+def _source(cell: CellFinding, number: int, trial: Trial) -> Source:
+    return Source(
+        cell=cell, number=number, manifest=_read(trial.manifest), link=_read(trial.link), verdict=_read(trial.verdict)
+    )
+
+
+def _read(record: Callable[[], R]) -> R | None:
     try:
-        return trial.manifest()
-    except DamagedTrial:
-        return None
-
-
-def _link(trial: Trial) -> LinkProof | None:
-    try:
-        return trial.link()
+        return record()
     except DamagedTrial:
         return None
 

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from analysis.breakdown import KEYS, LATENCY, PARTS
 from analysis.compare import comparisons, matches
 from analysis.findings import Findings, Standing
 from analysis.metrics import METRICS
@@ -14,7 +15,7 @@ Row = Sequence[object]
 
 
 def write_tables(folder: Path, findings: Findings) -> None:
-    """Write trials.csv, cells.csv, comparison.csv, flows.csv, seconds.csv and latency-ecdf.csv into `folder`.
+    """Write trials, cells, comparison, flows, seconds, latency-ecdf and journey (.csv) into `folder`.
 
     Where a link has changed, events.csv too.
     """
@@ -34,6 +35,10 @@ def write_tables(folder: Path, findings: Findings) -> None:
         "flows": (["cell", "trial", "state", "flow", "direction", *flow_names], _flows(findings, flow_names)),
         "seconds": (["cell", "trial", "state", "series", "seconds_from_window_start", "value"], _seconds(findings)),
         "latency-ecdf": (["cell", "trial", "state", "latency_s", "share"], _ecdf(findings)),
+        "journey": (
+            ["cell", "trial", "state", "attributed_share", "of", *(f"{part}_s" for part in (LATENCY, *PARTS)), "why"],
+            _journey(findings),
+        ),
     }  # fmt: skip
     if any(trial.events for trial in findings.trials):
         shapes["events"] = (["cell", "trial", "state", "asked_s", "in_force_s", "label"], _events(findings))
@@ -96,3 +101,15 @@ def _ecdf(findings: Findings) -> Iterator[Row]:
     for trial in findings.trials:
         for latency, share in trial.ecdf:
             yield [trial.cell, trial.number, trial.standing, latency, share]
+
+
+def _journey(findings: Findings) -> Iterator[Row]:
+    """A row for the mean and each percentile; of a trial that has none, one row that says why."""
+    for trial in findings.trials:
+        head = [trial.cell, trial.number, trial.standing, trial.metrics.get("journey_share", "")]
+        for key in KEYS:
+            if key in trial.journey:
+                parts = [trial.journey[key].get(part, "") for part in (LATENCY, *PARTS)]
+                yield [*head, key, *parts, trial.journey_why]
+        if not trial.journey:
+            yield [*head, *[""] * (len(PARTS) + 2), trial.journey_why]

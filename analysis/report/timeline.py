@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.findings import CellFinding, LinkEvent
+from analysis.findings import CellFinding, LinkEvent, TrialFinding
+from analysis.report.shown import Shown, number
 from results.link import LinkCheck
 
 
@@ -15,23 +16,27 @@ class EventTable:
     """The events of one trial.  rows: number, asked, in force, label.  traced: rates were set that have no row."""
 
     trial: int
-    rows: list[tuple[int, str, str, str]]
+    rows: list[tuple[int, Shown, Shown, str]]
     traced: bool
 
 
 def event_table(cell: CellFinding) -> EventTable | None:
     """The events of the cell's first trial that has any."""
-    for trial in cell.trials:
-        if trial.events:
-            rows = [(number, *_cells(event), event.label) for number, event in enumerate(trial.events, start=1)]
-            return EventTable(
-                trial=trial.number, rows=rows, traced=any(name.startswith("rate_") for name in trial.seconds)
-            )
-    return None
+    return next((events_of(trial) for trial in cell.trials if trial.events), None)
 
 
-def _cells(event: LinkEvent) -> tuple[str, str]:
-    return f"{event.asked_s:g} s", f"{event.real_s:.3f} s ({lateness(event.real_s - event.asked_s)})"
+def events_of(trial: TrialFinding) -> EventTable:
+    """The events of one trial."""
+    return EventTable(
+        trial=trial.number,
+        rows=[(place, *_cells(event), event.label) for place, event in enumerate(trial.events, start=1)],
+        traced=any(name.startswith("rate_") for name in trial.seconds),
+    )
+
+
+def _cells(event: LinkEvent) -> tuple[Shown, Shown]:
+    in_force = f"{event.real_s:.3f} s ({lateness(event.real_s - event.asked_s)})"
+    return number(event.asked_s, f"{event.asked_s:g} s"), number(event.real_s, in_force)
 
 
 def lateness(late_s: float) -> str:

@@ -11,9 +11,16 @@ from analysis.compare import FACTOR, Comparison, Match, comparisons, describe, m
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.headlines import headlines, verdict_line
 from analysis.metrics import KEY, METRICS
+from analysis.names import trial_page
+from analysis.plots.sketch import Sketch
 from analysis.plots.style import Plot
+from analysis.plots.svg import svg
 from analysis.report import provenance, timeline
-from analysis.units import NOTABLE, difference_text, factor_text, interval, quantity, times_text
+from analysis.report.flows import flow_rows
+from analysis.report.journey import journey_table
+from analysis.report.provenance import Source
+from analysis.report.shown import amount, estimated, number
+from analysis.units import NOTABLE, difference_text, factor_text, times_text
 
 MOST_FLOWS = 24  # per cell in the page; all of them are in tables/flows.csv
 _PER_TRIAL = (
@@ -24,22 +31,26 @@ _PER_TRIAL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plots:
-    """cells: whole-campaign plots; latency, overtime: by cell name."""
+    """cells: whole-campaign plots; journey: one for each group of cells; latency, overtime, bars: by cell name.
+
+    bars: what `journey` says of one cell, for its own section.
+    """
 
     cells: tuple[Plot, ...]
+    journey: tuple[Plot, ...]
     latency: dict[str, Plot]
     overtime: dict[str, Plot]
+    bars: dict[str, Sketch]
 
     @property
     def all(self) -> tuple[Plot, ...]:
         """Each plot once."""
-        every = [*self.cells, *self.latency.values(), *self.overtime.values()]
+        every = [*self.cells, *self.journey, *self.latency.values(), *self.overtime.values()]
         return tuple({plot.name: plot for plot in every}.values())
 
 
-def view(findings: Findings, plots: Plots) -> dict[str, Any]:
-    """Everything the template needs."""
-    found = provenance.sources(findings)
+def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str, Any]:
+    """Everything the template needs.  found: where the trials come from."""
     valid = sum(cell.count(Standing.VALID) for cell in findings.cells)
     return {
         "campaign": findings.campaign,
@@ -52,11 +63,12 @@ def view(findings: Findings, plots: Plots) -> dict[str, Any]:
         "reasons": any(trial.reasons for trial in findings.trials),
         "comparison": [_match(match, other) for match in matches(findings) for other in match.others],
         "key_metrics": [METRICS[name] for name in KEY],
-        "overview": [[cell.name, _title(cell), [interval(METRICS[n], cell.estimate(n)) for n in KEY]]
+        "overview": [[cell.name, title_of(cell), [estimated(METRICS[n], cell.estimate(n)) for n in KEY]]
                      for cell in findings.cells],
-        "cell_plots": [_image(plot) for plot in plots.cells],
-        "latency_plots": [_image(plot) for plot in {p.name: p for p in plots.latency.values()}.values()],
-        "time_plots": [_image(plot) for plot in plots.overtime.values()],
+        "cell_plots": [drawing(plot) for plot in plots.cells],
+        "latency_plots": [drawing(plot) for plot in {p.name: p for p in plots.latency.values()}.values()],
+        "journey_plots": [drawing(plot) for plot in plots.journey],
+        "journey_untold": _untold(findings),
         "cells": [_cell(cell, plots) for cell in findings.cells],
         "per_trial": [METRICS[name] for name in _PER_TRIAL],
         "glossary": [(metric.label, metric.about) for metric in METRICS.values()],
@@ -68,17 +80,27 @@ def view(findings: Findings, plots: Plots) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _title(cell: CellFinding) -> str:
+def title_of(cell: CellFinding) -> str:
+    """What a cell is called."""
     return describe(cell.levels) or cell.name
 
 
-def _image(plot: Plot) -> dict[str, str]:
-    return {
-        "name": plot.name,
-        "title": plot.title,
-        "about": plot.about,
-        "data": "data:image/svg+xml;base64," + base64.b64encode(plot.svg).decode(),
-    }
+def drawing(shown: Plot | Sketch) -> dict[str, str]:
+    """A plot as the templates show it, inside the page."""
+    data = shown.svg if isinstance(shown, Plot) else svg(shown)
+    address = "data:image/svg+xml;base64," + base64.b64encode(data).decode()
+    return {"title": shown.title, "about": shown.about, "data": address}
+
+
+def _untold(findings: Findings) -> list[tuple[str, str]]:
+    """Which cells have no valid trial whose time could be split, and why; cells of one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for cell in findings.cells:
+        table = journey_table(cell.valid)
+        if not table.rows:
+            reasons.setdefault("; ".join(table.why) or "no trial is valid", []).append(title_of(cell))
+    every = len(findings.cells)
+    return [("All cells" if len(titles) == every else " / ".join(titles), why) for why, titles in reasons.items()]
 
 
 def _verdict_row(cell: CellFinding) -> dict[str, Any]:
@@ -86,7 +108,7 @@ def _verdict_row(cell: CellFinding) -> dict[str, Any]:
     reasons = dict.fromkeys(
         f"trial {trial.number}: {reason}" for trial in cell.trials for reason in trial.reasons
     )  # fmt: skip
-    return {"name": cell.name, "title": _title(cell), "counts": counts, "reasons": list(reasons)}
+    return {"name": cell.name, "title": title_of(cell), "counts": counts, "reasons": list(reasons)}
 
 
 def _match(match: Match, other: CellFinding) -> dict[str, Any]:
@@ -100,15 +122,15 @@ def _match(match: Match, other: CellFinding) -> dict[str, Any]:
     }
 
 
-def _comparison(one: Comparison) -> dict[str, str]:
+def _comparison(one: Comparison) -> dict[str, Any]:
     metric = METRICS[one.metric]
     both_zero = one.before and one.after and one.before.mean == one.after.mean == 0
     return {
         "label": metric.label,
         "about": metric.about,
-        "before": interval(metric, one.before),
-        "after": interval(metric, one.after),
-        "ratio": "both zero" if both_zero else factor_text(one.ratio) if one.ratio.n else "–",
+        "before": estimated(metric, one.before),
+        "after": estimated(metric, one.after),
+        "ratio": number(one.ratio.ratio, "both zero" if both_zero else factor_text(one.ratio) if one.ratio.n else "–"),
         "words": "" if both_zero else times_text(one.ratio) or difference_text(metric, one.before, one.after),
         "tone": _tone(one),
     }
@@ -123,55 +145,30 @@ def _tone(one: Comparison) -> str:
 
 
 def _cell(cell: CellFinding, plots: Plots) -> dict[str, Any]:
-    images = [plots.overtime.get(cell.name), plots.latency.get(cell.name)]
-    flows = [row for trial in cell.trials for row in _flow_rows(trial)]
-    flows.sort(key=lambda row: (row["trial"], -row["bytes"]))
+    images = [plots.overtime.get(cell.name), plots.bars.get(cell.name)]
     return {
         "name": cell.name,
-        "title": _title(cell),
+        "title": title_of(cell),
         "trials": [_trial(trial) for trial in cell.trials],
         "reasons": any(trial.reasons for trial in cell.trials),
         "metrics": [
-            (metric.label, interval(metric, found), found.n)
+            (metric.label, estimated(metric, found), found.n)
             for metric in METRICS.values()
             if (found := cell.estimate(metric.name)) is not None
         ],
-        "plots": [_image(plot) for plot in images if plot is not None],
+        "plots": [drawing(image) for image in images if image is not None],
+        "journey": journey_table(cell.valid),
         "events": timeline.event_table(cell),
-        "flows": _largest(flows),
-        "flows_left": len(flows) - len(_largest(flows)),
+        "flows": flow_rows(cell.trials, most=MOST_FLOWS),
     }
-
-
-def _largest(flows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    kept = sorted(flows, key=lambda row: -row["bytes"])[:MOST_FLOWS]
-    return [row for row in flows if row in kept]
 
 
 def _trial(trial: TrialFinding) -> dict[str, Any]:
     return {
         "number": trial.number,
+        "page": trial_page(trial.cell, trial.number) if trial.path else "",
         "seed": trial.seed,
         "state": trial.standing.value,
-        "values": [quantity(METRICS[name], trial.metrics.get(name)) for name in _PER_TRIAL],
+        "values": [amount(METRICS[name], trial.metrics.get(name)) for name in _PER_TRIAL],
         "reasons": trial.reasons,
     }
-
-
-def _flow_rows(trial: TrialFinding) -> list[dict[str, Any]]:
-    time = METRICS["rtt_mean_uplink_s"]
-    return [
-        {
-            "trial": trial.number,
-            "flow": flow,
-            "direction": trial.directions.get(flow, ""),
-            "packets": int(figures["packets"]),
-            "bytes": int(figures["wire_bytes"]),
-            "data": int(figures["data_packets"]),
-            "retr": int(figures["retr_or_ooo"]),
-            "dup": int(figures["duplicate_acks"]),
-            "rtt": [quantity(time, figures.get(name)) for name in ("rtt_mean_s", "rtt_p50_s", "rtt_p95_s")],
-            "samples": int(figures["rtt_samples"]),
-        }
-        for flow, figures in trial.flows.items()
-    ]

@@ -1,0 +1,68 @@
+"""The table that says where the time of deliveries goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.breakdown import LABELS, PARTS, breakdowns, share, whys
+from analysis.findings import TrialFinding
+from analysis.metrics import METRICS
+from analysis.report.shown import Shown, amount
+from analysis.units import digits
+
+_TIME = METRICS["latency_mean_s"]
+_SAID = {"mean": "mean", "p50": "median", "p90": "90th percentile", "p99": "99th percentile",
+         "p99.9": "99.9th percentile"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JourneyTable:
+    """rows: what is split, its latency, then a cell for each heading.  facts: sentences below; why: reasons."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, Shown, tuple[Shown, ...]], ...]
+    facts: tuple[str, ...]
+    why: tuple[str, ...]
+
+
+def journey_table(trials: Sequence[TrialFinding]) -> JourneyTable:
+    """The parts of these trials' latency, as their mean; without rows where nothing could be split."""
+    found = breakdowns(trials)
+    parts = [part for part in PARTS if any(part in one.parts for one in found)]
+    return JourneyTable(
+        headings=tuple(LABELS[part].capitalize() for part in parts),
+        rows=tuple(
+            (_SAID[one.key], amount(_TIME, one.latency), tuple(amount(_TIME, one.parts.get(part)) for part in parts))
+            for one in found
+        ),
+        facts=tuple(_facts(trials)) if found else (),
+        why=_whys(trials),
+    )
+
+
+def _whys(trials: Sequence[TrialFinding]) -> tuple[str, ...]:
+    """What could not be told; of which trial, where they differ."""
+    found = whys(trials)
+    if len(found) < 2:
+        return found
+    return tuple(f"trial {trial.number}: {why}" for trial in trials for why in whys([trial]))
+
+
+def _facts(trials: Sequence[TrialFinding]) -> list[str]:
+    found = []
+    attributed = share(trials)
+    if attributed is not None:
+        found.append(
+            f"{digits(attributed * 100)} % of the deliveries in the window could be followed through the packets."
+        )
+    copies = [said for direction in ("uplink", "downlink") if (said := _copies(trials, direction))]
+    if copies:
+        found.append(f"A segment of theirs was sent {' and '.join(copies)}, in the mean.")
+    return found
+
+
+def _copies(trials: Sequence[TrialFinding], direction: str) -> str:
+    name = f"copies_{direction}"
+    copies = [trial.metrics[name] for trial in trials if name in trial.metrics]
+    return f"{digits(sum(copies) / len(copies))} times on the {direction}" if copies else ""

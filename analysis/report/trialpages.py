@@ -1,0 +1,29 @@
+"""Writing the pages of all trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from analysis.compare import FACTOR
+from analysis.findings import Findings
+from analysis.metrics import METRICS
+from analysis.names import trial_page
+from analysis.plots.cells import colours
+from analysis.report.page import Pages
+from analysis.report.provenance import Source
+from analysis.report.shown import estimated
+from analysis.report.trialview import trial_view
+
+
+def write_trials(folder: Path, findings: Findings, found: Sequence[Source], pages: Pages) -> None:
+    """A page in `folder` for every trial that was run."""
+    colour = colours(findings)
+    means = {
+        cell.name: {name: estimated(metric, cell.estimate(name)) for name, metric in METRICS.items()}
+        for cell in findings.cells
+    }
+    for source in found:
+        cell = source.cell
+        shown = trial_view(findings, source, colour=colour[cell.levels.get(FACTOR, "")], means=means[cell.name])
+        (folder / trial_page(cell.name, source.number)).write_text(pages.fill("trial.html.j2", shown))

@@ -1,0 +1,104 @@
+"""What the page of one trial shows, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from analysis.findings import CellFinding, Findings, Standing, TrialFinding, folder_of
+from analysis.metrics import METRICS
+from analysis.names import trial_page
+from analysis.plots.distribution import distribution
+from analysis.plots.journeybars import journey_sketch, trial_bars
+from analysis.plots.overtime import overtime
+from analysis.plots.sketch import Sketch
+from analysis.report import provenance, timeline
+from analysis.report.flows import flow_rows
+from analysis.report.journey import journey_table
+from analysis.report.provenance import Source
+from analysis.report.shown import Shown, amount, number
+from analysis.report.view import drawing, title_of
+from analysis.units import digits
+from results.verdict import HealthCheck
+
+_TONES = {Standing.VALID: "good", Standing.INCONCLUSIVE: "mixed"}
+
+
+def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[str, Shown]) -> dict[str, Any]:
+    """Everything its template needs.  colour: of the trial's network.  means: the cell's, by metric."""
+    cell = source.cell
+    trial = next(one for one in cell.trials if one.number == source.number)
+    checks = source.verdict.checks if source.verdict else ()
+    return {
+        "scenario": findings.campaign.scenario,
+        "campaign": findings.folder.name,
+        "cell": cell.name,
+        "title": title_of(cell),
+        "number": trial.number,
+        "folder": folder_of(cell.name, trial.number),
+        "neighbours": _neighbours(cell, trial),
+        "tone": _TONES.get(trial.standing, "bad"),
+        "verdict": _verdict(trial, checks),
+        "checks": [_check(one) for one in checks],
+        "notes": _notes(trial, checks),
+        "figures": [
+            (metric.label, metric.about, amount(metric, trial.metrics[name]), means[name])
+            for name, metric in METRICS.items()
+            if name in trial.metrics
+        ],
+        "drawings": [drawing(one) for one in _drawings(trial, colour)],
+        "bars": [drawing(one) for one in _bars(trial, colour)],
+        "journey": journey_table([trial]),
+        "events": timeline.events_of(trial) if trial.events else None,
+        "flows": flow_rows([trial]),
+        "links": provenance.link_rows([source]),
+        "losses": provenance.loss_lines([source]),
+        "captures": provenance.capture_lines([source]),
+        "packets": [(file, kind, number(count)) for (file, kind), count in trial.packets.items()],
+        "facts": [("Seed", str(trial.seed)), *provenance.facts([source])],
+    }
+
+
+def _neighbours(cell: CellFinding, trial: TrialFinding) -> list[tuple[str, int]]:
+    """Page and number of all trials of the cell that have one; no page for this trial itself."""
+    return [
+        ("" if other is trial else trial_page(cell.name, other.number), other.number)
+        for other in cell.trials if other.path is not None
+    ]  # fmt: skip
+
+
+def _verdict(trial: TrialFinding, checks: Sequence[HealthCheck]) -> str:
+    passed = sum(check.health == "passed" for check in checks)
+    said = f"This trial is {trial.standing}: {passed} of {len(checks)} health checks passed"
+    waived = [check.check.value for check in checks if check.health == "waived"]
+    said += f", waived by name: {', '.join(waived)}" if waived else ""
+    return f"{said}." if trial.standing is Standing.VALID else f"{said}. It does not enter the cell's numbers."
+
+
+def _check(check: HealthCheck) -> dict[str, Any]:
+    figures = [number(value, "–" if value is None else digits(value)) for value in (check.measured, check.limit)]
+    return {
+        "name": check.check.value.replace("_", " "), "health": check.health.value, "figures": figures,
+        "unit": check.unit, "detail": check.detail,
+    }  # fmt: skip
+
+
+def _notes(trial: TrialFinding, checks: Sequence[HealthCheck]) -> list[str]:
+    """What is said of the trial beside its health checks, which have a table of their own."""
+    said = {check.reason for check in checks}
+    return [reason for reason in trial.reasons if reason not in said]
+
+
+def _drawings(trial: TrialFinding, colour: str) -> list[Sketch]:
+    found = []
+    if trial.seconds:
+        found.append(overtime([trial], title="Over time", note="", colour=colour))
+    if trial.ecdf:
+        found.append(distribution(trial, colour=colour))
+    return found
+
+
+def _bars(trial: TrialFinding, colour: str) -> list[Sketch]:
+    if not trial.journey:
+        return []
+    return [journey_sketch([trial_bars(trial, colour)], note="share of the latency")]
