@@ -8,12 +8,11 @@ from ipaddress import IPv4Address
 import numpy as np
 
 from analysis.capture.flows import FlowTable, flow_table
-from analysis.capture.reader import Capture as PacketFile
-from analysis.capture.reader import read_capture
 from analysis.capture.tcp import Analysis, analyse
+from analysis.recorded import Recorded
 from analysis.rows import Rows
 from results.manifest import Capture, Manifest
-from results.store import DamagedTrial, Trial
+from results.store import DamagedTrial
 
 DIRECTIONS = {"station": "uplink", "wired": "downlink"}
 
@@ -28,31 +27,17 @@ class _Totals:
     rtt_total_s: float = 0.0
 
 
-def capture_rows(trial: Trial, manifest: Manifest, rows: Rows) -> None:
-    """Add rows of tables `flow` and `packets`, the trial's TCP metrics, and `damage` for captures that have any."""
+def capture_rows(recorded: Recorded, manifest: Manifest, rows: Rows) -> None:
+    """Add rows of table `flow` and the trial's TCP metrics, from the captures at the access point's ports."""
     totals = {direction: _Totals() for direction in DIRECTIONS.values()}
-    for capture in manifest.captures:
-        try:
-            file = read_capture(trial.path / capture.file)
-        except (OSError, ValueError) as error:
-            rows.add("damage", "capture", key=capture.file, text=str(error))
-            continue
-        if damage := _damage(file, capture):
-            rows.add("damage", "capture", key=capture.file, text=f"{trial.path / capture.file}: {damage}")
-        for kind, number in ({"tcp": len(file.packets)} | file.others).items():
-            rows.add("packets", kind, key=capture.file, value=float(number))
-        _flow_rows(analyse(file.packets), capture, manifest, rows, totals[DIRECTIONS[capture.side]])
+    for capture, file in recorded:
+        if capture.side in DIRECTIONS:
+            _flow_rows(analyse(file.packets), capture, manifest, rows, totals[DIRECTIONS[capture.side]])
     for direction, total in totals.items():
         if total.data_packets:
             rows.add("trial", f"retr_share_{direction}", value=total.retr_or_ooo / total.data_packets)
         if total.rtt_samples:
             rows.add("trial", f"rtt_mean_{direction}_s", value=total.rtt_total_s / total.rtt_samples)
-
-
-def _damage(file: PacketFile, capture: Capture) -> str | None:
-    if file.damage is None and file.records < capture.packets:
-        return f"{file.records} packets, the manifest says {capture.packets}"
-    return file.damage
 
 
 def _flow_rows(analysis: Analysis, capture: Capture, manifest: Manifest, rows: Rows, totals: _Totals) -> None:

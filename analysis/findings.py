@@ -41,7 +41,8 @@ class TrialFinding:
 
     seconds: series name to (seconds from the window's start, value).  ecdf: (latency in seconds, share).
     flows: flow name to its figures; directions: flow name to uplink or downlink.  packets: (capture, kind) to
-    number of records.  events: in order of time.
+    number of records.  events: in order of time.  journey: `mean` or a percentile (`p50`, `p99.9`) to a part of the
+    latency (or `latency`, their sum) in seconds; journey_why: what could not be told, '' when all could.
     """
 
     cell: str
@@ -58,6 +59,8 @@ class TrialFinding:
     directions: dict[str, str] = field(default_factory=dict)
     packets: dict[tuple[str, str], float] = field(default_factory=dict)
     events: list[LinkEvent] = field(default_factory=list)
+    journey: dict[str, dict[str, float]] = field(default_factory=dict)
+    journey_why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +150,8 @@ def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
             finding.directions[key] = text
         elif table == "flow":
             finding.flows.setdefault(key, {})[metric] = value
+        elif table == "journey":
+            _journey_row(finding, key, metric, value, text)
         elif table == "packets":
             finding.packets[key, metric] = value
         else:
@@ -164,6 +169,13 @@ def _trial_row(finding: TrialFinding, metric: str, value: float, text: str) -> N
         finding.seed = int(text)
     else:
         finding.metrics[metric] = value
+
+
+def _journey_row(finding: TrialFinding, key: str | None, metric: str, value: float, text: str) -> None:
+    if key is None:
+        finding.journey_why = text
+    else:
+        finding.journey.setdefault(key, {})[metric] = value
 
 
 def _short(text: str, finding: TrialFinding) -> str:

@@ -1,0 +1,160 @@
+"""Data packets of one direction as they pass the places of their way, with their positions in TCP's stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.capture.segments import SPAN, spread, starts_of, unwrap
+from analysis.capture.tcp import FIN, RST, SYN
+from analysis.journey.places import ENTER, LEAVE, SERVER, WIRED, Direction, Ends, View
+from analysis.journey.twins import NONE, contents, same_packets
+
+_COLUMNS = (
+    "place", "key", "t_ns", "frame", "seq", "ip_id", "payload", "kept", "at", "content", "opens", "marks", "view",
+)  # fmt: skip
+Columns = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passages:
+    """Rows in order of time, one array each.
+
+    place: where.  flow: a number from 0.  t_ns: wall clock.  begin, end: positions in the flow's stream, from 0,
+    the same at every place.  body, kept: positions between which the packet's bytes are in the file; they stand
+    from byte `at` of the capture of view number `view` on.  twin: row of the same packet where it entered the
+    medium; NONE where it is no packet that left the medium, SEVERAL when that cannot be told.
+
+    Of each flow, station (row in Ends) and ports.  reused: another connection had the same ports.
+    """
+
+    place: np.ndarray
+    flow: np.ndarray
+    t_ns: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    body: np.ndarray
+    kept: np.ndarray
+    at: np.ndarray
+    view: np.ndarray
+    twin: np.ndarray
+    station: np.ndarray
+    station_port: np.ndarray
+    reused: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+
+def passages(views: Sequence[View], ends: Ends, direction: Direction) -> Passages:
+    """Every packet of a direction that carries data, SYN or FIN, at every place.
+
+    What left the medium without having entered it is left out: it is a packet that was damaged on its way.
+    """
+    parts = [_of_view(number, view, ends, direction) for number, view in enumerate(views)]
+    rows = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in _COLUMNS}
+    keys, flow = np.unique(rows["key"], return_inverse=True)
+    rows["flow"] = flow
+    rows = _taken(rows, np.lexsort((rows["frame"], rows["t_ns"])))
+    rows["twin"] = _twins(rows, ENTER[direction], LEAVE[direction])
+    genuine = (rows["place"] != LEAVE[direction]) | (rows["twin"] != NONE)
+    if direction == "uplink":
+        from_wire = _twins(rows, WIRED, SERVER)
+        genuine &= (rows["place"] != SERVER) | (from_wire != NONE)
+    rows["twin"] = _renumbered(rows["twin"], genuine)
+    rows = _taken(rows, genuine)
+    begin = _positions(rows, len(keys))
+    body = begin + rows["opens"]
+    return Passages(
+        place=rows["place"],
+        flow=rows["flow"],
+        t_ns=rows["t_ns"],
+        begin=begin,
+        end=begin + rows["payload"] + rows["marks"],
+        body=body,
+        kept=body + rows["kept"],
+        at=rows["at"],
+        view=rows["view"],
+        twin=rows["twin"],
+        station=(keys >> 32) // max(len(ends.servers), 1),
+        station_port=keys >> 16 & 0xFFFF,
+        reused=_reused(rows, len(keys)),
+    )
+
+
+def _of_view(number: int, view: View, ends: Ends, direction: Direction) -> Columns:
+    packets = view.file.packets
+    if direction == "uplink":
+        station, server = packets.src, packets.dst
+        ports = packets.sport << 16 | packets.dport
+    else:
+        station, server = packets.dst, packets.src
+        ports = packets.dport << 16 | packets.sport
+    known = np.isin(station, ends.stations) & np.isin(server, ends.servers)
+    if view.station is not None:
+        known &= station == ends.stations[view.station]
+    opens, closes = packets.flags & SYN != 0, packets.flags & FIN != 0
+    mask = known & ((packets.payload > 0) | opens | closes) & (packets.flags & RST == 0)
+    pair = np.searchsorted(ends.stations, station[mask]) * len(ends.servers)
+    pair += np.searchsorted(ends.servers, server[mask])
+    marks = opens.astype(np.int64) + closes
+    columns = {
+        "key": pair << 32 | ports[mask],
+        "content": contents(view.file.data, packets, mask),
+        "opens": opens[mask].astype(np.int64),
+        "marks": marks[mask],
+        "kept": packets.kept_payload[mask],
+    }
+    columns |= {
+        name: getattr(packets, name)[mask].astype(np.int64)
+        for name in ("t_ns", "frame", "seq", "ip_id", "payload", "at")
+    }
+    count = np.count_nonzero(mask)
+    return columns | {"place": np.full(count, view.place, np.int64), "view": np.full(count, number, np.int64)}
+
+
+def _taken(rows: Columns, which: np.ndarray) -> Columns:
+    return {name: column[which] for name, column in rows.items()}
+
+
+def _twins(rows: Columns, origin: int, arrival: int) -> np.ndarray:
+    """Of each row at place `arrival`, the row of the same packet at place `origin`; NONE for all others."""
+    where, there = np.flatnonzero(rows["place"] == origin), np.flatnonzero(rows["place"] == arrival)
+    found = np.full(len(rows["place"]), NONE, dtype=np.int64)
+    found[there] = same_packets(_taken(rows, where), _taken(rows, there), where)
+    return found
+
+
+def _renumbered(twin: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Row numbers after the rows outside `kept` are gone; no twin is among those."""
+    number = np.cumsum(kept) - 1
+    found: np.ndarray = np.where(twin >= 0, number[np.maximum(twin, 0)], twin)[kept]
+    return found
+
+
+def _positions(rows: Columns, flows: int) -> np.ndarray:
+    """Where each packet begins in its flow's stream, from the lowest byte that was seen anywhere."""
+    count = len(rows["flow"])
+    order = np.lexsort((np.arange(count), rows["place"], rows["flow"]))
+    flow, seq = rows["flow"][order], rows["seq"][order].astype(np.uint32)
+    starts = starts_of(flow * 4 + rows["place"][order])
+    first_of_flow = spread(seq[starts_of(flow)], starts_of(flow), count)
+    # A place may have seen a flow from another packet on: its first number, from the flow's first one.
+    ahead = (seq[starts] - first_of_flow[starts]).view(np.int32).astype(np.int64)
+    place = unwrap(seq, starts) + spread(ahead, starts, count)
+    lowest = np.full(flows, SPAN)
+    np.minimum.at(lowest, flow, place)
+    found = np.empty(count, dtype=np.int64)
+    found[order] = place - lowest[flow]
+    if count and found.max() >= SPAN // 2:
+        raise ValueError(f"a TCP stream of {found.max()} bytes, more than the {SPAN // 2} that this analysis can hold")
+    return found
+
+
+def _reused(rows: Columns, flows: int) -> np.ndarray:
+    opening = rows["opens"] > 0
+    numbers = np.unique(rows["flow"][opening] << 32 | rows["seq"][opening])
+    found: np.ndarray = np.bincount(numbers >> 32, minlength=flows) > 1
+    return found
