@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.capture.segments import SPAN, spread, starts_of, unwrap
 from analysis.capture.tcp import FIN, RST, SYN
-from analysis.journey.places import ENTER, LEAVE, SERVER, WIRED, Direction, Ends, View
+from analysis.journey.places import BEYOND, ENTER, Direction, Ends, View
 from analysis.journey.twins import NONE, contents, same_packets
 
 _COLUMNS = (
@@ -58,13 +58,9 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction) -> Passage
     keys, flow = np.unique(rows["key"], return_inverse=True)
     rows["flow"] = flow
     rows = _taken(rows, np.lexsort((rows["frame"], rows["t_ns"])))
-    rows["twin"] = _twins(rows, ENTER[direction], LEAVE[direction])
-    genuine = (rows["place"] != LEAVE[direction]) | (rows["twin"] != NONE)
-    if direction == "uplink":
-        from_wire = _twins(rows, WIRED, SERVER)
-        genuine &= (rows["place"] != SERVER) | (from_wire != NONE)
-    rows["twin"] = _renumbered(rows["twin"], genuine)
-    rows = _taken(rows, genuine)
+    beyond = np.isin(rows["place"], BEYOND[direction])
+    rows["twin"] = _twins(rows, rows["place"] == ENTER[direction], beyond)
+    rows = _without(rows, beyond & (rows["twin"] == NONE))
     begin = _positions(rows, len(keys))
     body = begin + rows["opens"]
     return Passages(
@@ -119,19 +115,20 @@ def _taken(rows: Columns, which: np.ndarray) -> Columns:
     return {name: column[which] for name, column in rows.items()}
 
 
-def _twins(rows: Columns, origin: int, arrival: int) -> np.ndarray:
-    """Of each row at place `arrival`, the row of the same packet at place `origin`; NONE for all others."""
-    where, there = np.flatnonzero(rows["place"] == origin), np.flatnonzero(rows["place"] == arrival)
-    found = np.full(len(rows["place"]), NONE, dtype=np.int64)
-    found[there] = same_packets(_taken(rows, where), _taken(rows, there), where)
+def _twins(rows: Columns, origin: np.ndarray, arrival: np.ndarray) -> np.ndarray:
+    """For each row in `arrival`, the row of the same packet in `origin`; NONE for all others."""
+    here, there = np.flatnonzero(origin), np.flatnonzero(arrival)
+    found = np.full(len(origin), NONE, dtype=np.int64)
+    found[there] = same_packets(_taken(rows, here), _taken(rows, there), here)
     return found
 
 
-def _renumbered(twin: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Row numbers after the rows outside `kept` are gone; no twin is among those."""
-    number = np.cumsum(kept) - 1
-    found: np.ndarray = np.where(twin >= 0, number[np.maximum(twin, 0)], twin)[kept]
-    return found
+def _without(rows: Columns, damaged: np.ndarray) -> Columns:
+    """The other rows, with their twins' new numbers; no damaged row is anybody's twin."""
+    kept = _taken(rows, ~damaged)
+    number = np.cumsum(~damaged) - 1
+    twin = kept["twin"]
+    return kept | {"twin": np.where(twin >= 0, number[np.maximum(twin, 0)], twin)}
 
 
 def _positions(rows: Columns, flows: int) -> np.ndarray:

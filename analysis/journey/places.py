@@ -21,6 +21,8 @@ _PLACE = {"client": STATION, "station": STATION, "wired": WIRED, "server": SERVE
 # Where a direction's packets enter the medium, and where they have left it.
 ENTER: dict[Direction, int] = {"uplink": STATION, "downlink": WIRED}
 LEAVE: dict[Direction, int] = {"uplink": WIRED, "downlink": STATION}
+# Where a packet can only be when it has left the medium.
+BEYOND: dict[Direction, tuple[int, ...]] = {"uplink": (WIRED, SERVER), "downlink": (STATION,)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
