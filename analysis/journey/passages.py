@@ -7,15 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.capture.columns import Packets
 from analysis.capture.segments import SPAN, spread, starts_of, unwrap
 from analysis.capture.tcp import FIN, RST, SYN
 from analysis.journey.places import BEYOND, ENTER, Direction, Ends, View
-from analysis.journey.twins import NONE, contents, same_packets
+from analysis.journey.twins import NONE, contents, identity, same_packets
 
 _COLUMNS = (
-    "place", "key", "t_ns", "frame", "seq", "ip_id", "payload", "kept", "at", "content", "opens", "marks", "view",
+    "place", "key", "datagram", "t_ns", "frame", "seq", "ip_id", "payload", "kept", "at", "content", "opens", "marks",
+    "view",
 )  # fmt: skip
 Columns = dict[str, np.ndarray]
+TCP = 6
+MOST_FLOWS = 1 << 20  # flow * SPAN + position is an int64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +53,13 @@ class Passages:
 
 
 def passages(views: Sequence[View], ends: Ends, direction: Direction) -> Passages:
-    """Every packet of a direction that carries data, SYN or FIN, at every place.
+    """Every packet of a direction that carries data, SYN or FIN, at every place; of UDP, every datagram.
 
     What left the medium without having entered it is left out: it is a packet that was damaged on its way.
     """
     parts = [_of_view(number, view, ends, direction) for number, view in enumerate(views)]
     rows = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in _COLUMNS}
-    keys, flow = np.unique(rows["key"], return_inverse=True)
-    rows["flow"] = flow
+    rows["flow"], keys = _flows(rows)
     rows = _taken(rows, np.lexsort((rows["frame"], rows["t_ns"])))
     beyond = np.isin(rows["place"], BEYOND[direction])
     rows["twin"] = _twins(rows, rows["place"] == ENTER[direction], beyond)
@@ -82,26 +85,26 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction) -> Passage
 
 def _of_view(number: int, view: View, ends: Ends, direction: Direction) -> Columns:
     packets = view.file.packets
-    if direction == "uplink":
-        station, server = packets.src, packets.dst
-        ports = packets.sport << 16 | packets.dport
-    else:
-        station, server = packets.dst, packets.src
-        ports = packets.dport << 16 | packets.sport
+    station, server, here, there = packets.src, packets.dst, packets.sport, packets.dport
+    if direction == "downlink":
+        station, server, here, there = server, station, there, here
     known = np.isin(station, ends.stations) & np.isin(server, ends.servers)
     if view.station is not None:
         known &= station == ends.stations[view.station]
-    opens, closes = packets.flags & SYN != 0, packets.flags & FIN != 0
-    mask = known & ((packets.payload > 0) | opens | closes) & (packets.flags & RST == 0)
+    tcp = _protocol(packets) == TCP
+    opens, closes = tcp & (packets.flags & SYN != 0), tcp & (packets.flags & FIN != 0)
+    reset = tcp & (packets.flags & RST != 0)
+    mask = known & ((packets.payload > 0) | opens | closes) & ~reset
     pair = np.searchsorted(ends.stations, station[mask]) * len(ends.servers)
     pair += np.searchsorted(ends.servers, server[mask])
     marks = opens.astype(np.int64) + closes
     columns = {
-        "key": pair << 32 | ports[mask],
+        "key": pair << 32 | here[mask].astype(np.int64) << 16 | there[mask],
+        "datagram": (~tcp[mask]).astype(np.int64),
         "content": contents(view.file.data, packets, mask),
         "opens": opens[mask].astype(np.int64),
         "marks": marks[mask],
-        "kept": packets.kept_payload[mask],
+        "kept": packets.kept_payload[mask].astype(np.int64),
     }
     columns |= {
         name: getattr(packets, name)[mask].astype(np.int64)
@@ -109,6 +112,26 @@ def _of_view(number: int, view: View, ends: Ends, direction: Direction) -> Colum
     }
     count = np.count_nonzero(mask)
     return columns | {"place": np.full(count, view.place, np.int64), "view": np.full(count, number, np.int64)}
+
+
+def _protocol(packets: Packets) -> np.ndarray:
+    """A reader that knows nothing but TCP does not name the protocol."""
+    found: np.ndarray = getattr(packets, "protocol", np.full(len(packets), TCP))
+    return found
+
+
+def _flows(rows: Columns) -> tuple[np.ndarray, np.ndarray]:
+    """Each row's flow, and the key of each flow.  A UDP datagram is a stream of its own, known by what is in it."""
+    own = np.where(rows["datagram"] > 0, 1 + identity(rows), 0)
+    order = np.lexsort((own, rows["key"]))
+    key, own = rows["key"][order], own[order]
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (key[1:] != key[:-1]) | (own[1:] != own[:-1])
+    if (count := np.count_nonzero(fresh)) > MOST_FLOWS:
+        raise ValueError(f"{count} flows and datagrams, more than the {MOST_FLOWS} that this analysis can hold")
+    flow = np.empty(len(order), dtype=np.int64)
+    flow[order] = np.cumsum(fresh) - 1
+    return flow, key[fresh]
 
 
 def _taken(rows: Columns, which: np.ndarray) -> Columns:

@@ -18,10 +18,12 @@ def contents(data: np.ndarray, packets: Packets, mask: np.ndarray) -> np.ndarray
     A copy that was damaged in one bit has another sum.  Masked rows stand in file order.
     """
     start = packets.at[mask] - _HEADER_BYTES
-    stop = packets.at[mask] + packets.kept_payload[mask]
+    stop = packets.at[mask] + packets.kept_payload[mask].astype(np.int64)
     bounds = np.stack([start, stop], axis=1).ravel()
     if not len(bounds):
         return bounds
+    if bounds[-1] >= len(data):  # numpy wants no bound at the end, and sums up to there without one
+        bounds = bounds[:-1]
     found: np.ndarray = np.add.reduceat(data, bounds, dtype=np.int64)[::2]
     return found
 
@@ -34,7 +36,7 @@ def same_packets(
 
     numbers: of the rows of `origin`.
     """
-    high, low = (np.concatenate(both) for both in zip(_identity(origin), _identity(arrival), strict=True))
+    high, low = (np.concatenate(both) for both in zip(_numbers(origin), _numbers(arrival), strict=True))
     order = np.lexsort((low, high))
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = (high[order][1:] != high[order][:-1]) | (low[order][1:] != low[order][:-1])
@@ -48,6 +50,12 @@ def same_packets(
     return found
 
 
-def _identity(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Two numbers that are equal for equal packets only: content is below 2**25, a payload below 2**16."""
-    return rows["flow"] << 32 | rows["seq"], rows["ip_id"] << 41 | rows["payload"] << 25 | rows["content"]
+def identity(rows: Mapping[str, np.ndarray]) -> np.ndarray:
+    """IP identification, length and content as one number: content is below 2**25, a payload below 2**16."""
+    found: np.ndarray = rows["ip_id"] << 41 | rows["payload"] << 25 | rows["content"]
+    return found
+
+
+def _numbers(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Two numbers that are equal for equal packets only."""
+    return rows["flow"] << 32 | rows["seq"], identity(rows)

@@ -44,11 +44,16 @@ class Packet:
     station: str = "sta1"
     port: int = PRODUCER_PORT
     flags: int = ACK
+    udp: bool = False
 
     def frame(self) -> bytes:
         ends = [(STATIONS[self.station], self.port), (SERVER, SERVER_PORT)]
         (src, sport), (dst, dport) = ends if self.up else ends[::-1]
-        ip = struct.pack("!BBHHHBBH", 0x45, 0, 40 + len(self.payload), self.ip_id, 0x4000, 64, 6, 0)
+        length, protocol = (8, 17) if self.udp else (20, 6)
+        ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + length + len(self.payload), self.ip_id, 0x4000, 64, protocol, 0)
+        if self.udp:
+            udp = struct.pack("!HHHH", sport, dport, 8 + len(self.payload), 0)
+            return bytes(12) + b"\x08\x00" + ip + address(src) + address(dst) + udp + self.payload
         tcp = struct.pack("!HHIIBBHHH", sport, dport, self.seq % 2**32, 7, 0x50, self.flags, 512, 0, 0)
         return bytes(12) + b"\x08\x00" + ip + address(src) + address(dst) + tcp + self.payload
 

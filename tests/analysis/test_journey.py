@@ -8,6 +8,7 @@ import pytest
 from journey_world import CONSUMER_PORT, OFFSET, PRODUCER_PORT, SECOND, World, body, parts_ms
 from pcap_files import ACK, SYN
 
+from analysis.capture.columns import Packets
 from results.manifest import Consumer, Producer
 
 UP, DOWN = b"SEND header\n\n", b"MESSAGE a longer header of the broker\n\n"
@@ -333,3 +334,16 @@ def test_deliveries_outside_the_window_are_not_asked_for(tmp_path: Path) -> None
     world.send(up=True, seq=1114, payload=UP + text, t=(-90, -85, -84))
     world.deliver(1, at_ms=-1)
     assert world.journey(tmp_path).account.deliveries == 1
+
+
+@pytest.mark.skipif("protocol" not in Packets.__dataclass_fields__, reason="this reader gives TCP packets only")
+def test_a_datagram_is_a_stream_of_its_own(tmp_path: Path) -> None:
+    world = World()
+    for seq in range(2):
+        text = world.publish(seq, at_ms=100 * seq)
+        at = 100 * seq
+        world.send(up=True, seq=0, payload=UP + text, t=(at + 2, at + 12, at + 12.5), udp=True)
+        world.seen(world.packet(up=False, seq=0, payload=b"another", udp=True), server=at + 13, wired=at + 13)
+        world.send(up=False, seq=0, payload=DOWN + text, t=(at + 15, at + 15.25, at + 35), udp=True)
+        world.deliver(seq, at_ms=at + 40)
+    assert parts_ms(world.journey(tmp_path)) == [WHOLE, WHOLE]
