@@ -14,8 +14,8 @@ from analysis.journey.places import BEYOND, ENTER, Direction, Ends, View
 from analysis.journey.twins import NONE, contents, identity, same_packets
 
 _COLUMNS = (
-    "place", "key", "datagram", "t_ns", "frame", "seq", "ip_id", "payload", "kept", "at", "content", "opens", "marks",
-    "view",
+    "place", "key", "datagram", "t_ns", "frame", "seq", "ip_id", "payload", "kept", "at", "content", "source",
+    "checksum", "opens", "marks", "view",
 )  # fmt: skip
 Columns = dict[str, np.ndarray]
 TCP = 6
@@ -27,9 +27,10 @@ class Passages:
     """Rows in order of time, one array each.
 
     place: where.  flow: a number from 0.  t_ns: wall clock.  begin, end: positions in the flow's stream, from 0,
-    the same at every place.  body, kept: positions between which the packet's bytes are in the file; they stand
-    from byte `at` of the capture of view number `view` on.  twin: row of the same packet where it entered the
-    medium; NONE where it is no packet that left the medium, SEVERAL when that cannot be told.
+    the same at every place.  payload: bytes of it, kept or not.  body, kept: positions between which the packet's
+    bytes are in the file; they stand from byte `at` of the capture of view number `view` on.  twin: row of the same
+    packet where it entered the medium; NONE where it is no packet that left the medium, SEVERAL when that cannot be
+    told.
 
     Of each flow, station (row in Ends) and ports.  reused: another connection had the same ports.
     """
@@ -39,6 +40,7 @@ class Passages:
     t_ns: np.ndarray
     begin: np.ndarray
     end: np.ndarray
+    payload: np.ndarray
     body: np.ndarray
     kept: np.ndarray
     at: np.ndarray
@@ -72,6 +74,7 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction) -> Passage
         t_ns=rows["t_ns"],
         begin=begin,
         end=begin + rows["payload"] + rows["marks"],
+        payload=rows["payload"],
         body=body,
         kept=body + rows["kept"],
         at=rows["at"],
@@ -101,11 +104,11 @@ def _of_view(number: int, view: View, ends: Ends, direction: Direction) -> Colum
     columns = {
         "key": pair << 32 | here[mask].astype(np.int64) << 16 | there[mask],
         "datagram": (~tcp[mask]).astype(np.int64),
-        "content": contents(view.file.data, packets, mask),
         "opens": opens[mask].astype(np.int64),
         "marks": marks[mask],
         "kept": packets.kept_payload[mask].astype(np.int64),
     }
+    columns |= contents(view.file.data, packets, mask)
     columns |= {
         name: getattr(packets, name)[mask].astype(np.int64)
         for name in ("t_ns", "frame", "seq", "ip_id", "payload", "at")

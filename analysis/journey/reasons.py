@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Any
 
 from analysis.journey.passages import Passages
 from analysis.journey.places import SERVER, STATION, WIRED, View
@@ -46,13 +45,30 @@ def cannot(views: Sequence[View], clients: Iterable[Producer | Consumer], statio
     return None
 
 
+def uncertain(profile: Any, directions: Sequence[Passages]) -> str | None:
+    """Why packets that seem to have arrived may not have; None when they have.  profile: as in the manifest."""
+    cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
+    if cut and _damages(profile):
+        return (
+            "the link damages packets, and in packets that were cut that cannot be seen: record them whole "
+            "(capture.snap_bytes)"
+        )
+    return None
+
+
+def _damages(profile: Any) -> bool:
+    if isinstance(profile, dict):
+        return bool(profile.get("corrupt")) or any(map(_damages, profile.values()))
+    return isinstance(profile, list | tuple) and any(map(_damages, profile))
+
+
 def unreadable(directions: Sequence[Passages]) -> str:
     """Why no marker was found at all."""
-    bodies = [one.end > one.body for one in directions]
+    bodies = [one.payload > 0 for one in directions]
     if not any(mask.any() for mask in bodies):
         return "the captures hold no packet of the clients with payload"
     kept = [(one.kept - one.body)[mask] for one, mask in zip(directions, bodies, strict=True)]
-    cut = any(bool((one.kept < one.end)[mask].any()) for one, mask in zip(directions, bodies, strict=True))
+    cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
     most = max(int(some.max()) for some in kept if len(some))
     if cut:
         return (
@@ -67,8 +83,7 @@ def unreadable(directions: Sequence[Passages]) -> str:
 
 def explain(account: Account, views: Sequence[View], directions: Sequence[Passages]) -> str:
     """What is to be said of the deliveries that were not attributed, and of parts that are not known; '' if nothing."""
-    cut = any(bool((one.kept < np.minimum(one.end, one.body + 1)).any()) for one in directions)
-    cut = cut or any(bool((one.kept - one.body < one.end - one.begin - 2).any()) for one in directions)
+    cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
     unseen = "cut off or not captured" if cut else "not captured"
     counts = (
         (account.no_uplink_marker, f"whose marker on the way up was {unseen}"),

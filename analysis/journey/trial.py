@@ -64,8 +64,11 @@ def journey(recorded: Recorded, manifest: Manifest, *, published: pa.Table, deli
     if reason is not None or not len(wanted):
         return _nothing(wanted, reason or "nothing was delivered inside the window")
     up, down = (_way(views, ends, direction, published) for direction in ENTER)
+    both = [up.passages, down.passages]
     if not len(up.hits.row) and not len(down.hits.row):
-        return _nothing(wanted, reasons.unreadable([up.passages, down.passages]))
+        return _nothing(wanted, reasons.unreadable(both))
+    if (reason := reasons.uncertain(manifest.profile, both)) is not None:
+        return _nothing(wanted, reason)
     sent = clients.sent_copy(up.hits, up.passages, work.producers, ends=ends, published=published)[wanted.row]
     got = clients.delivered_copy(wanted, down.hits, down.passages, of_connection, messages=len(published))
     found = np.flatnonzero((sent >= 0) & (got >= 0))
@@ -84,7 +87,7 @@ def journey(recorded: Recorded, manifest: Manifest, *, published: pa.Table, deli
         parts=split.parts[:, known] / 1e9,
         wire_known=server_seen,
         copies=_copies(there, back, row, known),
-        why=reasons.explain(account, views, [up.passages, down.passages]),
+        why=reasons.explain(account, views, both),
     )
 
 

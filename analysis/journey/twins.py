@@ -9,22 +9,33 @@ import numpy as np
 from analysis.capture.columns import Packets
 
 NONE, SEVERAL = -1, -2
-_HEADER_BYTES = 20  # of the TCP header, the last ones: flags, window and checksum, or options
+_ETHERNET_BYTES, _IP_BYTES, _MAC_BYTES = 14, 20, 6
+_TCP_CHECKSUM_AT, _UDP_CHECKSUM_AT, _UDP_BYTES = 16, 6, 8
 
 
-def contents(data: np.ndarray, packets: Packets, mask: np.ndarray) -> np.ndarray:
-    """Sum of the bytes of each masked packet's payload and of the end of its TCP header, as far as they are kept.
+def contents(data: np.ndarray, packets: Packets, mask: np.ndarray) -> dict[str, np.ndarray]:
+    """Sums of the bytes of each masked frame, as far as they are kept: one damaged bit makes another sum.
 
-    A copy that was damaged in one bit has another sum.  Masked rows stand in file order.
+    content: of all but what the others are of.  source: the sender's MAC address, which nobody checks.  checksum:
+    that of TCP or UDP, which the network writes first when it has to damage a packet that came without (netem).
+    Frames are Ethernet, and IPv4 without options.  Masked rows stand in file order.
     """
-    start = packets.at[mask] - _HEADER_BYTES
-    stop = packets.at[mask] + packets.kept_payload[mask].astype(np.int64)
+    header = packets.wire[mask].astype(np.int64) - packets.payload[mask]
+    start = packets.at[mask] - header
+    stop = packets.at[mask] + packets.kept_payload[mask]
+    transport = start + _ETHERNET_BYTES + _IP_BYTES
+    udp = header == _ETHERNET_BYTES + _IP_BYTES + _UDP_BYTES
+    source = _sum(data, start + _MAC_BYTES, _MAC_BYTES)
+    checksum = _sum(data, transport + np.where(udp, _UDP_CHECKSUM_AT, _TCP_CHECKSUM_AT), 2)
     bounds = np.stack([start, stop], axis=1).ravel()
-    if not len(bounds):
-        return bounds
-    if bounds[-1] >= len(data):  # numpy wants no bound at the end, and sums up to there without one
+    if len(bounds) and bounds[-1] >= len(data):  # numpy wants no bound at the end, and sums up to there without one
         bounds = bounds[:-1]
-    found: np.ndarray = np.add.reduceat(data, bounds, dtype=np.int64)[::2]
+    whole = np.add.reduceat(data, bounds, dtype=np.int64)[::2] if len(bounds) else bounds
+    return {"content": whole - source - checksum, "source": source, "checksum": checksum}
+
+
+def _sum(data: np.ndarray, start: np.ndarray, count: int) -> np.ndarray:
+    found: np.ndarray = data[start[:, None] + np.arange(count)].sum(axis=1, dtype=np.int64)
     return found
 
 
@@ -34,7 +45,8 @@ def same_packets(
     """For each row of `arrival` the number of the row of `origin` with the same flow, sequence number, IP
     identification, length and content; NONE when there is none, SEVERAL when there are more.
 
-    numbers: of the rows of `origin`.
+    numbers: of the rows of `origin`.  A packet with another checksum is the same when its source is another, too:
+    damage is one bit, and it was there.
     """
     high, low = (np.concatenate(both) for both in zip(_numbers(origin), _numbers(arrival), strict=True))
     order = np.lexsort((low, high))
@@ -46,7 +58,14 @@ def same_packets(
     count = np.bincount(here, minlength=len(order))
     number = np.full(len(order), NONE, dtype=np.int64)
     number[here] = numbers
-    found: np.ndarray = np.where(count[there] > 1, SEVERAL, number[there])
+    row = np.full(len(order), NONE, dtype=np.int64)
+    row[here] = np.arange(len(numbers))
+    sender = row[there]
+    damaged = sender != NONE
+    damaged[damaged] = (arrival["checksum"][damaged] != origin["checksum"][sender[damaged]]) & (
+        arrival["source"][damaged] == origin["source"][sender[damaged]]
+    )
+    found: np.ndarray = np.where(damaged, NONE, np.where(count[there] > 1, SEVERAL, number[there]))
     return found
 
 

@@ -71,6 +71,7 @@ class World:
     published: list[dict[str, Any]] = field(default_factory=list)
     delivered: list[dict[str, Any]] = field(default_factory=list)
     ids: int = 0
+    profile: dict[str, Any] = field(default_factory=dict)
 
     def ns(self, at_ms: float) -> int:
         return START + round(at_ms * MS)
@@ -81,11 +82,12 @@ class World:
         more.setdefault("port", PRODUCER_PORT if up else CONSUMER_PORT)
         return Packet(up=up, seq=seq, payload=payload, ip_id=self.ids if ip_id is None else ip_id, **more)
 
-    def seen(self, packet: Packet, *, damaged: bool = False, **at_ms: float) -> None:
-        """The packet passes ports: side to milliseconds."""
-        frame = packet.frame()
-        if damaged:
-            frame = frame[:-1] + bytes([frame[-1] ^ 4])
+    def seen(self, packet: Packet, damage: dict[int, int] | None = None, **at_ms: float) -> None:
+        """The packet passes ports: side to milliseconds.  damage: byte of the frame to the bits that are turned."""
+        whole = bytearray(packet.frame())
+        for byte, bits in (damage or {}).items():
+            whole[byte] ^= bits
+        frame = bytes(whole)
         for side, when in at_ms.items():
             node = packet.station if side in ("station", "client") else "srv"
             self.frames.setdefault((node, side), []).append((self.ns(when) + self.offset_ns, frame))
@@ -121,7 +123,10 @@ class World:
         )  # fmt: skip
         nodes = [Node(name=name, role="station", address=address) for name, address in STATIONS.items()]
         server = Node(name="srv", role="server", address=SERVER)
-        return made.model_copy(update={"workload": work, "nodes": (*nodes, server), "clock_offset_ns": self.offset_ns})
+        return made.model_copy(
+            update={"workload": work, "nodes": (*nodes, server), "clock_offset_ns": self.offset_ns,
+                    "profile": self.profile}
+        )  # fmt: skip
 
     def recorded(self, folder: Path) -> Recorded:
         found: Recorded = []

@@ -209,17 +209,47 @@ def test_a_copy_more_than_deliveries_is_not_guessed(tmp_path: Path) -> None:
     assert world.journey(tmp_path).account.ambiguous == 1
 
 
-def test_a_damaged_packet_has_not_arrived(tmp_path: Path) -> None:
+CHECKSUM = 14 + 20 + 16  # in a frame
+
+
+@pytest.mark.parametrize(
+    "damage", [{-1: 4}, {-1: 4, CHECKSUM: 0x1B, CHECKSUM + 1: 0x40}, {CHECKSUM: 1}, {47: 8}, {15: 2}, {3: 1}],
+    ids=["payload", "payload, checksum written", "checksum", "TCP header", "IP header", "target"],
+)  # fmt: skip
+def test_a_damaged_packet_has_not_arrived(tmp_path: Path, damage: dict[int, int]) -> None:
     world = World()
     text = world.publish(0, at_ms=0)
     packet = world.packet(up=True, seq=1000, payload=UP + text)
     world.seen(packet, station=2)
-    world.seen(packet, damaged=True, wired=3, server=3)
+    world.seen(packet, damage, wired=3, server=3)
     world.send(up=True, seq=1000, payload=UP + text, t=(102, 112, 112))
     world.send(up=False, seq=5000, payload=DOWN + text, t=(115, 115, 135))
     world.deliver(0, at_ms=140)
     (parts,) = parts_ms(world.journey(tmp_path))
     assert (parts["uplink_recovery"], parts["uplink_air"], parts["broker"]) == (100, 10, 3)
+
+
+def test_damage_where_nobody_looks_does_no_harm(tmp_path: Path) -> None:
+    world = World()
+    text = world.publish(0, at_ms=0)
+    packet = world.packet(up=True, seq=1000, payload=UP + text)
+    world.seen(packet, station=2)
+    # The network writes a checksum before it turns a bit, here one of the sender's hardware address.
+    world.seen(packet, {7: 16, CHECKSUM: 0x1B, CHECKSUM + 1: 0x40}, wired=12, server=12.5)
+    world.send(up=False, seq=5000, payload=DOWN + text, t=(15, 15.25, 35))
+    world.deliver(0, at_ms=40)
+    assert parts_ms(world.journey(tmp_path)) == [WHOLE]
+
+
+def test_damage_that_cut_packets_cannot_show_is_not_guessed_at(tmp_path: Path) -> None:
+    world = World(snap=54 + len(DOWN) + 24, profile={"uplink": {"corrupt": 0.01}})
+    one_message(world)
+    found = world.journey(tmp_path)
+    assert found.account.attributed == 0
+    assert "damages packets" in found.why
+    (tmp_path / "whole").mkdir()
+    world.snap = 65535
+    assert parts_ms(world.journey(tmp_path / "whole")) == [WHOLE]
 
 
 def test_a_duplicate_of_the_network_changes_nothing(tmp_path: Path) -> None:
