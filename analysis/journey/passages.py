@@ -54,12 +54,13 @@ class Passages:
         return len(self.place)
 
 
-def passages(views: Sequence[View], ends: Ends, direction: Direction) -> Passages:
+def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damaging: bool) -> Passages:
     """Every packet of a direction that carries data, SYN or FIN, at every place; of UDP, every datagram.
 
     What left the medium without having entered it is left out: it is a packet that was damaged on its way.
+    damaging: whether the link does that; if not, TCP's packets are known without a look at their content.
     """
-    parts = [_of_view(number, view, ends, direction) for number, view in enumerate(views)]
+    parts = [_of_view(number, view, ends, direction, damaging) for number, view in enumerate(views)]
     rows = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in _COLUMNS}
     rows["flow"], keys = _flows(rows)
     rows = _taken(rows, np.lexsort((rows["frame"], rows["t_ns"])))
@@ -86,7 +87,7 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction) -> Passage
     )
 
 
-def _of_view(number: int, view: View, ends: Ends, direction: Direction) -> Columns:
+def _of_view(number: int, view: View, ends: Ends, direction: Direction, damaging: bool) -> Columns:
     packets = view.file.packets
     station, server, here, there = packets.src, packets.dst, packets.sport, packets.dport
     if direction == "downlink":
@@ -108,7 +109,10 @@ def _of_view(number: int, view: View, ends: Ends, direction: Direction) -> Colum
         "marks": marks[mask],
         "kept": packets.kept_payload[mask].astype(np.int64),
     }
-    columns |= contents(view.file.data, packets, mask)
+    looked = ~tcp[mask] | damaging
+    for name, sums in contents(view.file.data, packets, np.flatnonzero(mask)[looked]).items():
+        columns[name] = np.zeros(len(looked), dtype=np.int64)
+        columns[name][looked] = sums
     columns |= {
         name: getattr(packets, name)[mask].astype(np.int64)
         for name in ("t_ns", "frame", "seq", "ip_id", "payload", "at")

@@ -48,7 +48,7 @@ def cannot(views: Sequence[View], clients: Iterable[Producer | Consumer], statio
 def uncertain(profile: Any, directions: Sequence[Passages]) -> str | None:
     """Why packets that seem to have arrived may not have; None when they have.  profile: as in the manifest."""
     cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
-    if cut and _damages(profile):
+    if cut and damages(profile):
         return (
             "the link damages packets, and in packets that were cut that cannot be seen: record them whole "
             "(capture.snap_bytes)"
@@ -56,10 +56,11 @@ def uncertain(profile: Any, directions: Sequence[Passages]) -> str | None:
     return None
 
 
-def _damages(profile: Any) -> bool:
+def damages(profile: Any) -> bool:
+    """Whether a link of this profile, or of this part of one, turns bits over at any time."""
     if isinstance(profile, dict):
-        return bool(profile.get("corrupt")) or any(map(_damages, profile.values()))
-    return isinstance(profile, list | tuple) and any(map(_damages, profile))
+        return bool(profile.get("corrupt")) or any(map(damages, profile.values()))
+    return isinstance(profile, list | tuple) and any(map(damages, profile))
 
 
 def unreadable(directions: Sequence[Passages]) -> str:

@@ -63,7 +63,8 @@ def journey(recorded: Recorded, manifest: Manifest, *, published: pa.Table, deli
     reason = reasons.cannot(views, (*work.producers, *work.consumers), _stations(manifest))
     if reason is not None or not len(wanted):
         return _nothing(wanted, reason or "nothing was delivered inside the window")
-    up, down = (_way(views, ends, direction, published) for direction in ENTER)
+    damaging = reasons.damages(manifest.profile)
+    up, down = (_way(views, ends, direction, published, damaging=damaging) for direction in ENTER)
     both = [up.passages, down.passages]
     if not len(up.hits.row) and not len(down.hits.row):
         return _nothing(wanted, reasons.unreadable(both))
@@ -97,8 +98,8 @@ def _stations(manifest: Manifest) -> int:
     return len({one.node for one in work.producers} | {one.node for one in work.consumers})
 
 
-def _way(views: Sequence[View], ends: Ends, direction: Direction, published: pa.Table) -> _Way:
-    found = passages(views, ends, direction)
+def _way(views: Sequence[View], ends: Ends, direction: Direction, published: pa.Table, *, damaging: bool) -> _Way:
+    found = passages(views, ends, direction, damaging=damaging)
     streams = intervals(found, ENTER[direction])
     hits = markers.find(found, streams, views, published)
     return _Way(direction=direction, passages=found, streams=streams, hits=hits)

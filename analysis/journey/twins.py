@@ -13,16 +13,16 @@ _ETHERNET_BYTES, _IP_BYTES, _MAC_BYTES = 14, 20, 6
 _TCP_CHECKSUM_AT, _UDP_CHECKSUM_AT, _UDP_BYTES = 16, 6, 8
 
 
-def contents(data: np.ndarray, packets: Packets, mask: np.ndarray) -> dict[str, np.ndarray]:
-    """Sums of the bytes of each masked frame, as far as they are kept: one damaged bit makes another sum.
+def contents(data: np.ndarray, packets: Packets, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Sums of the bytes of the frames `rows`, as far as they are kept: one damaged bit makes another sum.
 
     content: of all but what the others are of.  source: the sender's MAC address, which nobody checks.  checksum:
     that of TCP or UDP, which the network writes first when it has to damage a packet that came without (netem).
-    Frames are Ethernet, and IPv4 without options.  Masked rows stand in file order.
+    Frames are Ethernet, and IPv4 without options.  Rows are in file order.
     """
-    header = packets.wire[mask].astype(np.int64) - packets.payload[mask]
-    start = packets.at[mask] - header
-    stop = packets.at[mask] + packets.kept_payload[mask]
+    header = packets.wire[rows].astype(np.int64) - packets.payload[rows]
+    start = packets.at[rows] - header
+    stop = packets.at[rows] + packets.kept_payload[rows]
     transport = start + _ETHERNET_BYTES + _IP_BYTES
     udp = header == _ETHERNET_BYTES + _IP_BYTES + _UDP_BYTES
     source = _sum(data, start + _MAC_BYTES, _MAC_BYTES)

@@ -210,6 +210,7 @@ def test_a_copy_more_than_deliveries_is_not_guessed(tmp_path: Path) -> None:
 
 
 CHECKSUM = 14 + 20 + 16  # in a frame
+DAMAGING = {"timeline": [{"change": {"uplink": {"corrupt": 0.01}}}]}
 
 
 @pytest.mark.parametrize(
@@ -217,7 +218,7 @@ CHECKSUM = 14 + 20 + 16  # in a frame
     ids=["payload", "payload, checksum written", "checksum", "TCP header", "IP header", "target"],
 )  # fmt: skip
 def test_a_damaged_packet_has_not_arrived(tmp_path: Path, damage: dict[int, int]) -> None:
-    world = World()
+    world = World(profile=DAMAGING)
     text = world.publish(0, at_ms=0)
     packet = world.packet(up=True, seq=1000, payload=UP + text)
     world.seen(packet, station=2)
@@ -230,7 +231,7 @@ def test_a_damaged_packet_has_not_arrived(tmp_path: Path, damage: dict[int, int]
 
 
 def test_damage_where_nobody_looks_does_no_harm(tmp_path: Path) -> None:
-    world = World()
+    world = World(profile=DAMAGING)
     text = world.publish(0, at_ms=0)
     packet = world.packet(up=True, seq=1000, payload=UP + text)
     world.seen(packet, station=2)
@@ -242,7 +243,7 @@ def test_damage_where_nobody_looks_does_no_harm(tmp_path: Path) -> None:
 
 
 def test_damage_that_cut_packets_cannot_show_is_not_guessed_at(tmp_path: Path) -> None:
-    world = World(snap=54 + len(DOWN) + 24, profile={"uplink": {"corrupt": 0.01}})
+    world = World(snap=54 + len(DOWN) + 24, profile=DAMAGING)
     one_message(world)
     found = world.journey(tmp_path)
     assert found.account.attributed == 0
