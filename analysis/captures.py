@@ -8,42 +8,26 @@ import numpy as np
 
 from analysis.capture.columns import TCP
 from analysis.capture.flows import FlowTable, flow_table
-from analysis.capture.reader import Capture as PacketFile
-from analysis.capture.reader import read_capture
 from analysis.capture.tcp import Analysis, analyse
 from analysis.direction import Direction, add_flows, direction_rows, empty_direction
+from analysis.recorded import Recorded
 from analysis.rows import Rows
 from results.manifest import Capture, Manifest
-from results.store import DamagedTrial, Trial
+from results.store import DamagedTrial
 
 DIRECTIONS = {"station": "uplink", "wired": "downlink"}
 
 
-def capture_rows(trial: Trial, manifest: Manifest, rows: Rows) -> None:
-    """Add rows of tables `flow`, `packets` and `second`, the trial's TCP metrics, and `damage` where there is any."""
+def capture_rows(recorded: Recorded, manifest: Manifest, rows: Rows) -> None:
+    """Add rows of tables `flow` and `second` and the trial's TCP metrics, from the access point's own ports."""
     window = manifest.window
     totals = {name: empty_direction(window, manifest.clock_offset_ns) for name in DIRECTIONS.values()}
-    for capture in manifest.captures:
-        try:
-            file = read_capture(trial.path / capture.file)
-        except (OSError, ValueError) as error:
-            rows.add("damage", "capture", key=capture.file, text=str(error))
-            continue
-        if damage := _damage(file, capture):
-            rows.add("damage", "capture", key=capture.file, text=f"{trial.path / capture.file}: {damage}")
-        tcp = file.packets.select(file.packets.protocol == TCP)
-        udp = {"udp": len(file.packets) - len(tcp)} if len(file.packets) > len(tcp) else {}
-        for kind, number in ({"tcp": len(tcp)} | udp | file.others).items():
-            rows.add("packets", kind, key=capture.file, value=float(number))
-        _flow_rows(analyse(tcp), capture, manifest, rows, totals[DIRECTIONS[capture.side]])
+    for capture, file in recorded:
+        if capture.side in DIRECTIONS:
+            tcp = file.packets.select(file.packets.protocol == TCP)
+            _flow_rows(analyse(tcp), capture, manifest, rows, totals[DIRECTIONS[capture.side]])
     for name, total in totals.items():
         direction_rows(name, total, window, rows)
-
-
-def _damage(file: PacketFile, capture: Capture) -> str | None:
-    if file.damage is None and file.records < capture.packets:
-        return f"{file.records} packets, the manifest says {capture.packets}"
-    return file.damage
 
 
 def _flow_rows(analysis: Analysis, capture: Capture, manifest: Manifest, rows: Rows, total: Direction) -> None:

@@ -97,6 +97,18 @@ _ALL = (
         about="server to station and back, seen at the link's near end, unambiguous samples only (Karn)",
     ),
     Metric(
+        name="copies_uplink", label="Transmissions, uplink", unit="count", better="lower",
+        about="how often each byte of a message entered the link, mean over attributed messages",
+    ),
+    Metric(
+        name="copies_downlink", label="Transmissions, downlink", unit="count", better="lower",
+        about="how often each byte of a message entered the link, mean over attributed deliveries",
+    ),
+    Metric(
+        name="journey_share", label="Deliveries attributed", unit="share", better=None,
+        about="of the deliveries inside the window, those whose latency the captures split into its parts",
+    ),
+    Metric(
         name="deliveries", label="Deliveries counted", unit="count", better=None,
         about="first deliveries inside the window: the sample behind throughput and latency",
     ),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from analysis.captures import capture_rows
+from analysis.journey.rows import journey_rows
 from analysis.ledger import account_metrics, latency_ecdf, read_ledger, window_metrics
 from analysis.medium import medium_metrics
 from analysis.rates import mean_rate, rate_steps
+from analysis.recorded import read_captures
 from analysis.rows import Rows
 from analysis.series import ledger_series, queue_series
 from results.manifest import Manifest
@@ -33,12 +36,23 @@ def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
     except DamagedTrial as error:
         rows.add("damage", "manifest", text=str(error))
         return rows.batch()
-    for part, work in (("verdict", _verdict), ("ledger", _ledger), ("captures", capture_rows)):
-        try:
-            work(trial, manifest, rows)
-        except DAMAGE as error:
-            rows.add("damage", part, text=str(error) or type(error).__name__)
+    _part("verdict", rows, lambda: _verdict(trial, manifest, rows))
+    told = _part("ledger", rows, lambda: _ledger(trial, manifest, rows))
+    recorded = read_captures(trial, manifest, rows)
+    _part("captures", rows, lambda: capture_rows(recorded, manifest, rows))
+    if told:
+        _part("journey", rows, lambda: journey_rows(trial, manifest, recorded, rows))
     return rows.batch()
+
+
+def _part(name: str, rows: Rows, work: Callable[[], None]) -> bool:
+    """Do one part of the work; False, and the reason as a row, when the folder does not have what it needs."""
+    try:
+        work()
+    except DAMAGE as error:
+        rows.add("damage", name, text=str(error) or type(error).__name__)
+        return False
+    return True
 
 
 def _verdict(trial: Trial, manifest: Manifest, rows: Rows) -> None:

@@ -1,4 +1,4 @@
-"""Recording the access point's ports: tcpdump, nanosecond pcap, drops counted."""
+"""Recording ports: tcpdump, nanosecond pcap, drops counted."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ _KERNEL_BUFFERS_KIB, _MAX_KERNEL_BUFFER_KIB = 262144, 32768  # of all captures t
 SETTLE_S = 1.1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tap:
+    """An interface in the network namespace of process `pid`; taps recorded together differ in `port`."""
+
+    pid: int
+    port: str
+
+
 @dataclass(slots=True)
 class PortCapture:
     """One running tcpdump; packets and dropped are known once it has stopped, None when it would not say."""
@@ -38,20 +46,18 @@ class PortCapture:
 
 
 @contextmanager
-def captured(
-    pid: int, ports: Sequence[str], folder: Path, *, logs: Path, snap_bytes: int
-) -> Iterator[list[PortCapture]]:
-    """Record `ports` of the namespace of process `pid` into <folder>/<port>.pcap while the context lasts.
+def captured(taps: Sequence[Tap], folder: Path, *, logs: Path, snap_bytes: int) -> Iterator[list[PortCapture]]:
+    """Record what passes each of `taps` into <folder>/<port>.pcap while the context lasts.
 
     The context must not end earlier than SETTLE_S after the last packet that matters.
     logs: a folder for what tcpdump says.  snap_bytes: how much of each packet is kept.  Counts are filled in
     when the context ends.
     """
-    buffer_kib = min(_MAX_KERNEL_BUFFER_KIB, _KERNEL_BUFFERS_KIB // max(len(ports), 1))
+    buffer_kib = min(_MAX_KERNEL_BUFFER_KIB, _KERNEL_BUFFERS_KIB // max(len(taps), 1))
     with ExitStack() as stack:
         running = []
-        for port in ports:
-            running.append(_start(pid, port, folder, logs, snap_bytes=snap_bytes, buffer_kib=buffer_kib))
+        for tap in taps:
+            running.append(_start(tap, folder, logs, snap_bytes=snap_bytes, buffer_kib=buffer_kib))
             stack.callback(_stop, running[-1])
         deadline = time.monotonic() + _START_LIMIT_S
         for capture in running:
@@ -59,8 +65,8 @@ def captured(
         yield running
 
 
-def _start(pid: int, port: str, folder: Path, logs: Path, *, snap_bytes: int, buffer_kib: int) -> PortCapture:
-    path = folder / f"{port}.pcap"
+def _start(tap: Tap, folder: Path, logs: Path, *, snap_bytes: int, buffer_kib: int) -> PortCapture:
+    port, path = tap.port, folder / f"{tap.port}.pcap"
     messages = (logs / f"tcpdump-{port}.log").open("w+")
     command = [
         "tcpdump", "-i", port, "-n", "-s", str(snap_bytes), "-B", str(buffer_kib),
@@ -68,7 +74,7 @@ def _start(pid: int, port: str, folder: Path, logs: Path, *, snap_bytes: int, bu
     ]  # fmt: skip
     # Through standard output: tcpdump as an ordinary user cannot give a file it opens itself its owner.
     with path.open("wb") as out:
-        process = subprocess.Popen([*prefix(pid), *command], stdout=out, stderr=messages, text=True)
+        process = subprocess.Popen([*prefix(tap.pid), *command], stdout=out, stderr=messages, text=True)
     return PortCapture(port=port, path=path, process=process, messages=messages)
 
 

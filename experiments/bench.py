@@ -11,6 +11,7 @@ from emulation import linkplan
 from emulation.linkplan import LinkPlan
 from emulation.profile import LinkProfile
 from experiments import deploy
+from experiments.capturing import CapturePlan
 from experiments.provenance import Provenance
 from experiments.settings import Settings
 from results.manifest import Record, Workload
@@ -54,6 +55,7 @@ class Bench:
     scratch: Path
     network: Network
     link: LinkPlan
+    capture: CapturePlan
     services: tuple[Service, ...]
     workload: Workload
     load_1m_before: float

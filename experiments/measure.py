@@ -76,8 +76,8 @@ async def measure(bench: Bench) -> Measured:
     async with fleet(members, logs=bench.folder / "logs", progress=_progress(bench)) as clients:
         await clients.ready(timeout_s=CONNECT_LIMIT_S)
         ports = bench.network.ports
-        names, snap = [ports.wired, *ports.stations.values()], bench.settings.capture.snap_bytes
-        with captured(ports.pid, names, bench.folder, logs=bench.folder / "logs", snap_bytes=snap) as captures:
+        taps, snap = [place.tap for place in bench.capture.places], bench.capture.snap_bytes
+        with captured(taps, bench.folder, logs=bench.folder / "logs", snap_bytes=snap) as captures:
             with (
                 applied(bench.link, ports) as link,
                 sampling(link, _processes(bench, clients)) as sampler,

@@ -223,7 +223,7 @@ def _manifest(bench: Bench, measured: Measured, rows: dict[str, int]) -> Manifes
         seed=spec.seed,
         stack=bench.settings.stack,
         guarantee_class=guarantee_class(bench.settings),
-        workload=bench.workload,
+        workload=measured.result.with_ports(bench.workload),
         nodes=tuple(Node(name=one.name, role=one.role, address=one.address) for one in bench.network.nodes),
         profile=spec.profile,
         window=measured.window,
@@ -257,17 +257,15 @@ def _sysctls(bench: Bench) -> dict[str, dict[str, str]]:
 
 
 def _capture(bench: Bench, capture: PortCapture) -> Capture:
-    ports = bench.network.ports
-    wired = capture.port == ports.wired
-    node = bench.server.name if wired else next(n for n, port in ports.stations.items() if port == capture.port)
+    place = bench.capture.place(capture.port)
     with capture.path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return Capture(
         file=capture.path.name,
         port=capture.port,
-        side="wired" if wired else "station",
-        node=node,
-        snap_bytes=bench.settings.capture.snap_bytes,
+        side=place.point,
+        node=place.node,
+        snap_bytes=bench.capture.snap_bytes,
         packets=capture.packets or 0,
         dropped=capture.dropped or 0,
         bytes=capture.path.stat().st_size,

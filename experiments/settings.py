@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from emulation.units import parse_time
 from results.marker import SIZE as MARKER_BYTES
@@ -102,10 +102,27 @@ class WindowSettings(_Settings):
     drain_s: _seconds(0, 3600) = 5.0  # type: ignore[valid-type]
 
 
-class CaptureSettings(_Settings):
-    """snap_bytes: how much of each packet is kept; 128 holds every header."""
+CapturePoint = Literal["station", "wired", "client", "server"]
+CAPTURE_POINTS: tuple[CapturePoint, ...] = ("station", "wired", "client", "server")
 
-    snap_bytes: Annotated[int, Field(ge=64, le=65_535)] = 128
+
+class CaptureSettings(_Settings):
+    """snap_bytes: how much of each packet is kept.  points: at which ports, some of `station, wired, client, server`.
+
+    What is left out is chosen by the link's rate, see experiments.capturing.
+    """
+
+    snap_bytes: Annotated[int, Field(ge=64, le=65_535)] | None = None
+    points: tuple[CapturePoint, ...] | None = None
+
+    @field_validator("points", mode="before")
+    @classmethod
+    def _words(cls, value: object) -> object:
+        """A scenario gives words: a list would be a factor."""
+        words = value.replace(",", " ").split() if isinstance(value, str) else value
+        if isinstance(words, list | tuple) and (not words or not set(words) <= set(CAPTURE_POINTS)):
+            raise ValueError(f"points are one or more of {', '.join(CAPTURE_POINTS)}")
+        return words
 
 
 class Waiver(_Settings):

@@ -17,6 +17,7 @@ from emulation.proof import probe_link
 from emulation.shaper import applied
 from experiments import deploy, plan
 from experiments.bench import Bench, Phase, TrialSpec, link_plan, services
+from experiments.capturing import capture_plan
 from experiments.measure import measure
 from experiments.record import record
 from experiments.settings import Settings
@@ -75,6 +76,7 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None]) -> 
     logs.mkdir()
     tell(Phase(name="build"))
     with star(stations=settings.stations, congestion_control=settings.congestion_control) as network:
+        link = link_plan(profile, settings, [node.name for node in network.stations], spec.seed)
         bench = Bench(
             spec=spec,
             settings=settings,
@@ -82,7 +84,8 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None]) -> 
             folder=folder,
             scratch=scratch,
             network=network,
-            link=link_plan(profile, settings, [node.name for node in network.stations], spec.seed),
+            link=link,
+            capture=capture_plan(settings.capture, link, network),
             services=services(settings),
             workload=plan.workload(settings, [node.name for node in network.stations]),
             load_1m_before=load_1m,

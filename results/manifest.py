@@ -23,19 +23,26 @@ class Cell(Record):
 
 
 class Producer(Record):
+    """ports: the local ports of its connections, one after the other; none when they are not known."""
+
     id: int
     node: str
     topic: int
+    ports: tuple[int, ...] = ()
 
 
 class Consumer(Record):
-    """selector: half-open range [low, high) of the message property, None = every message."""
+    """selector: half-open range [low, high) of the message property, None = every message.
+
+    ports: as a producer's.
+    """
 
     id: int
     node: str
     topic: int
     durable: bool = False
     selector: tuple[int, int] | None = None
+    ports: tuple[int, ...] = ()
 
 
 class Workload(Record):
@@ -94,15 +101,16 @@ class Git(Record):
 
 
 class Capture(Record):
-    """One pcap of one port of the access point.  Its times are wall clock; clock_offset_ns = wall - monotonic.
+    """One pcap of one port.  Its times are wall clock; clock_offset_ns = wall - monotonic.
 
-    side: `station` ports see an uplink packet before the air and a downlink packet after it, the `wired`
-    port the other way round.  node: the node at the other end of the port's cable.
+    side: of the access point's ports, `station` ones see an uplink packet before the air and a downlink packet
+    after it, the `wired` one the other way round; `client` and `server` are the nodes' own ports, at the other
+    ends of the same cables.  node: the node at this end or the other end of the port's cable.
     """
 
     file: str
     port: str
-    side: Literal["station", "wired"]
+    side: Literal["station", "wired", "client", "server"]
     node: str
     snap_bytes: int
     packets: int

@@ -64,6 +64,11 @@ class Connection:
         """Why the connection ended without close(), None while it is well."""
         return self._session.lost
 
+    @property
+    def local(self) -> tuple[str, int] | None:
+        """Address and port at our end."""
+        return self._session.local
+
     async def publisher(self, topic: str, *, delivery: Delivery) -> Publisher:
         """A publisher on one topic."""
         return Publisher(self._session, topic=topic, delivery=delivery)

@@ -102,6 +102,10 @@ class Connection(Protocol):
     def lost(self) -> str | None:
         """Why the connection ended without close(), None while it is well."""
 
+    @property
+    def local(self) -> tuple[str, int] | None:
+        """Address and port at the client's end, by which its packets are known; None when there is no socket."""
+
     async def close(self) -> None:
         """Acknowledge what is due and leave; durable subscriptions stay at the provider."""
 

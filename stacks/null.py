@@ -60,6 +60,11 @@ class NullConnection:
         """Nothing to lose."""
         return None
 
+    @property
+    def local(self) -> tuple[str, int] | None:
+        """No socket."""
+        return None
+
     async def close(self) -> None:
         """Nothing to close."""
 

@@ -56,6 +56,8 @@ async def _serve(listen: Orders) -> Done:
         cpu_seconds=own.cpu_seconds,
         cpu_seconds_total=time.process_time(),
         lost_connections=totals.lost_connections,
+        producer_ports={number: tuple(ports) for number, ports in clients.producer_ports.items()},
+        consumer_ports={number: tuple(ports) for number, ports in clients.consumer_ports.items()},
     )
 
 

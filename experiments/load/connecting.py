@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -34,10 +35,15 @@ class ConnectError(Exception):
 
 @dataclass(slots=True)
 class Clients:
-    """Connections by a label that people read, and the producers' publishers by producer id."""
+    """Connections by a label that people read, and the producers' publishers by producer id.
+
+    producer_ports, consumer_ports: by id, the local port of every connection that the client has had.
+    """
 
     connections: dict[str, Connection] = field(default_factory=dict)
     publishers: dict[int, tuple[Connection, Publisher]] = field(default_factory=dict)
+    producer_ports: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    consumer_ports: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def lost(self) -> tuple[str, ...]:
         """One line for each connection that ended without being closed."""
@@ -73,7 +79,8 @@ async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog) -> Async
 
     async def consume(consumer: ConsumerPlan) -> None:
         label = f"consumer {consumer.id}"
-        connection = await _connect(clients, stack, at, label, f"{plan.node}-consumer-{consumer.id}")
+        connection = await stack.connect(at, f"{plan.node}-consumer-{consumer.id}")
+        _keep(clients, connection, label, clients.consumer_ports[consumer.id])
         subscription = Subscription(
             name=f"consumer-{consumer.id}" if consumer.durable else None,
             selector=consumer.selector and Selector(low=consumer.selector[0], high=consumer.selector[1]),
@@ -83,7 +90,8 @@ async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog) -> Async
 
     async def produce(producer: ProducerPlan) -> None:
         label = f"producer {producer.id}"
-        connection = await _connect(clients, stack, at, label, f"{plan.node}-producer-{producer.id}")
+        connection = await stack.connect(at, f"{plan.node}-producer-{producer.id}")
+        _keep(clients, connection, label, clients.producer_ports[producer.id])
         publisher = await connection.publisher(producer.topic_name, delivery=delivery)
         clients.publishers[producer.id] = (connection, publisher)
 
@@ -101,10 +109,10 @@ async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog) -> Async
         await _settle(closing)
 
 
-async def _connect(clients: Clients, stack: Stack, at: Endpoint, label: str, client_id: str) -> Connection:
-    connection = await stack.connect(at, client_id)
+def _keep(clients: Clients, connection: Connection, label: str, ports: list[int]) -> None:
     clients.connections[label] = connection
-    return connection
+    if connection.local is not None:
+        ports.append(connection.local[1])
 
 
 async def _explained(who: str, action: Awaitable[None], plan: NodePlan) -> None:

@@ -16,6 +16,7 @@ from experiments.load.draining import Drain
 from experiments.load.ledger import files
 from experiments.load.protocol import Done, Go, NodePlan, Progress, Stop, Times
 from experiments.load.remote import ClientFailedError, Remote, started
+from results.manifest import Workload
 from results.schema import DELIVERED, PUBLISHED
 from results.store import DamagedTrial, read_table
 
@@ -64,6 +65,21 @@ class FleetResult:
     def lost_connections(self) -> tuple[str, ...]:
         """`node: client: reason` of every connection that ended without being closed."""
         return tuple(f"{node}: {reason}" for node, done in self.nodes.items() for reason in done.lost_connections)
+
+    def with_ports(self, workload: Workload) -> Workload:
+        """The workload with the ports that its clients' connections had."""
+        producers = {number: ports for done in self.nodes.values() for number, ports in done.producer_ports.items()}
+        consumers = {number: ports for done in self.nodes.values() for number, ports in done.consumer_ports.items()}
+        return workload.model_copy(
+            update={
+                "producers": tuple(
+                    one.model_copy(update={"ports": producers.get(one.id, ())}) for one in workload.producers
+                ),
+                "consumers": tuple(
+                    one.model_copy(update={"ports": consumers.get(one.id, ())}) for one in workload.consumers
+                ),
+            }
+        )
 
 
 class Fleet:

@@ -127,6 +127,7 @@ class Done(Record):
     work between taking up an answer and the next send.  worst_loop_lag_s, in the window: a timer of the generator
     behind its time.
     cpu_seconds: from go to the end of the window; cpu_seconds_total: of the process.
+    producer_ports, consumer_ports: by id, the local ports of the client's connections, one after the other.
     """
 
     event: Literal["done"] = "done"
@@ -140,6 +141,8 @@ class Done(Record):
     cpu_seconds: float
     cpu_seconds_total: float
     lost_connections: tuple[str, ...]
+    producer_ports: dict[int, tuple[int, ...]]
+    consumer_ports: dict[int, tuple[int, ...]]
 
 
 class Failure(Record):

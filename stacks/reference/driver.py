@@ -89,11 +89,13 @@ class Wire(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self.inlets: dict[int, Inlet] = {}
         self.lost: str | None = None
+        self.local: tuple[str, int] | None = None
         self.closing = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # A cast: the transports of uvloop are no subclasses.
         self._transport = cast(asyncio.Transport, transport)
+        self.local = transport.get_extra_info("sockname")[:2]
 
     def connection_lost(self, exc: Exception | None) -> None:
         reason = self.lost or (str(exc) if exc else "the broker closed the connection")
@@ -168,6 +170,11 @@ class ReferenceConnection:
     def lost(self) -> str | None:
         """Why the connection ended without close(), None while it is well."""
         return self._wire.lost
+
+    @property
+    def local(self) -> tuple[str, int] | None:
+        """Address and port at our end."""
+        return self._wire.local
 
     async def close(self) -> None:
         """Acknowledge what is due and leave."""

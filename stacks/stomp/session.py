@@ -19,10 +19,12 @@ class Session(asyncio.Protocol):
     """A connection; `connect` opens one.
 
     lost: why it ended without close(), None while it is well.  From then on requests end with StackError.
+    local: address and port at our end.
     """
 
     def __init__(self) -> None:
         self.lost: str | None = None
+        self.local: tuple[str, int] | None = None
         loop = asyncio.get_running_loop()
         self._decoder = Decoder()
         self._connected: asyncio.Future[Frame] = loop.create_future()
@@ -89,6 +91,7 @@ class Session(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by asyncio."""
         self._transport = cast(asyncio.Transport, transport)
+        self.local = transport.get_extra_info("sockname")[:2]
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def data_received(self, data: bytes) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.capture import SETTLE_S, captured
+from emulation.capture import SETTLE_S, Tap, captured
 from emulation.namespace import KernelError
 from emulation.probe import MIN_FRAME, probe_path
 from topologies.network import Network
@@ -22,17 +22,19 @@ def network() -> Iterator[Network]:
         yield built
 
 
-def test_every_packet_is_on_both_ports_with_nanoseconds_and_nothing_dropped(network: Network, tmp_path: Path) -> None:
+def test_every_packet_is_on_every_port_with_nanoseconds_and_nothing_dropped(network: Network, tmp_path: Path) -> None:
     ports = network.ports
     station, server = network.stations[0], network.servers[0]
-    names = [ports.wired, ports.stations["sta1"]]
+    taps = [Tap(pid=ports.pid, port=port) for port in (ports.wired, ports.stations["sta1"])]
+    taps += [Tap(pid=node.pid, port=node.interface) for node in network.nodes]
     with (
-        captured(ports.pid, names, tmp_path, logs=tmp_path, snap_bytes=64) as captures,
+        captured(taps, tmp_path, logs=tmp_path, snap_bytes=64) as captures,
         probe_path(from_pid=station.pid, to_pid=server.pid, to_address=server.address) as path,
     ):
         path.wait(0.2)
         path.send([MIN_FRAME] * 500)
         time.sleep(SETTLE_S)
+    assert [capture.port for capture in captures] == ["wired", "port-sta1", "server-eth", "sta1-eth"]
     for capture in captures:
         assert (capture.packets, capture.dropped) == (500, 0)
         data = capture.path.read_bytes()
@@ -44,6 +46,6 @@ def test_every_packet_is_on_both_ports_with_nanoseconds_and_nothing_dropped(netw
 def test_a_port_that_is_not_there_is_named(network: Network, tmp_path: Path) -> None:
     with (
         pytest.raises(KernelError, match=r"capturing on nowhere: .*nowhere"),
-        captured(network.ports.pid, ["nowhere"], tmp_path, logs=tmp_path, snap_bytes=64),
+        captured([Tap(pid=network.ports.pid, port="nowhere")], tmp_path, logs=tmp_path, snap_bytes=64),
     ):
         pass

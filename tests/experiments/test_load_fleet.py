@@ -8,6 +8,7 @@ import pytest
 from load_runs import MS, Outcome, consumer, node_plan, producer, reference_server, run
 
 from experiments.load.schedule import poisson
+from results.manifest import Consumer, Producer, Workload
 from results.schema import Outcome as Sent
 from stacks.driver import Ack
 
@@ -38,6 +39,19 @@ def test_a_closed_loop_trial_ends_in_a_ledger_that_closes(tmp_path: Path) -> Non
     assert 0 < done.cpu_seconds < done.cpu_seconds_total
     assert outcome.result.lost_connections == ()
     assert outcome.progress[-1].delivered == 2 * published.num_rows
+
+
+def test_every_client_s_port_is_told(tmp_path: Path) -> None:
+    outcome = trial(tmp_path)
+    workload = Workload(
+        topics=("topic-0",), producers=(Producer(id=0, node="sta1", topic=0),),
+        consumers=tuple(Consumer(id=number, node="sta1", topic=0) for number in (0, 1)),
+        body_bytes=100, loop="closed", ack="auto", persistent=False,
+    )  # fmt: skip
+    told = outcome.result.with_ports(workload)
+    ports = [one.ports for one in (*told.producers, *told.consumers)]
+    assert [len(some) for some in ports] == [1, 1, 1]
+    assert len({port for some in ports for port in some}) == 3
 
 
 def test_closed_loop_sends_only_after_the_answer_and_only_until_the_end(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_trial_ends_valid_with_everything_recorded(tmp_path: Path) -> None:
     assert link.holds
     assert {one.quantity for one in link.checks} == {"rate", "delay", "losses", "duplicates", "loss"}
     assert {one.direction: one.listed for one in link.loss_lists}.keys() == {"uplink", "downlink"}
-    assert {one.side for one in manifest.captures} == {"station", "wired"}
+    assert {one.side for one in manifest.captures} == {"station", "wired", "client", "server"}
     for capture in manifest.captures:
         assert (trial.path / capture.file).stat().st_size == capture.bytes
         assert capture.packets > 0

@@ -1,0 +1,55 @@
+"""One direction of the way: when a message left, when the copy that counted left, when all of it had arrived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.journey.intervals import Intervals
+from analysis.journey.passages import Passages
+from analysis.journey.places import ENTER, LEAVE, SERVER, Direction
+
+UNKNOWN = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leg:
+    """Wall-clock nanoseconds for each message; UNKNOWN where the captures do not tell.
+
+    left: the last byte first entered the medium.  sent: the packet entered it whose arrival completed the stream up
+    to the message's end, or `left` when that packet had entered it before.  arrived: that packet left the medium.
+    server: at the server's own port, of an uplink message the moment when the stream was complete, of a downlink
+    one the last byte's first departure.  copies: transmissions of the message's bytes, on average.
+    """
+
+    left: np.ndarray
+    sent: np.ndarray
+    arrived: np.ndarray
+    server: np.ndarray
+    copies: np.ndarray
+
+
+def legs(
+    passages: Passages, streams: Intervals, direction: Direction, *, flow: np.ndarray, begin: np.ndarray,
+    end: np.ndarray,
+) -> Leg:  # fmt: skip
+    """The legs of the messages that stand at [begin, end) of their flows' streams."""
+    at = streams.at(flow, end - 1)
+    # Padded: a row that is missing is the one behind the last.
+    t_ns = np.append(passages.t_ns, UNKNOWN)
+    twin = np.append(passages.twin, -1)
+    left = t_ns[streams.first[ENTER[direction], at]]
+    last = streams.ready[LEAVE[direction], at]
+    sender = twin[last]
+    sent = np.where(sender >= 0, t_ns[sender], UNKNOWN)
+    known = (left != UNKNOWN) & (sent != UNKNOWN)
+    seen = streams.ready if direction == "uplink" else streams.first
+    length = np.maximum(end - begin, 1)
+    return Leg(
+        left=left,
+        sent=np.where(known, np.maximum(sent, left), UNKNOWN),
+        arrived=t_ns[last],
+        server=t_ns[seen[SERVER, at]],
+        copies=(streams.sent_before(flow, end) - streams.sent_before(flow, begin)) / length,
+    )

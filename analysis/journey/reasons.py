@@ -1,0 +1,103 @@
+"""In words: why nothing, or not everything, of a trial's latency could be split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.journey.passages import Passages
+from analysis.journey.places import SERVER, STATION, WIRED, View
+from results.manifest import Consumer, Producer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Numbers of deliveries by what became of them; each is counted once, at the first thing that is missing."""
+
+    deliveries: int
+    no_uplink_marker: int = 0
+    no_downlink_marker: int = 0
+    ambiguous: int = 0
+    incomplete: int = 0
+    negative: int = 0
+
+    @property
+    def attributed(self) -> int:
+        """Deliveries whose journey is known."""
+        return self.deliveries - sum(
+            (self.no_uplink_marker, self.no_downlink_marker, self.ambiguous, self.incomplete, self.negative)
+        )
+
+
+def cannot(views: Sequence[View], clients: Iterable[Producer | Consumer], stations: int) -> str | None:
+    """What is missing for any journey at all, before a packet is looked at; None when nothing is."""
+    places = {view.place for view in views}
+    if not places:
+        return "there are no captures"
+    if WIRED not in places or STATION not in places:
+        return "packets were not captured on both sides of the link: points must have wired, and station or client"
+    seen = len({view.station for view in views if view.place == STATION})
+    if seen < stations:
+        return f"only {seen} of {stations} stations have a capture"
+    if not any(one.ports for one in clients):
+        return "the manifest does not say which connection is which client's (written before it did, or no sockets)"
+    return None
+
+
+def uncertain(profile: Any, directions: Sequence[Passages]) -> str | None:
+    """Why packets that seem to have arrived may not have; None when they have.  profile: as in the manifest."""
+    cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
+    if cut and damages(profile):
+        return (
+            "the link damages packets, and in packets that were cut that cannot be seen: record them whole "
+            "(capture.snap_bytes)"
+        )
+    return None
+
+
+def damages(profile: Any) -> bool:
+    """Whether a link of this profile, or of this part of one, turns bits over at any time."""
+    if isinstance(profile, dict):
+        return bool(profile.get("corrupt")) or any(map(damages, profile.values()))
+    return isinstance(profile, list | tuple) and any(map(damages, profile))
+
+
+def unreadable(directions: Sequence[Passages]) -> str:
+    """Why no marker was found at all."""
+    bodies = [one.payload > 0 for one in directions]
+    if not any(mask.any() for mask in bodies):
+        return "the captures hold no packet of the clients with payload"
+    kept = [(one.kept - one.body)[mask] for one, mask in zip(directions, bodies, strict=True)]
+    cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
+    most = max(int(some.max()) for some in kept if len(some))
+    if cut:
+        return (
+            f"no marker stands in the at most {most} bytes of payload that were kept of each packet: record more "
+            "(capture.snap_bytes); if none is found in whole packets either, the payload is not plain text"
+        )
+    return (
+        "whole packets were captured and no marker stands in them: the payload is not plain text (encrypted or "
+        "compressed), so the journey cannot be told"
+    )
+
+
+def explain(account: Account, views: Sequence[View], directions: Sequence[Passages]) -> str:
+    """What is to be said of the deliveries that were not attributed, and of parts that are not known; '' if nothing."""
+    cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
+    unseen = "cut off or not captured" if cut else "not captured"
+    counts = (
+        (account.no_uplink_marker, f"whose marker on the way up was {unseen}"),
+        (account.no_downlink_marker, f"whose marker on the way down was {unseen}"),
+        (account.ambiguous, "of which several copies may be the one"),
+        (account.incomplete, "whose bytes were not all seen on both sides of the link"),
+        (account.negative, "whose times contradict each other by more than 1 ms"),
+    )
+    said = [f"{number} {what}" for number, what in counts if number]
+    lines = []
+    if said:
+        missing = account.deliveries - account.attributed
+        lines.append(f"{missing} of {account.deliveries} deliveries not attributed: {', '.join(said)}")
+    if not any(view.place == SERVER for view in views):
+        lines.append("the server's own port was not captured, so `broker` includes the wire")
+    return "; ".join(lines)

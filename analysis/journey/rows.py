@@ -1,0 +1,32 @@
+"""The journey of a trial as rows of the one table that tasks hand back."""
+
+from __future__ import annotations
+
+from analysis.journey.breakdown import PARTS
+from analysis.journey.summary import summary
+from analysis.journey.trial import Journey, journey
+from analysis.recorded import Recorded
+from analysis.rows import Rows
+from results.manifest import Manifest
+from results.store import Trial
+
+
+def journey_rows(trial: Trial, manifest: Manifest, recorded: Recorded, rows: Rows) -> None:
+    """Add the rows of table `journey` and the trial's metrics that come of it."""
+    found = journey(recorded, manifest, published=trial.table("published"), delivered=trial.table("delivered"))
+    add_journey(found, rows)
+
+
+def add_journey(found: Journey, rows: Rows) -> None:
+    """Table `journey`: key `mean` or a percentile, metric a part or `latency`, value in seconds; and metric `why`."""
+    if found.account.deliveries:
+        rows.add("trial", "journey_share", value=found.account.attributed / found.account.deliveries)
+    for direction, copies in found.copies.items():
+        rows.add("trial", f"copies_{direction}", value=copies)
+    for key, parts in summary(found.parts).items() if found.account.attributed else ():
+        for part, value in zip(PARTS, parts.tolist(), strict=True):
+            if part != "wire" or found.wire_known:
+                rows.add("journey", part, key=key, value=value)
+        rows.add("journey", "latency", key=key, value=float(parts.sum()))
+    if found.why:
+        rows.add("journey", "why", text=found.why)

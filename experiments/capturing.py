@@ -1,0 +1,92 @@
+"""What a trial records of its packets: at which ports, and how much of each packet.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from emulation.capture import Tap
+from emulation.linkplan import LinkPlan, queues, side
+from emulation.loss import DIRECTIONS
+from emulation.timeline import LinkState
+from experiments.settings import CAPTURE_POINTS, CapturePoint, CaptureSettings
+from topologies.network import Network
+
+# On a slow link whole packets cost nothing: at 20 Mbit/s each port's record grows by 2.5 MB a second.
+SLOW_BIT_S = 20e6
+WHOLE = 65_535
+# Headers of Ethernet, IPv4 and TCP with timestamps (66 bytes), those of ActiveMQ's STOMP MESSAGE (213 to 234 in the
+# default experiment), the marker (24), and room for longer names: a message at the start of a segment is seen.
+FAST_SNAP_BYTES = 448
+# A recorder per port and station: with more stations than these, the clients' ports are left out.
+MOST_CLIENTS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One port to record.  node: at this end or the other end of its cable."""
+
+    point: CapturePoint
+    node: str
+    tap: Tap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapturePlan:
+    """snap_bytes: how much of each packet is kept."""
+
+    snap_bytes: int
+    places: tuple[Place, ...]
+
+    def place(self, port: str) -> Place:
+        """The place whose port has this name."""
+        return next(one for one in self.places if one.tap.port == port)
+
+
+def capture_plan(settings: CaptureSettings, link: LinkPlan, network: Network) -> CapturePlan:
+    """What is recorded on this link; what the settings leave open is chosen by the link's rate.
+
+    At most 20 Mbit/s: whole packets, at the access point's ports and the nodes' own.  Faster: the access point's
+    ports, and of each packet what a marker is found in.
+    """
+    rate = highest_rate(link)
+    slow = rate is not None and rate <= SLOW_BIT_S
+    points = settings.points or _points(slow=slow, stations=len(network.stations))
+    return CapturePlan(
+        snap_bytes=settings.snap_bytes or (WHOLE if slow else FAST_SNAP_BYTES),
+        places=tuple(place for place in _places(network) if place.point in points),
+    )
+
+
+def highest_rate(link: LinkPlan) -> float | None:
+    """The most that all stations together can send in one direction at any time, bit/s; None = no limit."""
+    totals = [_total(link, state) for state in link.states()]
+    return None if None in totals else max(total for total in totals if total is not None)
+
+
+def _total(link: LinkPlan, state: LinkState) -> float | None:
+    if link.profile.medium == "shared":
+        found = queues(link)
+        return side(state, found[0].groups[0], "uplink").rate if found else None
+    rates = {
+        direction: [side(state, group, direction).rate for group, some in enumerate(link.groups) for _ in some]
+        for direction in DIRECTIONS
+    }
+    if any(None in some for some in rates.values()):
+        return None
+    return max(sum(rate for rate in some if rate is not None) for some in rates.values())
+
+
+def _points(*, slow: bool, stations: int) -> tuple[CapturePoint, ...]:
+    if not slow:
+        return ("station", "wired")
+    return tuple(point for point in CAPTURE_POINTS if point != "client" or stations <= MOST_CLIENTS)
+
+
+def _places(network: Network) -> Iterator[Place]:
+    ports, server = network.ports, network.servers[0]
+    yield Place(point="wired", node=server.name, tap=Tap(pid=ports.pid, port=ports.wired))
+    yield Place(point="server", node=server.name, tap=Tap(pid=server.pid, port=server.interface))
+    for node in network.stations:
+        yield Place(point="station", node=node.name, tap=Tap(pid=ports.pid, port=ports.stations[node.name]))
+        yield Place(point="client", node=node.name, tap=Tap(pid=node.pid, port=node.interface))

@@ -1,0 +1,62 @@
+"""From journeys to the report's model, and what is said where there are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from journey_world import World
+from test_journey import DOWN, UP, WHOLE, one_message
+
+from analysis.findings import Findings, gather
+from analysis.journey.rows import add_journey
+from analysis.metrics import METRICS
+from analysis.rows import Rows
+from results.campaign import read_campaign
+from results.store import trials
+
+
+def test_rows_come_back_as_the_finding_of_their_trial(tmp_path: Path, campaign: Path) -> None:
+    world = World()
+    one_message(world)
+    lost = world.publish(1, at_ms=60)
+    world.send(up=True, seq=1000 + len(UP) + 101, payload=UP + lost, t=(61, 71, 71))
+    world.deliver(1, at_ms=90)
+    rows = Rows(0)
+    add_journey(world.journey(tmp_path), rows)
+    found = gather(read_campaign(campaign), campaign, list(trials(campaign))[:1], pa.Table.from_batches([rows.batch()]))
+    (trial,) = (one for one in found.trials if one.journey)
+    assert list(trial.journey) == ["mean", "p50", "p90", "p99", "p99.9"]
+    for parts in trial.journey.values():
+        assert parts["latency"] == pytest.approx(0.040)
+        assert {name: round(value * 1e3, 6) for name, value in parts.items() if value} == WHOLE | {"latency": 40}
+    assert trial.metrics == {"journey_share": 0.5, "copies_uplink": 1.0, "copies_downlink": 1.0}
+    assert set(trial.metrics) <= set(METRICS)
+    assert "1 of 2 deliveries not attributed: 1 whose marker on the way down was not captured" in trial.journey_why
+
+
+def test_what_is_not_known_has_no_row(tmp_path: Path) -> None:
+    world = World(sides=("station", "wired"))
+    one_message(world)
+    rows = Rows(0)
+    add_journey(world.journey(tmp_path), rows)
+    assert "wire" not in rows.columns["metric"]
+
+
+def test_a_campaign_that_was_captured_on_one_side_only_says_so(findings: Findings) -> None:
+    for trial in findings.trials:
+        assert trial.journey == {}
+        assert "both sides of the link" in trial.journey_why
+        assert trial.metrics["journey_share"] == 0
+
+
+def test_captured_bytes_are_named_in_reasons_for_cut_markers(tmp_path: Path) -> None:
+    world = World(snap=54 + len(DOWN) + 10)
+    one_message(world)
+    text = world.publish(1, at_ms=50)
+    world.send(up=True, seq=9000, payload=text, t=(51, 52, 53))
+    world.deliver(1, at_ms=90)
+    found = world.journey(tmp_path)
+    assert found.account.no_downlink_marker == 2
+    assert "cut off or not captured" in found.why
