@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-# trial: number of the path that was handed out.  table: trial, flow, second, ecdf, packets, event, note or damage.
-# key: which flow or capture.  t: seconds from the window's start (second; event: when it was asked, value: when it
-# was in force) or share (ecdf).
+# trial: number of the path that was handed out.  table: trial, flow, second, ecdf, percentile, trend, packets, event,
+# note or damage.  key: which flow, capture or percentile.  t: seconds from the window's start (second; event: when it
+# was asked, value: when it was in force), share (ecdf) or p of no trend (trend; value: its change).
 SCHEMA = pa.schema(
     [
         pa.field("trial", pa.int32(), nullable=False),

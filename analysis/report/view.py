@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.compare import FACTOR, Comparison, Match, comparisons, describe, matches
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
-from analysis.headlines import headlines, verdict_line
+from analysis.headlines import headlines, trends_line, verdict_line
 from analysis.metrics import KEY, METRICS
 from analysis.plots.style import Plot
 from analysis.report import provenance, timeline
@@ -45,6 +45,7 @@ def view(findings: Findings, plots: Plots) -> dict[str, Any]:
         "campaign": findings.campaign,
         "name": findings.folder.name,
         "verdict": verdict_line(findings),
+        "trends": trends_line(findings),
         "tone": "good" if valid == len(findings.trials) else "mixed" if valid else "bad",
         "headlines": headlines(findings),
         "standings": [standing.value for standing in Standing],
@@ -109,7 +110,7 @@ def _comparison(one: Comparison) -> dict[str, str]:
         "before": interval(metric, one.before),
         "after": interval(metric, one.after),
         "ratio": "both zero" if both_zero else factor_text(one.ratio) if one.ratio.n else "–",
-        "words": "" if both_zero else times_text(one.ratio) or difference_text(metric, one.before, one.after),
+        "words": "" if both_zero else times_text(one.ratio) or difference_text(metric, one.difference),
         "tone": _tone(one),
     }
 
@@ -131,6 +132,7 @@ def _cell(cell: CellFinding, plots: Plots) -> dict[str, Any]:
         "title": _title(cell),
         "trials": [_trial(trial) for trial in cell.trials],
         "reasons": any(trial.reasons for trial in cell.trials),
+        "trends": [f"Trial {trial.number}: {one.text}" for trial in cell.trials for one in trial.trends],
         "metrics": [
             (metric.label, interval(metric, found), found.n)
             for metric in METRICS.values()
