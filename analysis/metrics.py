@@ -101,4 +101,5 @@ COMPARED = (
     "air_bytes_per_delivery",
     "retr_share_uplink", "retr_share_downlink", "rtt_mean_uplink_s", "rtt_mean_downlink_s",
 )  # fmt: skip
+CHIEF = ("delivered_per_s", "published_per_s", "latency_p50_s", "latency_p99_s", "loss_share")  # of lab compare
 KEY = ("delivered_per_s", "published_per_s", "latency_p50_s", "loss_share", "air_utilisation")

@@ -58,8 +58,8 @@ def compare(
         first, second = choose(one, other)
         for line in filter(None, (said(one, first), said(other, second))):
             err.print(line, markup=False)
-        found = _compare(first, second, names, tolerated, frozenset(across or ()), master)
-        page = _write(found, out_folder or second / "compare" / first.name)
+        folder = out_folder or second / "compare" / first.name
+        found, page = _compared(first, second, names, tolerated, frozenset(across or ()), master, folder)
         if json:
             print(found.model_dump_json(indent=1))
         else:
@@ -67,24 +67,26 @@ def compare(
         raise typer.Exit(found.status)
 
 
-def _compare(
+def _compared(
     first: Path, second: Path, names: tuple[str, ...], tolerated: tuple[float, float], across: frozenset[str],
-    master: str | None,
-) -> Between:  # fmt: skip
-    from analysis.between import Tolerance, between  # noqa: PLC0415 - Spark and matplotlib import slowly
-    from analysis.report.build import find  # noqa: PLC0415
-    from analysis.spark.session import session  # noqa: PLC0415
+    master: str | None, folder: Path,
+) -> tuple[Between, Path]:  # fmt: skip
+    """The result, and the page that was written of it."""
+    from analysis.between import NothingToCompare, Tolerance, between, write  # noqa: PLC0415 - Spark imports slowly
+    from analysis.report.build import NothingToReport, find  # noqa: PLC0415
+    from analysis.report.publish import ReportBusy  # noqa: PLC0415
+    from analysis.spark.session import SparkFailed, session  # noqa: PLC0415
 
-    with session(master=master) as spark:
-        a, b = find(first, spark), find(second, spark)
     tolerance = Tolerance(margin=tolerated[0], share_margin=tolerated[1], across=across)
-    return between(a, b, metrics=names, tolerance=tolerance)
-
-
-def _write(found: Between, folder: Path) -> Path:
-    from analysis.between import write  # noqa: PLC0415
-
-    return write(found, folder)
+    try:
+        with session(master=master) as spark:
+            a, b = find(first, spark), find(second, spark)
+        found = between(a, b, metrics=names, tolerance=tolerance)
+        return found, write(found, folder)
+    except (NothingToCompare, NothingToReport) as error:
+        fail(str(error), Status.USAGE)
+    except (ReportBusy, SparkFailed) as error:
+        fail(str(error), CANNOT_TELL)
 
 
 def _show(found: Between, page: Path) -> None:
@@ -93,9 +95,11 @@ def _show(found: Between, page: Path) -> None:
         table.add_column(heading, justify="right")
     table.add_column("verdict")
     table.add_column("how")
+    told = ""
     for row in found.rows:
+        title, told = "" if row.title == told else row.title, row.title
         table.add_row(
-            Text(row.title), row.label, row.a.text if row.a else "–", row.b.text if row.b else "–", Text(row.text),
+            Text(title), row.label, row.a.text if row.a else "–", row.b.text if row.b else "–", Text(row.text),
             Text(row.verdict, style=_STYLE[row.verdict]), Text(row.words),
         )  # fmt: skip
     out.print(table)
@@ -107,8 +111,7 @@ def _show(found: Between, page: Path) -> None:
 
 
 def _metrics(asked: list[str] | None) -> tuple[str, ...]:
-    from analysis.between import CHIEF  # noqa: PLC0415
-    from analysis.metrics import METRICS  # noqa: PLC0415
+    from analysis.metrics import CHIEF, METRICS  # noqa: PLC0415
 
     known = {name: metric for name, metric in METRICS.items() if metric.better is not None}
     for name in asked or ():
@@ -128,15 +131,11 @@ def _share(option: str, text: str) -> float:
 @contextmanager
 def _told() -> Iterator[None]:
     """Errors as of all verbs, but never with status 1, which says `worse`."""
-    from analysis.between import NothingToCompare  # noqa: PLC0415
-    from analysis.report import NothingToReport, ReportBusy  # noqa: PLC0415
-    from analysis.spark.session import SparkFailed  # noqa: PLC0415
-
     try:
         yield
-    except (NotFound, NothingToCompare, NothingToReport, DamagedTrial) as error:
+    except (NotFound, DamagedTrial) as error:
         fail(str(error), Status.USAGE)
-    except (CampaignError, ReportBusy, SparkFailed) as error:
+    except CampaignError as error:
         fail(str(error), CANNOT_TELL)
     except KeyboardInterrupt:
         fail("interrupted", Status.INTERRUPTED)

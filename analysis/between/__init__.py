@@ -2,11 +2,10 @@
 
 from analysis.between.matching import NothingToCompare, Tolerance, match
 from analysis.between.record import Between, Row, Side, Verdict
-from analysis.between.result import CHIEF, between
+from analysis.between.result import between
 from analysis.between.write import write
 
 __all__ = [
-    "CHIEF",
     "Between",
     "NothingToCompare",
     "Row",

@@ -12,12 +12,11 @@ from analysis.between.matching import Tolerance, machine_warnings, match
 from analysis.between.record import Between, Mean, Row, Side, Verdict
 from analysis.compare import describe
 from analysis.findings import CellFinding, Findings, Standing
-from analysis.metrics import METRICS, Metric
+from analysis.metrics import CHIEF, METRICS, Metric
 from analysis.report.provenance import Source, sources
 from analysis.statistics import holm
 from analysis.units import interval
 
-CHIEF = ("delivered_per_s", "published_per_s", "latency_p50_s", "latency_p99_s", "loss_share")
 STATUS = {Verdict.NO_WORSE: 0, Verdict.WORSE: 1, Verdict.INCONCLUSIVE: 3}
 
 

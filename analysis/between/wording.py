@@ -35,9 +35,8 @@ def words(one: Judged, verdict: Verdict, adjusted: float) -> str:
             return f"no valid trial of {name} has it{_standings(cell)}"
     if one.contrast is None or one.contrast.half_width is None:
         return "too few trials for an interval; two of each side are the least"
-    pairs = f"{one.contrast.n[0]} pairs of equal seed"
-    groups = f"no two valid trials share a seed: {one.contrast.n[0]} against {one.contrast.n[1]} trials, unpaired"
-    how = pairs if one.contrast.paired else groups
+    first, second = one.contrast.n
+    how = f"{first} pairs" if one.contrast.paired else f"unpaired (seeds differ), {first} and {second} trials"
     if verdict is Verdict.INCONCLUSIVE:
         return f"{how}; {_why_unclear(one, one.contrast.half_width, adjusted)}"
     return f"{how}; equal" if one.contrast.centre == 0 and one.contrast.half_width == 0 else how

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from analysis.between.record import Between, Row, Verdict
-from analysis.plots.style import COLOURS, HAIR, INK, MUTED, Plot, finish, frame, heading, linear_ticks
+from analysis.plots.style import COLOURS, HAIR, INK, MUTED, Plot, finish, frame, linear_ticks
 
 COLOUR = {
     Verdict.BETTER: COLOURS[2],
@@ -22,9 +22,11 @@ COLOUR = {
 _MARK = {Verdict.BETTER: "D", Verdict.NO_WORSE: "o", Verdict.INCONCLUSIVE: "s", Verdict.WORSE: "X"}
 _SHADE = "#fbe9dc"  # a pale tone of the colour of `worse`
 _LEFT_IN, _PANEL_IN, _ROW_IN, _ABOVE_IN, _BELOW_IN = 2.05, 1.55, 0.42, 1.12, 0.52
-_LABEL_CHARACTERS = 30
-_RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0,
-           5.0, 10.0, 20.0, 50.0, 100.0)  # fmt: skip
+_LABEL_CHARACTERS, _NAME_CHARACTERS = 30, 24
+_SIGNS = {Verdict.BETTER: "\u25c6", Verdict.NO_WORSE: "\u25cf", Verdict.INCONCLUSIVE: "\u25a0", Verdict.WORSE: "\u2716"}
+# Labelled in pairs, as far from equal one way as the other.
+_RATIOS = ((0.01, 100.0), (0.1, 10.0), (0.2, 5.0), (0.5, 2.0), (0.8, 1.25), (0.9, 1.11), (0.95, 1.05), (0.98, 1.02),
+           (0.99, 1.01))  # fmt: skip
 _FURTHEST = 100.0  # ratios beyond this, either way, are drawn at the edge
 MOST_CELLS = 40  # more would be a plot that nobody reads; the tables have them all
 
@@ -49,14 +51,17 @@ def between_plot(found: Between) -> Plot | None:
         _panel(ax, cells, [row for row in drawn if row.metric == metric and row.cell in cells])
     axes[0].set_yticks(range(len(cells)), [_label(titles[cell]) for cell in cells], fontsize=7.5)
     axes[0].set_ylim(len(cells) - 0.45, -0.55)
-    heading(figure, "B against A")
     _legend(figure, found, width, height)
     about = "; ".join(f"{row.title}, {row.label}: {row.text}, {row.verdict}" for row in drawn)
     return finish(figure, name="compare", title=f"{found.b.campaign} against {found.a.campaign}", about=about)
 
 
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME_CHARACTERS else name[: _NAME_CHARACTERS - 1] + "\u2026"
+
+
 def _label(title: str) -> str:
-    return "\n".join(textwrap.wrap(title, _LABEL_CHARACTERS)[:2])
+    return "\n".join(textwrap.wrap(title, _LABEL_CHARACTERS, break_on_hyphens=False)[:2])
 
 
 def _panel(ax: Any, cells: Sequence[str], rows: Sequence[Row]) -> None:
@@ -114,7 +119,7 @@ def _ticks(ax: Any, low: float, high: float, *, log: bool, points: bool) -> None
         values = _round_ratios(low, high)
         texts = [f"{value:g}" for value in values]
     else:
-        values = linear_ticks(low, high, 3)
+        values = linear_ticks(low, high, 5)
         texts = [f"{value * 100:+g}".replace("-", "−").replace("+0", "0") for value in values]
         texts = [text if text == "0" else text + ("" if points else " %") for text in texts]
     ax.xaxis.set_major_locator(FixedLocator(values))
@@ -124,15 +129,17 @@ def _ticks(ax: Any, low: float, high: float, *, log: bool, points: bool) -> None
 
 
 def _round_ratios(low: float, high: float) -> list[float]:
-    """Equal, and round ratios to both sides as far as there is room."""
-    values = [1.0]
-    for value in sorted(_RATIOS, key=lambda one: -abs(math.log(one))):
-        if low <= value <= high and min(abs(math.log(value / one)) for one in values) > 0.17 * math.log(high / low):
-            values.append(value)
+    """Equal, and at most two pairs of round ratios, where there is room."""
+    room, values = 0.2 * math.log(high / low), [1.0]
+    for less, more in _RATIOS:
+        if low <= less and more <= high and min(abs(math.log(more / one)) for one in values) > room:
+            values += [less, more]
     return sorted(values)
 
 
 def _legend(figure: Figure, found: Between, width: float, height: float) -> None:
+    title = f"B: {_short(found.b.campaign)} against A: {_short(found.a.campaign)}"
+    figure.text(0.02, 1 - 0.05 / height, title, ha="left", va="top", fontsize=9.5, fontweight="bold")
     figure.text(
         0.02, 1 - 0.32 / height,
         f"B / A with 95 % interval, logarithmic; shares: B − A in points\n"
@@ -141,5 +148,7 @@ def _legend(figure: Figure, found: Between, width: float, height: float) -> None
     )  # fmt: skip
     present = [one for one in Verdict if any(row.verdict is one for row in found.rows)]
     for number, one in enumerate(present):
-        place = 1 - (0.12 + 1.05 * (len(present) - 1 - number)) / width
-        figure.text(place, 1 - 0.05 / height, str(one), ha="right", va="top", fontsize=8.5, color=COLOUR[one])
+        place = 1 - (0.12 + 1.12 * (len(present) - 1 - number)) / width
+        figure.text(
+            place, 1 - 0.05 / height, f"{_SIGNS[one]} {one}", ha="right", va="top", fontsize=8.5, color=COLOUR[one]
+        )
