@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from analysis.compare import FACTOR, Comparison, compare, matches
 from analysis.findings import Findings, Standing
 from analysis.metrics import METRICS
 from analysis.stationarity import LABELS
-from analysis.units import WIDE, digits, quantity, relative_spread, times_range
+from analysis.units import WIDE, digits, quantity, relative_spread, times_range, times_text
 
 _RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s")
 
@@ -83,6 +84,10 @@ def _ratios(compared: Sequence[Comparison]) -> str:
         return ""
     values = sorted(ratio.ratio for ratio in have if ratio.ratio is not None)
     label = _lower(METRICS[compared[0].metric].label)
+    if all(ratio.differs is False for ratio in have):
+        coarsest = max(have, key=lambda ratio: ratio.detectable or math.inf)
+        which = f" (the least certain of {len(have)} pairs of cells)" if len(have) > 1 else ""
+        return f"{label}: {times_text(coarsest)}{which}."
     if values[-1] <= 1:
         size = _range([1 / value for value in reversed(values)])
         text = f"{label} is {size} times lower"

@@ -6,11 +6,9 @@ dependence there is; a trend is nearly all in the slowest (98.6 % of a straight 
 held against the next four, as Student's t with four degrees of freedom (Mueller and Watson 2008; Lazarus, Lewis, Stock
 and Watson 2018).  Ranks instead of values make one stall count as one value.
 
-In simulation (4000 series each, dependence phi from second to second) this raised a false alarm, at 5 %, in 5 % without
-dependence, 6 % with phi 0.3 and 8 % with 0.6 in a window of 30 s (12 and 20 % in one of 8 s, where a wave of seconds
-cannot be told from a trend).  A regression with Newey and West's errors raised 21, 26 and 33 %, Mann and Kendall's
-test with Hamed and Rao's correction 9, 17 and 24 %; first half against second, in six batches, was as careful but
-found fewer trends.
+In simulation it raised a false alarm at 5 % in 5 to 9 % of windows of 30 s, where a regression with Newey and West's
+errors did in 22 to 34 % and Mann and Kendall's test with Hamed and Rao's correction in 9 to 26 %; halves against each
+other were as careful and found half as many trends (benchmarks/statistics_simulated.py, docs/statistics.md).
 """
 
 from __future__ import annotations
