@@ -36,7 +36,7 @@ def named(results: Path, name: str) -> Named:
     """
     if (path := Path(name)).is_dir():
         if not (path / RECORD).is_file():
-            raise NotFound(f"{name}: no campaign (there is no {RECORD} in it)")
+            raise NotFound(f"{name or 'an empty name'}: no campaign (there is no {RECORD} in it)")
         return Named(name=name, folders=(path.resolve(),))
     known = campaigns.folders(results)
     if found := [folder for folder in known if name in (folder.name, f"{folder.parent.name}/{folder.name}")]:

@@ -12,6 +12,7 @@ from analysis.between.matching import Tolerance, machine_warnings, match
 from analysis.between.record import Between, Mean, Row, Side, Verdict
 from analysis.compare import describe
 from analysis.findings import CellFinding, Findings, Standing
+from analysis.headlines import trends_line
 from analysis.metrics import CHIEF, METRICS, Metric
 from analysis.report.provenance import Source, sources
 from analysis.statistics import holm
@@ -44,9 +45,17 @@ def between(a: Findings, b: Findings, *, metrics: Sequence[str] = CHIEF, toleran
         verdict=whole,
         status=STATUS[whole],
         summary=_summary(whole, rows, len(matching.cells)),
-        warnings=(*matching.warnings, *machine_warnings(*origins)),
+        warnings=(*matching.warnings, *machine_warnings(*origins), *_doubts("A", a), *_doubts("B", b)),
         rows=rows,
     )
+
+
+def _doubts(name: str, findings: Findings) -> list[str]:
+    """Trials that do not count, and windows that were not steady."""
+    counts = Counter(trial.standing for trial in findings.trials if trial.standing is not Standing.VALID)
+    rest = ", ".join(f"{count} {standing}" for standing, count in counts.items())
+    doubts = [f"{name}: {rest} of {len(findings.trials)} trials; only valid ones count"] if rest else []
+    return doubts + [f"{name}: {line}" for line in [trends_line(findings)] if line]
 
 
 def _both_lack(a: CellFinding, b: CellFinding, metric: str) -> bool:

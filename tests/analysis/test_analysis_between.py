@@ -102,6 +102,7 @@ def test_a_cell_without_valid_trials_is_never_passed(campaigns: dict[str, Findin
     fallen = [row for row in found.rows if row.cell.startswith("nistnet")]
     assert [row.verdict for row in fallen] == [Verdict.INCONCLUSIVE] * 4
     assert fallen[0].words == "no valid trial of B has it (invalid)"
+    assert "B: 5 invalid of 10 trials; only valid ones count" in found.warnings
 
 
 def test_what_only_one_of_them_has_is_named(campaigns: dict[str, Findings]) -> None:
