@@ -3,7 +3,7 @@ SCENARIO ?= experiments/wireless-vs-wireline.yaml
 KERNEL ?= auto
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
-.PHONY: help setup test-setup experiment report resume list profiles calibrate doctor test lint bench clean
+.PHONY: help setup test-setup experiment report compare resume list profiles calibrate doctor test lint bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ resume: setup ## Go on with the latest unfinished campaign
 
 report: setup ## Build the report of the latest campaign again
 	@$(LAB) report
+
+compare: setup ## Compare two campaigns or revisions: A=... B=...; status 0 no worse, 1 worse, 3 cannot tell
+	@$(LAB) compare "$(A)" "$(B)"
 
 list: setup ## List campaigns and where their reports are
 	@$(LAB) list

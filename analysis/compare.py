@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from analysis.findings import CellFinding, Findings
 from analysis.metrics import COMPARED
-from analysis.statistics import Estimate, Ratio, paired_ratio
+from analysis.statistics import Contrast, Estimate, Ratio, bootstrap_mean, paired, paired_effect, paired_ratio
 
 FACTOR = "network"
 _UNITS = {"_bytes": "B", "_s": "s", "_ms": "ms", "_bit_s": "bit/s"}
@@ -14,14 +15,33 @@ _UNITS = {"_bytes": "B", "_s": "s", "_ms": "ms", "_bit_s": "bit/s"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One metric of one pair of cells that differ only in the network."""
+    """One metric of one pair of cells that differ only in the network.
+
+    pairs: (baseline, other) of equal seed.  difference: mean of other minus baseline.
+    """
 
     baseline: CellFinding
     other: CellFinding
     metric: str
     before: Estimate | None
     after: Estimate | None
+    pairs: tuple[tuple[float, float], ...]
     ratio: Ratio
+    difference: Contrast | None
+
+    @property
+    def bootstrap(self) -> tuple[float, float] | None:
+        """The ratio's interval by resampling; None where there is no ratio or too few pairs."""
+        if self.ratio.ratio is None:
+            return None
+        found = bootstrap_mean([math.log(other / baseline) for baseline, other in self.pairs])
+        return None if found is None else (math.exp(found[0]), math.exp(found[1]))
+
+    @property
+    def effect(self) -> float | None:
+        """d_z: of the logarithms' differences where there is a ratio, else of the differences."""
+        defined = self.ratio.ratio is not None
+        return paired_effect([(math.log(a), math.log(b)) for a, b in self.pairs] if defined else self.pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +96,18 @@ def shared_levels(cell: CellFinding) -> dict[str, str]:
 
 
 def compare(baseline: CellFinding, other: CellFinding, metric: str) -> Comparison:
-    """One metric of two cells: both estimates, and the ratio over trials of equal seed."""
+    """One metric of two cells: both estimates, and ratio and difference over trials of equal seed."""
+    first, second = baseline.by_seed(metric), other.by_seed(metric)
+    pairs = tuple((first[seed], second[seed]) for seed in second if seed in first)
     return Comparison(
         baseline=baseline,
         other=other,
         metric=metric,
         before=baseline.estimate(metric),
         after=other.estimate(metric),
-        ratio=paired_ratio(_pairs(baseline, other, metric)),
+        pairs=pairs,
+        ratio=paired_ratio(pairs),
+        difference=paired(pairs),
     )
 
 
@@ -91,12 +115,3 @@ def comparisons(match: Match, other: CellFinding) -> tuple[Comparison, ...]:
     """Every compared metric that at least one of the two cells has."""
     found = (compare(match.baseline, other, metric) for metric in COMPARED)
     return tuple(one for one in found if one.before is not None or one.after is not None)
-
-
-def _pairs(baseline: CellFinding, other: CellFinding, metric: str) -> list[tuple[float, float]]:
-    first = {trial.seed: trial.metrics[metric] for trial in baseline.valid if metric in trial.metrics}
-    return [
-        (first[trial.seed], trial.metrics[metric])
-        for trial in other.valid
-        if metric in trial.metrics and trial.seed in first
-    ]

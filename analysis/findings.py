@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from analysis.statistics import Estimate, estimate
+from analysis.stationarity import WindowTrend, adjust
+from analysis.statistics import Estimate, Trend, estimate
 from results.campaign import Campaign
 from results.store import Trial, trial_name
 
@@ -43,6 +44,8 @@ class TrialFinding:
     flows: flow name to its figures; directions: flow name to uplink or downlink.  packets: (capture, kind) to
     number of records.  events: in order of time.  journey: `mean` or a percentile (`p50`, `p99.9`) to a part of the
     latency (or `latency`, their sum) in seconds; journey_why: what could not be told, '' when all could.
+    percentiles: name to latency, low and high (of its interval), in seconds.  trend_tests: every series that was
+    tested for a trend in the window.
     """
 
     cell: str
@@ -61,6 +64,13 @@ class TrialFinding:
     events: list[LinkEvent] = field(default_factory=list)
     journey: dict[str, dict[str, float]] = field(default_factory=dict)
     journey_why: str = ""
+    percentiles: dict[str, dict[str, float]] = field(default_factory=dict)
+    trend_tests: list[WindowTrend] = field(default_factory=list)
+
+    @property
+    def trends(self) -> list[WindowTrend]:
+        """What rose or fell inside the window, beyond chance."""
+        return [one for one in self.trend_tests if one.told]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +92,15 @@ class CellFinding:
 
     def estimate(self, metric: str) -> Estimate | None:
         """Mean and interval of a metric over the valid trials that have it."""
-        return estimate([trial.metrics[metric] for trial in self.valid if metric in trial.metrics])
+        return estimate(self.values(metric))
+
+    def values(self, metric: str) -> list[float]:
+        """A metric's value in each valid trial that has it."""
+        return [trial.metrics[metric] for trial in self.valid if metric in trial.metrics]
+
+    def by_seed(self, metric: str) -> dict[int, float]:
+        """A metric's value in each valid trial that has it, by the trial's seed."""
+        return {trial.seed: trial.metrics[metric] for trial in self.valid if metric in trial.metrics}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +153,7 @@ def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa
 
 def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
     """Hand each row to its trial.  Damage has the last word on a trial's standing."""
+    trends: list[dict[str, Trend]] = [{} for _ in numbered]
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         number, table, key, metric, t, value, text = row
         finding = numbered[number]
@@ -144,20 +163,21 @@ def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
             finding.seconds.setdefault(metric, []).append((t, value))
         elif table == "event":
             finding.events.append(LinkEvent(t, value, text))
-        elif table == "ecdf":
-            finding.ecdf.append((value, t))
-        elif table == "flow" and metric == "direction":
-            finding.directions[key] = text
+        elif table in ("ecdf", "percentile"):
+            _latency_row(finding, key, metric, t, value)
         elif table == "flow":
-            finding.flows.setdefault(key, {})[metric] = value
+            _flow_row(finding, key, metric, value, text)
         elif table == "journey":
             _journey_row(finding, key, metric, value, text)
         elif table == "packets":
             finding.packets[key, metric] = value
+        elif table == "trend":
+            trends[number][metric] = Trend(change=value, p=t)
         else:
             finding.reasons.append(f"damaged {metric}: {_short(text, finding)}" if table == "damage" else text)
             finding.damaged |= table == "damage"
-    for finding in numbered:
+    for finding, tested in zip(numbered, adjust(trends), strict=True):
+        finding.trend_tests = tested
         if finding.damaged:
             finding.standing = Standing.DAMAGED
 
@@ -171,11 +191,26 @@ def _trial_row(finding: TrialFinding, metric: str, value: float, text: str) -> N
         finding.metrics[metric] = value
 
 
+def _flow_row(finding: TrialFinding, flow: str, metric: str, value: float, text: str) -> None:
+    if metric == "direction":
+        finding.directions[flow] = text
+    else:
+        finding.flows.setdefault(flow, {})[metric] = value
+
+
 def _journey_row(finding: TrialFinding, key: str | None, metric: str, value: float, text: str) -> None:
     if key is None:
         finding.journey_why = text
     else:
         finding.journey.setdefault(key, {})[metric] = value
+
+
+def _latency_row(finding: TrialFinding, key: str | None, metric: str, share: float, value: float) -> None:
+    """A point of the distribution, or with a key one of the percentiles' figures."""
+    if key is None:
+        finding.ecdf.append((value, share))
+    else:
+        finding.percentiles.setdefault(key, {})[metric] = value
 
 
 def _short(text: str, finding: TrialFinding) -> str:

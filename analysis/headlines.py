@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from analysis.compare import FACTOR, Comparison, compare, matches
 from analysis.findings import Findings, Standing
 from analysis.metrics import METRICS
-from analysis.units import WIDE, digits, quantity, relative_spread, times_range
+from analysis.stationarity import LABELS
+from analysis.units import WIDE, digits, quantity, relative_spread, times_range, times_text
 
 _RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s")
 
@@ -50,6 +52,19 @@ def _validity(findings: Findings) -> str:
     return f"{valid} of {len(trials)} planned trials are valid, {rest}. Only valid trials enter the numbers below."
 
 
+def trends_line(findings: Findings) -> str:
+    """How many windows were not steady; empty when all were."""
+    moving = [trial for trial in findings.trials if trial.trends]
+    if not moving:
+        return ""
+    tested = sum(bool(trial.trend_tests) for trial in findings.trials)
+    series = dict.fromkeys(LABELS[trend.series] for trial in moving for trend in trial.trends)
+    return (
+        f"In {len(moving)} of {tested} trials {' or '.join(series)} still rose or fell during the window, beyond "
+        "chance; the trials stay valid, and a mean over such a window depends on its length."
+    )
+
+
 def headlines(findings: Findings) -> tuple[str, ...]:
     """One sentence for each network and chief metric; none when the campaign compares nothing."""
     grouped = matches(findings)
@@ -69,6 +84,10 @@ def _ratios(compared: Sequence[Comparison]) -> str:
         return ""
     values = sorted(ratio.ratio for ratio in have if ratio.ratio is not None)
     label = _lower(METRICS[compared[0].metric].label)
+    if all(ratio.differs is False for ratio in have):
+        coarsest = max(have, key=lambda ratio: ratio.detectable or math.inf)
+        which = f" (the least certain of {len(have)} pairs of cells)" if len(have) > 1 else ""
+        return f"{label}: {times_text(coarsest)}{which}."
     if values[-1] <= 1:
         size = _range([1 / value for value in reversed(values)])
         text = f"{label} is {size} times lower"
@@ -86,7 +105,7 @@ def _ratios(compared: Sequence[Comparison]) -> str:
     if undefined := len(compared) - len(have):
         notes.append(f"undefined for {undefined}")
     if unclear := sum(ratio.differs is False for ratio in have):
-        notes.append(f"no difference shown for {unclear}")
+        notes.append(f"no difference detectable for {unclear}")
     return text + (f" ({', '.join(notes)})" if notes else "") + "."
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from analysis.statistics import Percentile, percentile
 from results.ledger import first_deliveries, message_keys, reconcile
 from results.manifest import Consumer, Window
 from results.schema import Outcome
 
 LATENCY_QUANTILES = {"latency_p50_s": 0.50, "latency_p95_s": 0.95, "latency_p99_s": 0.99}
+PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 ECDF_POINTS = 200
 
 
@@ -110,6 +112,12 @@ def latency_ecdf(ledger: Ledger, window: Window) -> tuple[np.ndarray, np.ndarray
         return np.empty(0), np.empty(0)
     shares = np.linspace(0, 1, min(len(latency), ECDF_POINTS))
     return shares, np.quantile(latency, shares)
+
+
+def latency_percentiles(ledger: Ledger, window: Window) -> dict[str, Percentile]:
+    """Percentiles of latency inside the window in seconds, all messages pooled; empty when there is none."""
+    latency = np.sort(ledger.latency[_inside(ledger.t_recv, window)] / 1e9)
+    return {name: percentile(latency, share) for name, share in PERCENTILES.items()} if len(latency) else {}
 
 
 def _inside(t_ns: np.ndarray, window: Window) -> np.ndarray:

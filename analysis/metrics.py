@@ -122,4 +122,5 @@ COMPARED = (
     "retr_share_uplink", "retr_share_downlink", "recovery_share_uplink", "recovery_share_downlink",
     "rtt_mean_uplink_s", "rtt_mean_downlink_s",
 )  # fmt: skip
+CHIEF = ("delivered_per_s", "published_per_s", "latency_p50_s", "latency_p99_s", "loss_share")  # of lab compare
 KEY = ("delivered_per_s", "published_per_s", "latency_p50_s", "loss_share", "air_utilisation")

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-# trial: number of the path that was handed out.  table: trial, flow, second, ecdf, journey, packets, event, note or
-# damage.  key: which flow or capture; of a journey `mean` or a percentile.  t: seconds from the window's start (second;
-# event: when it was asked, value: when it was in force) or share (ecdf).
+# trial: number of the path that was handed out.  table: trial, flow, second, ecdf, percentile, trend, journey,
+# packets, event, note or damage.  key: which flow, capture or percentile; of a journey `mean` or a percentile.
+# t: seconds from the window's start (second; event: when it was asked, value: when it was in force), share (ecdf) or
+# p of no trend (trend; value: its change).
 SCHEMA = pa.schema(
     [
         pa.field("trial", pa.int32(), nullable=False),

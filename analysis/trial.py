@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from analysis.captures import capture_rows
 from analysis.journey.rows import journey_rows
-from analysis.ledger import account_metrics, latency_ecdf, read_ledger, window_metrics
+from analysis.ledger import Ledger, account_metrics, latency_ecdf, latency_percentiles, read_ledger, window_metrics
 from analysis.medium import medium_metrics
 from analysis.rates import mean_rate, rate_steps
 from analysis.recorded import read_captures
 from analysis.rows import Rows
 from analysis.series import ledger_series, queue_series
-from results.manifest import Manifest
+from analysis.stationarity import window_trends
+from results.manifest import Manifest, Window
 from results.store import DamagedTrial, Trial
 from results.verdict import Check, Health
 
@@ -98,5 +99,15 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
             rows.add("second", name, t=t, value=value)
     for event in proof.events:
         rows.add("event", t=event.at_s, value=(event.t_ns - window.start_ns) / 1e9, text=event.label)
+    _distribution(ledger, window, rows)
+    for name, trend in window_trends(ledger, window).items():
+        rows.add("trend", name, t=trend.p, value=trend.change)
+
+
+def _distribution(ledger: Ledger, window: Window, rows: Rows) -> None:
+    for name, found in latency_percentiles(ledger, window).items():
+        for metric, value in (("latency", found.value), ("low", found.low), ("high", found.high)):
+            if value is not None:
+                rows.add("percentile", metric, key=name, value=value)
     for share, latency in zip(*(np.asarray(a).tolist() for a in latency_ecdf(ledger, window)), strict=True):
         rows.add("ecdf", "latency_s", t=share, value=latency)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from analysis.metrics import Metric, Unit
-from analysis.statistics import Estimate, Ratio
+from analysis.statistics import EQUAL_WITHIN, Contrast, Estimate, Ratio
 
 WIDE = 0.5  # an interval wider than this share of its ratio is given by its ends, being far from symmetric
 NOTABLE = 0.0005  # a ratio nearer to 1 than this is called equal
@@ -74,11 +74,11 @@ def factor_text(ratio: Ratio) -> str:
 
 
 def times_text(ratio: Ratio) -> str:
-    """The same in words: how many times more or less, and how sure that is."""
+    """The same in words: how many times more or less, and how sure that is; or that it cannot be told."""
     if ratio.ratio is None:
         return ""
     if ratio.differs is False:
-        return "no difference shown"
+        return _undetected(ratio)
     times = max(ratio.ratio, 1 / ratio.ratio)
     word = "more" if ratio.ratio > 1 else "less"
     if times - 1 < NOTABLE:
@@ -86,6 +86,23 @@ def times_text(ratio: Ratio) -> str:
     if times < 2:
         return f"{digits(abs(ratio.ratio - 1) * 100)} % {word}"
     return f"{digits(times)} times {word}{_sureness(ratio)}"
+
+
+def _undetected(ratio: Ratio) -> str:
+    """Equal when the whole interval is near 1; else what would have shown."""
+    if ratio.low is not None and ratio.high is not None and max(1 / ratio.low, ratio.high) <= 1 + EQUAL_WITHIN:
+        return f"equal within {digits(EQUAL_WITHIN * 100, significant=1)} %"
+    return f"no difference detectable; {detectable_text(ratio)}"
+
+
+def detectable_text(ratio: Ratio) -> str:
+    """The smallest difference that these trials could have shown."""
+    factor = ratio.detectable
+    if factor is None or not math.isfinite(factor):
+        return "no factor would have shown"
+    if factor < 2:
+        return f"more than {digits((factor - 1) * 100, significant=2)} % would have shown"
+    return f"more than {digits(factor, significant=2)} times would have shown"
 
 
 def _sureness(ratio: Ratio) -> str:
@@ -105,12 +122,18 @@ def times_range(ratio: Ratio) -> str:
     return f"{digits(ends[0])} to {digits(ends[1])}"
 
 
-def difference_text(metric: Metric, before: Estimate | None, after: Estimate | None) -> str:
-    """How far two shares are apart, in points of a per cent; empty for other units."""
-    if metric.unit != "share" or before is None or after is None:
+def difference_text(metric: Metric, found: Contrast | None) -> str:
+    """How far two shares are apart, in points of a per cent, with its interval; empty for other units."""
+    if metric.unit != "share" or found is None:
         return ""
-    points = (after.mean - before.mean) * 100
-    return f"{digits(abs(points))} points {'more' if points > 0 else 'less'}"
+    points = digits(abs(found.centre) * 100)
+    way = "more" if found.centre > 0 else "less"
+    if found.half_width is None:
+        return f"{points} points {way} (1 pair)"
+    half = digits(found.half_width * 100, significant=2)
+    if not found.differs:
+        return f"no difference detectable; more than {half} points would have shown" if found.half_width else "equal"
+    return f"{points} ± {half} points {way}"
 
 
 def relative_spread(ratio: Ratio) -> float | None:

@@ -78,7 +78,7 @@ def build(folder: Path, *, master: str | None = None) -> Status:
     out.print()
     out.print(table)
     out.print()
-    for line in (summary.verdict, *summary.headlines):
+    for line in filter(None, (summary.verdict, summary.trends, *summary.headlines)):
         out.print(line, markup=False)
     out.print(f"report: {shown(path)}")
     others = sum(count for cell in summary.cells for state, count in cell.states.items() if state != State.VALID)

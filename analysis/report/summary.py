@@ -8,9 +8,10 @@ from pydantic import ValidationError
 
 from analysis.compare import comparisons, matches
 from analysis.findings import CellFinding, Findings, Standing
-from analysis.headlines import headlines, verdict_line
+from analysis.headlines import headlines, trends_line, verdict_line
 from analysis.metrics import METRICS
-from analysis.units import factor_text, interval
+from analysis.statistics import bootstrap_mean
+from analysis.units import factor_text, interval, times_text
 from results.manifest import Record
 
 SUMMARY = "tables/summary.json"
@@ -21,11 +22,15 @@ class NoReport(Exception):
 
 
 class MetricSummary(Record):
-    """A mean over n valid trials in SI units; text: with unit and interval, as the report writes it."""
+    """A mean over n valid trials in SI units; text: with unit and interval, as the report writes it.
+
+    bootstrap: ends of the interval by resampling, None below 5 trials.
+    """
 
     n: int
     mean: float
     half_width: float | None
+    bootstrap: tuple[float, float] | None = None
     text: str
 
 
@@ -42,7 +47,10 @@ class CellSummary(Record):
 
 
 class RatioSummary(Record):
-    """other / baseline over pairs of equal seed; ratio is None when undefined, and text says why."""
+    """other / baseline over pairs of equal seed; ratio is None when undefined, and text says why.
+
+    effect: d_z.  detectable: the smallest factor that these pairs could have shown.  words: what the report says of it.
+    """
 
     baseline: str
     other: str
@@ -51,7 +59,11 @@ class RatioSummary(Record):
     ratio: float | None
     low: float | None
     high: float | None
+    bootstrap: tuple[float, float] | None = None
+    effect: float | None = None
+    detectable: float | None = None
     text: str
+    words: str = ""
 
 
 class TrialSummary(Record):
@@ -60,14 +72,16 @@ class TrialSummary(Record):
     seed: int
     state: str
     reasons: tuple[str, ...]
+    trends: tuple[str, ...] = ()
 
 
 class Summary(Record):
-    """verdict and headlines are sentences."""
+    """verdict, trends and headlines are sentences; trends is empty when every window was steady."""
 
     scenario: str
     campaign: str
     verdict: str
+    trends: str = ""
     headlines: tuple[str, ...]
     cells: tuple[CellSummary, ...]
     ratios: tuple[RatioSummary, ...]
@@ -91,19 +105,22 @@ def summarise(findings: Findings) -> Summary:
         scenario=findings.campaign.scenario,
         campaign=findings.folder.name,
         verdict=verdict_line(findings),
+        trends=trends_line(findings),
         headlines=headlines(findings),
         cells=tuple(_cell(cell) for cell in findings.cells),
         ratios=tuple(
             RatioSummary(
                 baseline=match.baseline.name, other=other.name, metric=one.metric, n=one.ratio.n,
                 ratio=one.ratio.ratio, low=one.ratio.low, high=one.ratio.high, text=factor_text(one.ratio),
+                bootstrap=one.bootstrap, effect=one.effect, detectable=one.ratio.detectable,
+                words=times_text(one.ratio),
             )
             for match in matches(findings) for other in match.others for one in comparisons(match, other)
         ),
         trials=tuple(
             TrialSummary(
                 cell=trial.cell, trial=trial.number, seed=trial.seed, state=trial.standing.value,
-                reasons=tuple(trial.reasons),
+                reasons=tuple(trial.reasons), trends=tuple(one.text for one in trial.trends),
             )
             for trial in findings.trials
         ),
@@ -117,7 +134,13 @@ def _cell(cell: CellFinding) -> CellSummary:
         levels=cell.levels,
         states={standing.value: cell.count(standing) for standing in Standing},
         metrics={
-            name: MetricSummary(n=one.n, mean=one.mean, half_width=one.half_width, text=interval(metric, one))
+            name: MetricSummary(
+                n=one.n,
+                mean=one.mean,
+                half_width=one.half_width,
+                bootstrap=bootstrap_mean(cell.values(name)),
+                text=interval(metric, one),
+            )
             for name, (metric, one) in found.items()
             if one is not None
         },

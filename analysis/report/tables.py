@@ -10,30 +10,42 @@ from analysis.breakdown import KEYS, LATENCY, PARTS
 from analysis.compare import comparisons, matches
 from analysis.findings import Findings, Standing
 from analysis.metrics import METRICS
+from analysis.statistics import bootstrap_mean
 
 Row = Sequence[object]
 
 
 def write_tables(folder: Path, findings: Findings) -> None:
-    """Write trials, cells, comparison, flows, seconds, latency-ecdf and journey (.csv) into `folder`.
+    """Write trials, cells, comparison, flows, seconds, trends, percentiles, latency-ecdf and journey (.csv).
 
     Where a link has changed, events.csv too.
     """
     factors = list(findings.campaign.factors)
     flow_names = list(dict.fromkeys(n for t in findings.trials for flow in t.flows.values() for n in flow))
     shapes: dict[str, tuple[Row, Iterator[Row]]] = {
-        "trials": (["cell", *factors, "trial", "seed", "state", *METRICS, "reasons"], _trials(findings, factors)),
+        "trials": (
+            ["cell", *factors, "trial", "seed", "state", *METRICS, "reasons", "trends"], _trials(findings, factors),
+        ),
         "cells": (
-            ["cell", *factors, *Standing, "metric", "unit", "n", "mean", "ci95_half_width"],
+            ["cell", *factors, *Standing, "metric", "unit", "n", "mean", "ci95_half_width",
+             "bootstrap95_low", "bootstrap95_high"],
             _cells(findings, factors),
         ),
         "comparison": (
             ["baseline", "other", "metric", "unit", "baseline_mean", "other_mean", "pairs", "ratio", "ci95_low",
-             "ci95_high", "undefined"],
+             "ci95_high", "bootstrap95_low", "bootstrap95_high", "undefined", "detectable_ratio", "difference",
+             "difference_ci95_half_width", "effect_size_dz"],
             _comparison(findings),
         ),
         "flows": (["cell", "trial", "state", "flow", "direction", *flow_names], _flows(findings, flow_names)),
         "seconds": (["cell", "trial", "state", "series", "seconds_from_window_start", "value"], _seconds(findings)),
+        "trends": (
+            ["cell", "trial", "state", "series", "change_share_of_mean", "p", "p_adjusted", "told"], _trends(findings)
+        ),
+        "percentiles": (
+            ["cell", "trial", "state", "percentile", "latency_s", "order95_low_s", "order95_high_s"],
+            _percentiles(findings),
+        ),
         "latency-ecdf": (["cell", "trial", "state", "latency_s", "share"], _ecdf(findings)),
         "journey": (
             ["cell", "trial", "state", "attributed_share", "of", *(f"{part}_s" for part in (LATENCY, *PARTS)), "why"],
@@ -55,7 +67,8 @@ def _trials(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
         for trial in cell.trials:
             metrics = [trial.metrics.get(name, "") for name in METRICS]
             reasons = "; ".join(trial.reasons)
-            yield [cell.name, *levels, trial.number, trial.seed, trial.standing, *metrics, reasons]
+            trends = "; ".join(one.text for one in trial.trends)
+            yield [cell.name, *levels, trial.number, trial.seed, trial.standing, *metrics, reasons, trends]
 
 
 def _cells(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
@@ -64,8 +77,8 @@ def _cells(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
         counts = [cell.count(standing) for standing in Standing]
         for name, metric in METRICS.items():
             if (found := cell.estimate(name)) is not None:
-                half = "" if found.half_width is None else found.half_width
-                yield [cell.name, *levels, *counts, name, metric.unit, found.n, found.mean, half]
+                spread = ["" if found.half_width is None else found.half_width, *_ends(cell.values(name))]
+                yield [cell.name, *levels, *counts, name, metric.unit, found.n, found.mean, *spread]
 
 
 def _comparison(findings: Findings) -> Iterator[Row]:
@@ -73,8 +86,29 @@ def _comparison(findings: Findings) -> Iterator[Row]:
         for other in match.others:
             for one in comparisons(match, other):
                 means = ["" if found is None else found.mean for found in (one.before, one.after)]
-                ratio = [one.ratio.n, one.ratio.ratio, one.ratio.low, one.ratio.high, one.ratio.undefined]
-                yield [match.baseline.name, other.name, one.metric, METRICS[one.metric].unit, *means, *ratio]
+                ratio = [one.ratio.n, one.ratio.ratio, one.ratio.low, one.ratio.high, *(one.bootstrap or (None, None)),
+                         one.ratio.undefined, one.ratio.detectable]  # fmt: skip
+                apart = (one.difference.centre, one.difference.half_width) if one.difference else (None, None)
+                yield [match.baseline.name, other.name, one.metric, METRICS[one.metric].unit, *means, *ratio, *apart,
+                       one.effect]  # fmt: skip
+
+
+def _ends(values: Sequence[float]) -> Row:
+    return bootstrap_mean(values) or ("", "")
+
+
+def _trends(findings: Findings) -> Iterator[Row]:
+    for trial in findings.trials:
+        for one in trial.trend_tests:
+            yield [trial.cell, trial.number, trial.standing, one.series, one.change, one.p, one.p_adjusted,
+                   "yes" if one.told else "no"]  # fmt: skip
+
+
+def _percentiles(findings: Findings) -> Iterator[Row]:
+    for trial in findings.trials:
+        for name, found in trial.percentiles.items():
+            yield [trial.cell, trial.number, trial.standing, name,
+                   *(found.get(part, "") for part in ("latency", "low", "high"))]  # fmt: skip
 
 
 def _flows(findings: Findings, names: Sequence[str]) -> Iterator[Row]:

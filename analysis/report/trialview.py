@@ -86,7 +86,7 @@ def _check(check: HealthCheck) -> dict[str, Any]:
 def _notes(trial: TrialFinding, checks: Sequence[HealthCheck]) -> list[str]:
     """What is said of the trial beside its health checks, which have a table of their own."""
     said = {check.reason for check in checks}
-    return [reason for reason in trial.reasons if reason not in said]
+    return [*(reason for reason in trial.reasons if reason not in said), *(one.text for one in trial.trends)]
 
 
 def _drawings(trial: TrialFinding, colour: str) -> list[Sketch]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.compare import FACTOR, Comparison, Match, comparisons, describe, matches
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
-from analysis.headlines import headlines, verdict_line
+from analysis.headlines import headlines, trends_line, verdict_line
 from analysis.metrics import KEY, METRICS
 from analysis.names import trial_page
 from analysis.plots.sketch import Sketch
@@ -56,6 +56,7 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "campaign": findings.campaign,
         "name": findings.folder.name,
         "verdict": verdict_line(findings),
+        "trends": trends_line(findings),
         "tone": "good" if valid == len(findings.trials) else "mixed" if valid else "bad",
         "headlines": headlines(findings),
         "standings": [standing.value for standing in Standing],
@@ -131,7 +132,7 @@ def _comparison(one: Comparison) -> dict[str, Any]:
         "before": estimated(metric, one.before),
         "after": estimated(metric, one.after),
         "ratio": number(one.ratio.ratio, "both zero" if both_zero else factor_text(one.ratio) if one.ratio.n else "–"),
-        "words": "" if both_zero else times_text(one.ratio) or difference_text(metric, one.before, one.after),
+        "words": "" if both_zero else times_text(one.ratio) or difference_text(metric, one.difference),
         "tone": _tone(one),
     }
 
@@ -151,6 +152,7 @@ def _cell(cell: CellFinding, plots: Plots) -> dict[str, Any]:
         "title": title_of(cell),
         "trials": [_trial(trial) for trial in cell.trials],
         "reasons": any(trial.reasons for trial in cell.trials),
+        "trends": [f"Trial {trial.number}: {one.text}" for trial in cell.trials for one in trial.trends],
         "metrics": [
             (metric.label, estimated(metric, found), found.n)
             for metric in METRICS.values()

@@ -43,6 +43,7 @@ class Load:
     """One trial's traffic: a message each 1/rate seconds from go on; each arrives `latency` seconds later.
 
     lose: sequence numbers that no consumer gets.  stretch: latencies cycle through base × these factors.
+    rise: how much the rate grows from go to the drain's end, as a share of its mean.
     """
 
     rate: float = 20.0
@@ -52,12 +53,13 @@ class Load:
     body_bytes: int = 100
     consumers: int = 2
     lose: frozenset[int] = frozenset()
+    rise: float = 0.0
 
 
 def tables(load: Load) -> dict[str, pa.Table]:
     count = int(load.rate * (DRAINED - GO) / SECOND * 0.9)
     seq = np.arange(count, dtype=np.int64)
-    sched = GO + (seq * (SECOND / load.rate)).astype(np.int64)
+    sched = GO + (_rising(seq / load.rate, load.rise) * SECOND).astype(np.int64)
     published = {
         "producer": np.ones(count, np.int32),
         "seq": seq,
@@ -91,6 +93,13 @@ def tables(load: Load) -> dict[str, pa.Table]:
         "published": pa.table(published, schema=PUBLISHED),
         "delivered": pa.concat_tables(parts) if parts else DELIVERED.empty_table(),
     }
+
+
+def _rising(evenly_s: np.ndarray, rise: float) -> np.ndarray:
+    span = (DRAINED - GO) / SECOND
+    at = np.linspace(0, span, 2001)
+    sent = at * (1 - rise / 2) + rise * at**2 / (2 * span)
+    return np.interp(evenly_s, sent, at)
 
 
 Rates = tuple[tuple[float, float], ...]  # (seconds after the window's start, bit/s from then on)
@@ -180,7 +189,10 @@ def link(network: str, *, air_bytes: int, events: Sequence[tuple[float, str]] = 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """A campaign to write.  states: (cell, trial) to verdict.  absent: trials planned and never written."""
+    """A campaign to write.  states: (cell, trial) to verdict.  absent: trials planned and never written.
+
+    pace, slow: a factor on the rates and one on the latencies of each trial in turn, on every network; rise: see Load.
+    """
 
     bodies: tuple[int, ...] = (100, 5120)
     guarantees: tuple[str, ...] = ("non-durable, non-persistent", "durable, persistent")
@@ -191,6 +203,13 @@ class Spec:
     packets: int = 40
     speed: float = 1.0  # factor on the message rates of the wire
     consumers: int = 2
+    name: str = "c1"
+    scenario: str = "synthetic"
+    revision: str = "0123abc"
+    first_seed: int = 101
+    pace: tuple[float, ...] = (1.0,)
+    slow: tuple[float, ...] = (1.0,)
+    rise: float = 0.0
     events: tuple[tuple[float, str], ...] = ()  # on the shared medium: seconds after the window's start, label
     rates: Rates = ()  # of the same
     captures: Callable[[str], list[tuple[str, str, bytes, int]]] | None = None  # network to (node, side, pcap, packets)
@@ -198,10 +217,13 @@ class Spec:
 
 def load_of(network: str, body: int, trial: int, spec: Spec) -> Load:
     """Wireless carries a tenth; trials differ by some percent, in step on both networks."""
-    rate = (100.0 if body == 100 else 40.0) * (1 + 0.02 * trial)
+    rate = (100.0 if body == 100 else 40.0) * (1 + 0.02 * trial) * spec.pace[trial % len(spec.pace)]
+    slow = spec.slow[trial % len(spec.slow)]
     if network == "nistnet-80211":
-        return Load(rate=rate / 10, latency=0.2, body_bytes=body, lose=frozenset({3}), consumers=spec.consumers)
-    return Load(rate=rate * spec.speed, latency=0.002, body_bytes=body, consumers=spec.consumers)
+        return Load(rate=rate / 10, latency=0.2 * slow, body_bytes=body, lose=frozenset({3}),
+                    consumers=spec.consumers, rise=spec.rise)  # fmt: skip
+    return Load(rate=rate * spec.speed, latency=0.002 * slow, body_bytes=body, consumers=spec.consumers,
+                rise=spec.rise)  # fmt: skip
 
 
 def captures_of(network: str, spec: Spec) -> list[tuple[str, str, bytes, int]]:
@@ -214,10 +236,11 @@ def captures_of(network: str, spec: Spec) -> list[tuple[str, str, bytes, int]]:
 
 
 def manifest(
-    cell: Cell, trial: int, *, seed: int, load: Load, captures: list[Capture], rows: dict[str, int]
+    cell: Cell, trial: int, *, spec: Spec, load: Load, captures: list[Capture], rows: dict[str, int]
 ) -> Manifest:
     return Manifest(
-        scenario="synthetic", scenario_digest="d" * 64, campaign="c1", cell=cell, trial=trial, seed=seed,
+        scenario=spec.scenario, scenario_digest="d" * 64, campaign=spec.name, cell=cell, trial=trial,
+        seed=spec.first_seed + trial - 1,
         stack="reference", guarantee_class="best effort",
         workload=Workload(
             topics=("t0",), producers=(Producer(id=1, node="sta1", topic=0),),
@@ -226,7 +249,7 @@ def manifest(
         ),
         nodes=(Node(name="sta1", role="station", address=STATION), Node(name="srv", role="server", address=SERVER)),
         profile={"name": cell.levels["network"]}, window=WINDOW, clock_offset_ns=OFFSET,
-        git=Git(revision="0123abc", dirty=False), kernel=Kernel(release="6.1.0", chosen="host"),
+        git=Git(revision=spec.revision, dirty=False), kernel=Kernel(release="6.1.0", chosen="host"),
         machine=Machine(cpu_model="Some CPU", cores=2, memory_bytes=8 << 30, load_1m_before=0.1),
         versions={"python": "3.11.2", "tcpdump": "4.99.3"},
         sysctls={"sta1": {"net.ipv4.tcp_congestion_control": "reno"}},
@@ -256,7 +279,7 @@ def write_trial(folder: Path, cell: Cell, trial: int, spec: Spec) -> Trial:
             bytes=len(data), sha256=hashlib.sha256(data).hexdigest(),
         ))  # fmt: skip
     rows = {name: table.num_rows for name, table in written.items()}
-    write_record(path / MANIFEST, manifest(cell, trial, seed=100 + trial, load=load, captures=captures, rows=rows))
+    write_record(path / MANIFEST, manifest(cell, trial, spec=spec, load=load, captures=captures, rows=rows))
     write_record(
         path / LINK, link(network, air_bytes=air, events=spec.events if changes else (), late_s=0.0004 * trial)
     )
@@ -265,23 +288,23 @@ def write_trial(folder: Path, cell: Cell, trial: int, spec: Spec) -> Trial:
 
 
 def write_campaign(root: Path, spec: Spec | None = None) -> Path:
-    """Write <root>/synthetic/c1 and return it."""
+    """Write <root>/<scenario>/<name> (synthetic/c1 by default) and return it."""
     spec = spec or Spec()
-    folder = root / "synthetic" / "c1"
+    folder = root / spec.scenario / spec.name
     cells = []
     for network, body, guarantee in itertools.product(spec.networks, spec.bodies, spec.guarantees):
         levels = {"network": network, "body": f"{body} B", "guarantee": guarantee}
         short = "".join(word[0] for word in guarantee.replace("-", " ").split())
         cells.append(Cell(name=f"{network}_{body}_{short}", levels=levels))
     order = tuple(
-        records.Planned(cell=cell.name, trial=trial, seed=100 + trial)
+        records.Planned(cell=cell.name, trial=trial, seed=spec.first_seed + trial - 1)
         for trial in range(1, spec.trials + 1)
         for cell in cells
     )
     records.write_campaign(
         folder,
         records.Campaign(
-            scenario="synthetic", digest="d" * 64, created="2023-11-14T22:29:00Z", seed=1,
+            scenario=spec.scenario, digest="d" * 64, created="2023-11-14T22:29:00Z", seed=1,
             factors={"network": spec.networks, "body": tuple(f"{b} B" for b in spec.bodies),
                      "guarantee": spec.guarantees},
             baseline=spec.networks[0] if len(spec.networks) > 1 else None,

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from journeys import travelled
 
+from analysis.between import between
+from analysis.between import write as write_comparison
 from analysis.findings import Findings
 from analysis.report.build import write
 
@@ -56,6 +58,13 @@ def asked(folder: Path, text: str, width: int) -> dict[str, object]:
     assert found, dom[:500]
     measures: dict[str, object] = json.loads(unescape(found[1]))
     return measures
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_nothing_sticks_out_of_a_comparison(tmp_path: Path, findings: Findings, width: int) -> None:
+    found = measured(tmp_path, write_comparison(between(findings, findings), tmp_path / "out"), width)
+    assert (found["wide"], found["scroll"]) == ([], width)
+    assert (found["pictures"], found["drawn"]) == (1, 1)
 
 
 @pytest.mark.parametrize("width", [400, 1280])

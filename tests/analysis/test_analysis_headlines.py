@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from analysis.findings import Standing
-from analysis.headlines import verdict_line
+from analysis.findings import CellFinding, Standing, TrialFinding
+from analysis.headlines import headlines, verdict_line
 
 
 def said(*lab: bool) -> str:
@@ -30,3 +30,25 @@ def test_one_kernel_for_all_is_told_when_it_is_the_lab_kernel(lab: tuple[bool, .
 
 def test_a_mixture_of_kernels_is_a_warning() -> None:
     assert "1 trials ran in the lab kernel and 2 on the machine's own" in said(True, False, False)
+
+
+def cell(network: str, values: list[float]) -> CellFinding:
+    trials = tuple(
+        TrialFinding(network, number, number, standing=Standing.VALID, metrics={"latency_p50_s": value})
+        for number, value in enumerate(values)
+    )
+    return CellFinding(name=network, levels={"network": network}, trials=trials)
+
+
+def latency_of(air: list[float]) -> tuple[str, ...]:
+    cells = (cell("wire", [0.010, 0.011, 0.012]), cell("air", air))
+    return headlines(SimpleNamespace(campaign=SimpleNamespace(baseline="wire"), cells=cells))  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_told_apart_is_not_told_as_a_difference() -> None:
+    # Logarithms differ by 0.182, -0.095 and -0.087: standard error 0.0912, times 4.303, is a factor of 1.48.
+    assert latency_of([0.012, 0.010, 0.011]) == (
+        "air against wire: median latency: no difference detectable; more than 48 % would have shown.",
+    )
+    assert latency_of([0.01001, 0.01099, 0.01201]) == ("air against wire: median latency: equal within 5 %.",)
+    assert latency_of([0.10, 0.11, 0.13])[0].startswith("air against wire: median latency is 10.3 times higher")

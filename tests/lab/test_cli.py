@@ -25,7 +25,7 @@ def lab(*words: str | Path, **options: object) -> subprocess.CompletedProcess[st
 
 def test_help_names_every_verb_and_the_exit_statuses() -> None:
     said = lab("--help").stdout
-    for word in ("run", "resume", "report", "list", "replay", "shell", "profiles", "doctor", "Exit status"):
+    for word in ("run", "resume", "report", "compare", "list", "replay", "shell", "profiles", "doctor", "Exit status"):
         assert word in said
 
 
@@ -116,5 +116,17 @@ def test_doctor_names_what_is_missing_with_its_cure() -> None:
 
 def test_make_help_lists_every_target() -> None:
     said = subprocess.run(["make", "help"], capture_output=True, text=True, cwd=ROOT, check=True).stdout
-    for target in ("experiment", "test", "lint", "doctor", "report", "clean", "resume", "list", "bench", "setup"):
+    for target in (
+        "experiment",
+        "test",
+        "lint",
+        "doctor",
+        "report",
+        "compare",
+        "clean",
+        "resume",
+        "list",
+        "bench",
+        "setup",
+    ):
         assert f"make {target} " in said

@@ -1,0 +1,143 @@
+"""`lab compare`: is one campaign no worse than another?  Made for a gate: the exit status is the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from experiments.campaign import CampaignError
+from lab.common import DEFAULT_RESULTS, Results, Status, err, fail, out, shown, tidy
+from lab.revisions import NotFound, choose, named, said
+from results.store import DamagedTrial
+
+if TYPE_CHECKING:
+    from analysis.between import Between
+
+CANNOT_TELL = Status.NOT_ALL_VALID
+_SHARE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(%?)")
+_STYLE = {"worse": "red", "inconclusive": "yellow", "better": "green", "no worse": ""}
+
+
+def compare(
+    a: Annotated[
+        str, typer.Argument(help="The one to be measured by: a campaign's folder or name, or a git revision.")
+    ],
+    b: Annotated[str, typer.Argument(help="The one to judge, likewise.")],
+    results: Results = DEFAULT_RESULTS,
+    metric: Annotated[list[str] | None, typer.Option(help="Metrics to compare; default: the chief ones.")] = None,
+    margin: Annotated[str, typer.Option(help="How much worse is tolerated, of A's mean.")] = "5%",
+    share_margin: Annotated[str, typer.Option(help="The same for metrics that are shares (loss), in points.")] = "0.5%",
+    across: Annotated[
+        list[str] | None, typer.Option(metavar="SETTING", help="A setting that may differ, e.g. stack.")
+    ] = None,
+    out_folder: Annotated[
+        Path | None, typer.Option("--out", help="For page, plot and table; default: in B's folder.", file_okay=False)
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
+    master: Annotated[str | None, typer.Option(help="Spark master; default: local, in this process.")] = None,
+) -> None:
+    """Compare campaign B with campaign A: cells of equal levels, trials of equal seed.
+
+    A git revision, tag or prefix stands for the latest finished campaign that was run at it.
+
+    Exit status: 0 no worse; 1 worse, beyond noise and margin; 2 the command is wrong or nothing can be compared; 3 it
+    cannot be told: too few or too noisy trials, or something failed on the way.
+    """
+    with _told():
+        tolerated = (_share("--margin", margin), _share("--share-margin", share_margin))
+        names = _metrics(metric)
+        tidy(results)
+        one, other = named(results, a), named(results, b)
+        first, second = choose(one, other)
+        for line in filter(None, (said(one, first), said(other, second))):
+            err.print(line, markup=False)
+        folder = out_folder or second / "compare" / first.name
+        found, page = _compared(first, second, names, tolerated, frozenset(across or ()), master, folder)
+        if json:
+            print(found.model_dump_json(indent=1))
+        else:
+            _show(found, page)
+        raise typer.Exit(found.status)
+
+
+def _compared(
+    first: Path, second: Path, names: tuple[str, ...], tolerated: tuple[float, float], across: frozenset[str],
+    master: str | None, folder: Path,
+) -> tuple[Between, Path]:  # fmt: skip
+    """The result, and the page that was written of it."""
+    from analysis.between import NothingToCompare, Tolerance, between, write  # noqa: PLC0415 - Spark imports slowly
+    from analysis.report.build import NothingToReport, find  # noqa: PLC0415
+    from analysis.report.publish import ReportBusy  # noqa: PLC0415
+    from analysis.spark.session import SparkFailed, session  # noqa: PLC0415
+
+    tolerance = Tolerance(margin=tolerated[0], share_margin=tolerated[1], across=across)
+    try:
+        with session(master=master) as spark:
+            a, b = find(first, spark), find(second, spark)
+        found = between(a, b, metrics=names, tolerance=tolerance)
+        return found, write(found, folder)
+    except (NothingToCompare, NothingToReport) as error:
+        fail(str(error), Status.USAGE)
+    except (ReportBusy, SparkFailed) as error:
+        fail(str(error), CANNOT_TELL)
+
+
+def _show(found: Between, page: Path) -> None:
+    table = Table("cell", "metric", box=None, pad_edge=False)
+    for heading in ("A", "B", "B / A [95 %]"):
+        table.add_column(heading, justify="right")
+    table.add_column("verdict")
+    table.add_column("how")
+    told = ""
+    for row in found.rows:
+        title, told = "" if row.title == told else row.title, row.title
+        table.add_row(
+            Text(title), row.label, row.a.text if row.a else "–", row.b.text if row.b else "–", Text(row.text),
+            Text(row.verdict, style=_STYLE[row.verdict]), Text(row.words),
+        )  # fmt: skip
+    out.print(table)
+    out.print()
+    for line in found.warnings:
+        out.print(f"note: {line}", markup=False)
+    out.print(found.summary, markup=False, style=_STYLE[found.verdict])
+    out.print(f"page: {shown(page)}", markup=False)
+
+
+def _metrics(asked: list[str] | None) -> tuple[str, ...]:
+    from analysis.metrics import CHIEF, METRICS  # noqa: PLC0415
+
+    known = {name: metric for name, metric in METRICS.items() if metric.better is not None}
+    for name in asked or ():
+        if name not in known:
+            fail(f"--metric: {name!r} is not one of {', '.join(known)}", Status.USAGE)
+    return tuple(dict.fromkeys(asked)) if asked else CHIEF
+
+
+def _share(option: str, text: str) -> float:
+    found = _SHARE.fullmatch(text.strip())
+    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    if not 0 <= value < 1:
+        fail(f"{option}: {text!r} is not a share below 100 %, such as 5%", Status.USAGE)
+    return value
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors as of all verbs, but never with status 1, which says `worse`."""
+    try:
+        yield
+    except (NotFound, DamagedTrial) as error:
+        fail(str(error), Status.USAGE)
+    except CampaignError as error:
+        fail(str(error), CANNOT_TELL)
+    except KeyboardInterrupt:
+        fail("interrupted", Status.INTERRUPTED)
+    except OSError as error:
+        fail(f"{error.filename or 'the operating system'}: {error.strerror or error}", CANNOT_TELL)
