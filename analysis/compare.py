@@ -7,7 +7,19 @@ from dataclasses import dataclass
 
 from analysis.findings import CellFinding, Findings
 from analysis.metrics import COMPARED
-from analysis.statistics import Contrast, Estimate, Ratio, bootstrap_mean, paired, paired_effect, paired_ratio
+from analysis.statistics import (
+    EQUAL_WITHIN,
+    Answer,
+    Contrast,
+    Estimate,
+    Ratio,
+    answer,
+    bootstrap_mean,
+    log_margin,
+    paired,
+    paired_effect,
+    paired_ratio,
+)
 
 FACTOR = "network"
 _UNITS = {"_bytes": "B", "_s": "s", "_ms": "ms", "_bit_s": "bit/s"}
@@ -34,14 +46,27 @@ class Comparison:
         """The ratio's interval by resampling; None where there is no ratio or too few pairs."""
         if self.ratio.ratio is None:
             return None
-        found = bootstrap_mean([math.log(other / baseline) for baseline, other in self.pairs])
+        found = bootstrap_mean([other - baseline for baseline, other in self._taken])
         return None if found is None else (math.exp(found[0]), math.exp(found[1]))
 
     @property
     def effect(self) -> float | None:
         """d_z: of the logarithms' differences where there is a ratio, else of the differences."""
-        defined = self.ratio.ratio is not None
-        return paired_effect([(math.log(a), math.log(b)) for a, b in self.pairs] if defined else self.pairs)
+        return paired_effect(self._taken)
+
+    @property
+    def answer(self) -> Answer | None:
+        """Of the ratio: different, equivalent within 5 %, or neither detectable; None where there is no interval."""
+        found = None if self.ratio.ratio is None else paired(self._taken)
+        below, above = log_margin(EQUAL_WITHIN)
+        return None if found is None else answer(found, below=below, above=above)
+
+    @property
+    def _taken(self) -> list[tuple[float, float]]:
+        """The pairs' logarithms where there is a ratio, else the pairs."""
+        if self.ratio.ratio is None:
+            return list(self.pairs)
+        return [(math.log(baseline), math.log(other)) for baseline, other in self.pairs]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,6 +63,7 @@ class RatioSummary(Record):
     effect: float | None = None
     detectable: float | None = None
     text: str
+    answer: str | None = None
     words: str = ""
 
 
@@ -112,7 +113,7 @@ def summarise(findings: Findings) -> Summary:
             RatioSummary(
                 baseline=match.baseline.name, other=other.name, metric=one.metric, n=one.ratio.n,
                 ratio=one.ratio.ratio, low=one.ratio.low, high=one.ratio.high, text=factor_text(one.ratio),
-                bootstrap=one.bootstrap, effect=one.effect, detectable=one.ratio.detectable,
+                bootstrap=one.bootstrap, effect=one.effect, detectable=one.ratio.detectable, answer=one.answer,
                 words=times_text(one.ratio),
             )
             for match in matches(findings) for other in match.others for one in comparisons(match, other)

@@ -33,8 +33,8 @@ def write_tables(folder: Path, findings: Findings) -> None:
         ),
         "comparison": (
             ["baseline", "other", "metric", "unit", "baseline_mean", "other_mean", "pairs", "ratio", "ci95_low",
-             "ci95_high", "bootstrap95_low", "bootstrap95_high", "undefined", "detectable_ratio", "difference",
-             "difference_ci95_half_width", "effect_size_dz"],
+             "ci95_high", "bootstrap95_low", "bootstrap95_high", "undefined", "answer", "detectable_ratio",
+             "difference", "difference_ci95_half_width", "effect_size_dz"],
             _comparison(findings),
         ),
         "flows": (["cell", "trial", "state", "flow", "direction", *flow_names], _flows(findings, flow_names)),
@@ -87,7 +87,7 @@ def _comparison(findings: Findings) -> Iterator[Row]:
             for one in comparisons(match, other):
                 means = ["" if found is None else found.mean for found in (one.before, one.after)]
                 ratio = [one.ratio.n, one.ratio.ratio, one.ratio.low, one.ratio.high, *(one.bootstrap or (None, None)),
-                         one.ratio.undefined, one.ratio.detectable]  # fmt: skip
+                         one.ratio.undefined, one.answer, one.ratio.detectable]  # fmt: skip
                 apart = (one.difference.centre, one.difference.half_width) if one.difference else (None, None)
                 yield [match.baseline.name, other.name, one.metric, METRICS[one.metric].unit, *means, *ratio, *apart,
                        one.effect]  # fmt: skip

@@ -1,13 +1,13 @@
 """Statistics over trials.  The unit of replication is the trial; see docs/statistics.md for what is used and why."""
 
-from analysis.statistics.answers import EQUAL_WITHIN, Answer, answer
+from analysis.statistics.answers import EQUAL_WITHIN, Answer, answer, log_margin
 from analysis.statistics.bootstrap import bootstrap_mean
 from analysis.statistics.contrasts import Contrast, paired, unpaired
-from analysis.statistics.effects import effect_size, hedges_g, paired_effect
+from analysis.statistics.effects import hedges_g, paired_effect
 from analysis.statistics.intervals import Estimate, estimate
 from analysis.statistics.multiplicity import benjamini_hochberg, holm
 from analysis.statistics.percentiles import Percentile, percentile
-from analysis.statistics.ratios import Ratio, paired_ratio, ratio_of, unpaired_ratio
+from analysis.statistics.ratios import Ratio, paired_ratio
 from analysis.statistics.students import CONFIDENCE, t_factor
 from analysis.statistics.trend import Trend, trend
 
@@ -23,17 +23,15 @@ __all__ = [
     "answer",
     "benjamini_hochberg",
     "bootstrap_mean",
-    "effect_size",
     "estimate",
     "hedges_g",
     "holm",
+    "log_margin",
     "paired",
     "paired_effect",
     "paired_ratio",
     "percentile",
-    "ratio_of",
     "t_factor",
     "trend",
     "unpaired",
-    "unpaired_ratio",
 ]

@@ -34,11 +34,3 @@ def hedges_g(first: Sequence[float], second: Sequence[float]) -> float | None:
     pooled = math.sqrt(squares / freedom)
     correction = math.exp(math.lgamma(freedom / 2) - math.lgamma((freedom - 1) / 2)) / math.sqrt(freedom / 2)
     return correction * float(np.mean(second) - np.mean(first)) / pooled
-
-
-def effect_size(first: dict[int, float], second: dict[int, float]) -> float | None:
-    """d_z over equal seeds where there are two or more, else g.  first, second: seed to value."""
-    shared = sorted(first.keys() & second.keys())
-    if len(shared) >= 2:
-        return paired_effect([(first[seed], second[seed]) for seed in shared])
-    return hedges_g(list(first.values()), list(second.values()))

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.statistics.contrasts import Contrast, paired, unpaired
+from analysis.statistics.contrasts import Contrast, paired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
     """Geometric mean of n paired ratios and its 95 % interval; undefined says why there is no ratio.
 
-    low and high are None when n is below 2: one pair has no spread.  Of unpaired trials n is the smaller group's.
+    low and high are None when n is below 2: one pair has no spread.
     """
 
     n: int
@@ -44,17 +44,6 @@ def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
     if zeros := sum(first <= 0 or second <= 0 for first, second in pairs):
         return Ratio(n=len(pairs), ratio=None, undefined=f"{zeros} of {len(pairs)} pairs hold a zero")
     found = paired([(math.log(first), math.log(second)) for first, second in pairs])
-    return ratio_of(found) if found else Ratio(n=0, ratio=None)
-
-
-def unpaired_ratio(first: Sequence[float], second: Sequence[float]) -> Ratio:
-    """Ratio of the groups' geometric means: Welch's interval on the logarithms, taken back."""
-    if not first or not second:
-        return Ratio(n=0, ratio=None, undefined="one side has no valid trial")
-    if zeros := sum(value <= 0 for value in (*first, *second)):
-        n = min(len(first), len(second))
-        return Ratio(n=n, ratio=None, undefined=f"{zeros} of {len(first) + len(second)} trials hold a zero")
-    found = unpaired([math.log(value) for value in first], [math.log(value) for value in second])
     return ratio_of(found) if found else Ratio(n=0, ratio=None)
 
 

@@ -15,7 +15,6 @@ from analysis.statistics import (
     answer,
     benjamini_hochberg,
     bootstrap_mean,
-    effect_size,
     estimate,
     hedges_g,
     holm,
@@ -23,7 +22,6 @@ from analysis.statistics import (
     paired_effect,
     percentile,
     unpaired,
-    unpaired_ratio,
 )
 
 FIRST, SECOND = [10.0, 12.0, 11.0, 13.5], [11.0, 12.5, 12.5, 14.0, 30.0]
@@ -72,16 +70,6 @@ def test_too_few_trials_prove_nothing() -> None:
     assert answer(found, below=-1, above=1) is None
     assert paired([]) is None
     assert unpaired([1.0], []) is None
-    assert unpaired_ratio([], [1.0]).undefined == "one side has no valid trial"
-    assert unpaired_ratio([0.0, 1.0], [1.0]).undefined == "1 of 3 trials hold a zero"
-
-
-def test_the_unpaired_ratio_is_that_of_the_geometric_means() -> None:
-    found = unpaired_ratio([1.0, 4.0], [10.0, 40.0, 20.0])
-    assert found.ratio == pytest.approx(10)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.detectable == pytest.approx(found.high / 10)
 
 
 def test_there_are_three_answers() -> None:
@@ -151,8 +139,6 @@ def test_effect_sizes_are_the_ones_worked_out_by_hand() -> None:
     # Standard deviations 1 and 1, difference 2, correction for 4 degrees of freedom 0.79788.
     assert hedges_g([1.0, 2.0, 3.0], [3.0, 4.0, 5.0]) == pytest.approx(2 * 0.797885, rel=1e-5)
     assert hedges_g([1.0], [3.0, 4.0]) is None
-    assert effect_size({1: 1.0, 2: 2.0, 3: 3.0}, {1: 2.0, 2: 4.0, 3: 6.0}) == pytest.approx(2.0)
-    assert effect_size({1: 1.0, 2: 2.0, 3: 3.0}, {7: 3.0, 8: 4.0, 9: 5.0}) == pytest.approx(2 * 0.797885, rel=1e-5)
 
 
 @given(p_values)

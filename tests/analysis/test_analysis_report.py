@@ -159,6 +159,9 @@ def test_tables_hold_si_units_and_every_trial(report: Path, findings: Findings) 
     assert (len(cells), cells[0]["unit"], cells[0]["n"]) == (8, "1/s", "3")
     lost = next(row for row in rows(report, "comparison") if row["metric"] == "loss_share")
     assert (lost["ratio"], lost["undefined"]) == ("", "3 of 3 pairs hold a zero")
+    answers = {row["metric"]: row["answer"] for row in rows(report, "comparison") if row["other"] == AIR}
+    assert (answers["delivered_per_s"], answers["retr_share_uplink"]) == ("different", "equivalent")
+    assert answers["loss_share"] == ""
     assert {row["direction"] for row in rows(report, "flows")} == {"uplink"}
     assert {row["series"] for row in rows(report, "seconds")} >= {"delivered_per_s", "utilisation_air"}
 

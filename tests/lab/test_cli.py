@@ -116,17 +116,6 @@ def test_doctor_names_what_is_missing_with_its_cure() -> None:
 
 def test_make_help_lists_every_target() -> None:
     said = subprocess.run(["make", "help"], capture_output=True, text=True, cwd=ROOT, check=True).stdout
-    for target in (
-        "experiment",
-        "test",
-        "lint",
-        "doctor",
-        "report",
-        "compare",
-        "clean",
-        "resume",
-        "list",
-        "bench",
-        "setup",
-    ):
+    targets = ("experiment", "test", "lint", "doctor", "report", "compare", "clean", "resume", "list", "bench", "setup")
+    for target in targets:
         assert f"make {target} " in said
