@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -133,6 +134,8 @@ def _told() -> Iterator[None]:
     """Errors as of all verbs, but never with status 1, which says `worse`."""
     try:
         yield
+    except typer.Exit:
+        raise
     except (NotFound, DamagedTrial) as error:
         fail(str(error), Status.USAGE)
     except CampaignError as error:
@@ -141,3 +144,6 @@ def _told() -> Iterator[None]:
         fail("interrupted", Status.INTERRUPTED)
     except OSError as error:
         fail(f"{error.filename or 'the operating system'}: {error.strerror or error}", CANNOT_TELL)
+    except Exception:  # noqa: BLE001 - a mistake of ours must not look like an answer
+        traceback.print_exc()
+        fail("a mistake in this program, see above", CANNOT_TELL)

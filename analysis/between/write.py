@@ -6,13 +6,12 @@ import base64
 import csv
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from analysis.between.record import Between, Verdict
 from analysis.between.wording import limit_text
 from analysis.metrics import METRICS
 from analysis.plots.between import MOST_CELLS, between_plot
 from analysis.plots.style import Plot
+from analysis.report.page import Pages
 from analysis.report.publish import staged
 
 _TONE = {Verdict.NO_WORSE: "good", Verdict.INCONCLUSIVE: "mixed", Verdict.WORSE: "bad"}
@@ -56,18 +55,14 @@ def _write_csv(path: Path, found: Between) -> None:
 
 
 def _page(found: Between, plot: Plot | None) -> str:
-    environment = Environment(
-        loader=PackageLoader("analysis.report", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    style = Path(__file__).parents[1] / "report" / "report.css"
-    return environment.get_template("compare.html.j2").render(
-        style=style.read_text(),
-        found=found,
-        tone=_TONE[found.verdict],
-        sides=(("A", found.a), ("B", found.b)),
-        limit_of=lambda row: limit_text(row.scale, row.limit),
-        picture=None if plot is None else "data:image/svg+xml;base64," + base64.b64encode(plot.svg).decode(),
-        about="" if plot is None else plot.about,
-        left_out=max(0, len({row.cell for row in found.rows}) - MOST_CELLS),
-    )
+    picture = None if plot is None else "data:image/svg+xml;base64," + base64.b64encode(plot.svg).decode()
+    values = {
+        "found": found,
+        "tone": _TONE[found.verdict],
+        "sides": (("A", found.a), ("B", found.b)),
+        "limit_of": lambda row: limit_text(row.scale, row.limit),
+        "picture": picture,
+        "about": "" if plot is None else plot.about,
+        "left_out": max(0, len({row.cell for row in found.rows}) - MOST_CELLS),
+    }
+    return Pages(extra="compare.css").fill("compare.html.j2", values)

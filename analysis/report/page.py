@@ -14,14 +14,15 @@ _HERE = Path(__file__).parent
 
 
 class Pages:
-    """The templates, read once for all pages of a report."""
+    """The templates, read once for all pages of a report.  extra: one more style sheet of this folder."""
 
-    def __init__(self) -> None:
+    def __init__(self, extra: str | None = None) -> None:
         self._environment = Environment(
             loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
             lstrip_blocks=True,
         )  # fmt: skip
-        style, script = ((_HERE / name).read_text() for name in ("report.css", "sort.js"))
+        style = "".join((_HERE / name).read_text() for name in ("report.css", extra) if name)
+        script = (_HERE / "sort.js").read_text()
         self._shared = {
             "style": Markup(style),  # noqa: S704 - our own files, not data
             "script": Markup(script),  # noqa: S704

@@ -249,7 +249,7 @@ def test_names_from_files_cannot_become_markup(campaigns: dict[str, Findings], t
     found = between(campaigns["before"], campaigns["equal"], metrics=("delivered_per_s",))
     rows_ = tuple(row.model_copy(update={"title": hostile}) for row in found.rows)
     text = write(found.model_copy(update={"rows": rows_, "warnings": (hostile,)}), tmp_path).read_text()
-    assert "<script" not in text
+    assert text.count("<script") == 1  # our own, for sorting
 
 
 def test_a_comparison_leaves_the_campaign_as_it_was(campaigns: dict[str, Findings]) -> None:
