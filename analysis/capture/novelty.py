@@ -54,5 +54,7 @@ def _gaps(stream: Stream, probes: Probes) -> tuple[np.ndarray, np.ndarray, np.nd
     starts = starts_of(stream.flow)
     flow = np.concatenate([stream.flow[starts], stream.flow[jumps]])
     low = np.concatenate([np.full(len(starts), -MIDDLE), probes.reached[jumps]])
-    high = np.concatenate([stream.begin[starts], stream.begin[jumps]])
+    # A reset's number says nothing: behind one that comes first, the next packet jumps from the very beginning.
+    head = np.where(stream.reset[starts], -MIDDLE, stream.begin[starts])
+    high = np.concatenate([head, stream.begin[jumps]])
     return flow, low, high
