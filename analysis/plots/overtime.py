@@ -22,12 +22,17 @@ def overtime_plots(findings: Findings) -> dict[str, Plot]:
     return {
         cell.name: _plot(cell, colour[cell.levels.get(FACTOR, "")])
         for cell in findings.cells
-        if any(trial.seconds for trial in cell.trials)
+        if any(_measured(trial) for trial in cell.trials)
     }
 
 
+def _measured(trial: TrialFinding) -> bool:
+    """Whether its ledger could be read: captures alone have seconds, too, and no window."""
+    return bool(trial.seconds) and "window_s" in trial.metrics
+
+
 def _plot(cell: CellFinding, colour: str) -> Plot:
-    trials = [trial for trial in cell.trials if trial.seconds]
+    trials = [trial for trial in cell.trials if _measured(trial)]
     window_s = max(trial.metrics["window_s"] for trial in trials)
     drawn = [points for trial in trials for name, points in trial.seconds.items() if not name.startswith("rate_")]
     ends = [t for points in drawn for t, _ in (points[0], points[-1])]
