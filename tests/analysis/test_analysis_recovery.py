@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -156,3 +157,24 @@ def test_seconds_count_the_chosen_flows_only(tmp_path: Path) -> None:
     share = covered_share(episodes_of(analysis, chosen), edges)
     assert share.tolist() == pytest.approx([0, 0.5, 1, 2 / 12])
     assert not len(episodes_of(analysis, ~chosen))
+
+
+def test_flows_of_ipv6_are_told_apart(tmp_path: Path) -> None:
+    packets = read_capture(write(tmp_path / "a.pcap", [*LOSS, data(50, 0, sport=7), data(51, 100, sport=7)])).packets
+    # Two addresses that differ in their highest bits only, as numbers that stand for IPv6 may.
+    wide = {number: -(1 << 61) + (k << 58) for k, number in enumerate(np.unique(packets.src).tolist())}
+    as_ipv6 = {name: np.array([wide[one] for one in getattr(packets, name).tolist()]) for name in ("src", "dst")}
+    before, after = analyse(packets), analyse(replace(packets, **as_ipv6))
+    assert len(after.flows.key) == len(before.flows.key) == 3
+    assert sorted(after.stream.frame[after.retr_or_ooo]) == sorted(before.stream.frame[before.retr_or_ooo])
+    assert set(after.flows.src.tolist()) == set(wide.values())
+
+
+def test_numbers_that_lie_do_not_reach_into_other_flows(tmp_path: Path) -> None:
+    lying = [data(k / 1000, k * (2**31 - 1), sport=9) for k in range(3000)]
+    honest = [data(one.t_ns / MS - T0 / MS + 5000, one.seq, one.payload, sport=p) for p in (8, 10) for one in LOSS[:4]]
+    analysis = analysed(tmp_path, [*lying, *honest, data(6000, 100, sport=8)])
+    table = flow_table(analysis, start_ns=0, end_ns=2**62).columns
+    ports = dict(zip(analysis.flows.sport.tolist(), range(3), strict=True))
+    assert [table["new_bytes"][ports[port]] for port in (8, 10)] == [400, 400]
+    assert [table["retr_or_ooo"][ports[port]] for port in (8, 10)] == [1, 0]
