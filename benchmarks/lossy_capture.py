@@ -22,8 +22,11 @@ _T0 = 1_700_000_000 * 10**9
 _RTT_NS, _GAP_NS = 20_000_000, 400_000
 
 
-def write_lossy_capture(path: Path, *, packets: int, connections: int, loss: float, seed: int) -> Path:
-    """Write about `packets` packets of so many connections; every segment is acknowledged, and repeated when lost."""
+def write_lossy_capture(path: Path, *, packets: int, connections: int, loss: float, seed: int) -> int:
+    """Write about `packets` packets of so many connections; return how many segments were repeated.
+
+    Every segment is acknowledged, and repeated when it is lost.
+    """
     rng = np.random.default_rng(seed)
     each = packets // connections // 2
     shape = (connections, each)
@@ -50,7 +53,7 @@ def write_lossy_capture(path: Path, *, packets: int, connections: int, loss: flo
     rows["second"], rows["fraction"] = t_ns // 10**9, t_ns % 10**9
     header = np.array([(0xA1B23C4D, (2, 4), (0, 0), SNAP, 1)], dtype=_FILE)
     path.write_bytes(header.tobytes() + rows[np.argsort(t_ns, kind="stable")].tobytes())
-    return path
+    return int(lost.sum())
 
 
 def _cumulative(arrival: np.ndarray) -> np.ndarray:

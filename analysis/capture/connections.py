@@ -10,6 +10,7 @@ from analysis.capture.columns import Packets
 from analysis.capture.segments import starts_of
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
+MOST_FLOWS = 2_000_000  # so many spans of offsets fit into 63 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,16 +29,21 @@ def find_flows(packets: Packets) -> tuple[Flows, np.ndarray]:
     """The flows of TCP packets, and each packet's row among them.
 
     A connection begins with its first packet in the capture, or with a SYN whose number is not that of the
-    SYN before it; so a capture may begin in its midst, and ports may be used again.
+    SYN before it; so a capture may begin in its midst, and ports may be used again.  Raises ValueError when
+    there are more than MOST_FLOWS.
     """
-    source, target = packets.src << 16 | packets.sport, packets.dst << 16 | packets.dport
+    source, target = _ends(packets)
     ends = np.unique(np.concatenate([np.unique(source), np.unique(target)]))
     a, b = np.searchsorted(ends, source), np.searchsorted(ends, target)
     pair = np.minimum(a, b) * len(ends) + np.maximum(a, b)
+    if 2 * len(ends) ** 2 * (len(pair) + 1) > np.iinfo(np.int64).max:
+        pair = np.searchsorted(np.unique(pair), pair)
     backward = (a > b).astype(np.int64)
     epoch = _epochs(packets, pair=pair, backward=backward)
     key = (pair * (int(epoch.max(initial=0)) + 1) + epoch) * 2 + backward
     keys, first = np.unique(key, return_index=True)
+    if len(keys) > MOST_FLOWS:
+        raise ValueError(f"{len(keys)} TCP flows in one capture, at most {MOST_FLOWS} are analysed: split it by time")
     opposite = np.searchsorted(keys, keys ^ 1)
     opposite[opposite == len(keys)] = 0
     flows = Flows(
@@ -49,6 +55,15 @@ def find_flows(packets: Packets) -> tuple[Flows, np.ndarray]:
         reverse=np.where(keys[opposite] == keys ^ 1, opposite, -1) if len(keys) else opposite,
     )
     return flows, np.searchsorted(keys, key)
+
+
+def _ends(packets: Packets) -> tuple[np.ndarray, np.ndarray]:
+    """Address and port as one number, of both ends.  Addresses of IPv6 leave no room: they are numbered first."""
+    src, dst = packets.src, packets.dst
+    if len(src) and min(src.min(), dst.min()) < 0:
+        addresses = np.unique(np.concatenate([np.unique(src), np.unique(dst)]))
+        src, dst = np.searchsorted(addresses, src), np.searchsorted(addresses, dst)
+    return src << 16 | packets.sport, dst << 16 | packets.dport
 
 
 def _epochs(packets: Packets, *, pair: np.ndarray, backward: np.ndarray) -> np.ndarray:

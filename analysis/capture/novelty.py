@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from analysis.capture.acknowledgements import place
 from analysis.capture.connections import SYN
 from analysis.capture.probes import Probes
 from analysis.capture.segments import earliest_cover, starts_of
@@ -34,9 +35,8 @@ def new_bytes(stream: Stream, probes: Probes) -> np.ndarray:
 def _fill(stream: Stream, probes: Probes, *, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     gap_flow, gap_low, gap_high = _gaps(stream, probes)
     flow = stream.flow[rows]
-    span = np.int64(1) << 43
-    starts, ends = flow * span + MIDDLE + low, flow * span + MIDDLE + high
-    gap_starts, gap_ends = gap_flow * span + MIDDLE + gap_low, gap_flow * span + MIDDLE + gap_high
+    starts, ends = place(flow, low), place(flow, high)
+    gap_starts, gap_ends = place(gap_flow, gap_low), place(gap_flow, gap_high)
     edges = np.unique(np.concatenate([starts, ends, gap_starts, gap_ends]))
     owner = earliest_cover(np.searchsorted(edges, starts), np.searchsorted(edges, ends), number=rows, count=len(edges))
     depth = np.zeros(len(edges), dtype=np.int64)
@@ -54,5 +54,7 @@ def _gaps(stream: Stream, probes: Probes) -> tuple[np.ndarray, np.ndarray, np.nd
     starts = starts_of(stream.flow)
     flow = np.concatenate([stream.flow[starts], stream.flow[jumps]])
     low = np.concatenate([np.full(len(starts), -MIDDLE), probes.reached[jumps]])
-    high = np.concatenate([stream.begin[starts], stream.begin[jumps]])
+    # A reset's number says nothing: behind one that comes first, the next packet jumps from the very beginning.
+    head = np.where(stream.reset[starts], -MIDDLE, stream.begin[starts])
+    high = np.concatenate([head, stream.begin[jumps]])
     return flow, low, high

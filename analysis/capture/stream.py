@@ -12,6 +12,7 @@ from analysis.capture.segments import SPAN, spread, starts_of, unwrap
 
 MIDDLE = SPAN // 4  # keeps offsets below a flow's first byte positive in a key
 NOTHING = -MIDDLE  # an acknowledgement of nothing
+_FARTHEST = MIDDLE - (1 << 20)  # an offset that numbers which lie may reach, and still stay in their flow's keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ def make_stream(packets: Packets, *, flows: Flows, flow: np.ndarray, order: np.n
     flags, payload, frame = packets.flags[order], packets.payload[order], packets.frame[order]
     seq = packets.seq[order]
     marked = flags & (SYN | FIN) != 0
-    begin = unwrap(seq, starts)
+    begin = np.clip(unwrap(seq, starts), -_FARTHEST, _FARTHEST)
     reverse = flows.reverse[flow]
     frames = int(frame.max(initial=0)) + 1
     return Stream(
@@ -101,5 +102,6 @@ def _acked(
     starts = starts_of(stream_flow[rows])
     of = reverse[rows[starts]]
     base = (ack[rows[starts]] - first_seq[of]).view(np.int32).astype(np.int64)
-    found[rows] = unwrap(ack[rows], starts) + spread(np.where(of >= 0, base, 0), starts, len(rows))
+    offset = unwrap(ack[rows], starts) + spread(np.where(of >= 0, base, 0), starts, len(rows))
+    found[rows] = np.clip(offset, -_FARTHEST, _FARTHEST)
     return found

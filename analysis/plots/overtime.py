@@ -32,12 +32,17 @@ def overtime_plots(findings: Findings) -> dict[str, Plot]:
     return {
         cell.name: plot_of(_cell(cell, colour[cell.levels.get(FACTOR, "")]), name=f"time-{plain(cell.name)}")
         for cell in findings.cells
-        if any(trial.seconds for trial in cell.trials)
+        if any(measured(trial) for trial in cell.trials)
     }
 
 
+def measured(trial: TrialFinding) -> bool:
+    """Whether its ledger could be read: captures alone have seconds, too, and no window."""
+    return bool(trial.seconds) and "window_s" in trial.metrics
+
+
 def _cell(cell: CellFinding, colour: str) -> Sketch:
-    trials = [trial for trial in cell.trials if trial.seconds]
+    trials = [trial for trial in cell.trials if measured(trial)]
     title = describe(cell.levels) or cell.name
     counts = {trial.standing is Standing.VALID for trial in trials}
     note = "one line per valid trial" if counts == {True} else "one line per trial; dotted: trials that do not count"

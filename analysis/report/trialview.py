@@ -10,7 +10,7 @@ from analysis.metrics import METRICS
 from analysis.names import trial_page
 from analysis.plots.distribution import distribution
 from analysis.plots.journeybars import journey_sketch, trial_bars
-from analysis.plots.overtime import overtime
+from analysis.plots.overtime import measured, overtime
 from analysis.plots.sketch import Sketch
 from analysis.report import provenance, timeline
 from analysis.report.flows import flow_rows
@@ -91,7 +91,7 @@ def _notes(trial: TrialFinding, checks: Sequence[HealthCheck]) -> list[str]:
 
 def _drawings(trial: TrialFinding, colour: str) -> list[Sketch]:
     found = []
-    if trial.seconds:
+    if measured(trial):
         found.append(overtime([trial], title="Over time", note="", colour=colour))
     if trial.ecdf:
         found.append(distribution(trial, colour=colour))

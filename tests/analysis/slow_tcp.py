@@ -143,8 +143,8 @@ def _data(one: Segment, frame: int, end: int, kind: str, connection: Connection,
         first = one.seq + bool(one.flags & SYN)
         body = set(range(first, first + one.payload))
         found.new[frame] = len(body - here.seen)
-        raises = here.reached is None or end > here.reached
-        here.seen |= body | ({end - 1} if raises else set())
+        beyond = one.seq if here.reached is None else max(one.seq, here.reached)
+        here.seen |= body | set(range(beyond, end))  # with SYN and FIN
     sign = again not in ("", "out_of_order") or (again and found.new.get(frame, 0) < one.payload)
     outstanding = here.reached is not None and (there.highest_ack is None or there.highest_ack < here.reached)
     if sign and outstanding and here.recovering is None:
