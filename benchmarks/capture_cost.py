@@ -54,8 +54,8 @@ def _transfer(network: Network, size: int) -> None:
     listener.close()
 
 
-def once(network: Network, snap: int, size: int) -> tuple[float, float, int]:
-    """CPU-seconds, bytes on disk per packet, packets not recorded."""
+def once(network: Network, snap: int, size: int) -> tuple[float, int, int, int]:
+    """CPU-seconds, bytes on disk, packets, packets not recorded."""
     before = _cpu_s()
     taps = [Tap(pid=network.ports.pid, port=port) for port in ("wired", "port-sta1")] if snap else []
     with tempfile.TemporaryDirectory() as name:
@@ -65,7 +65,7 @@ def once(network: Network, snap: int, size: int) -> tuple[float, float, int]:
             time.sleep(SETTLE_S if snap else 0)
         disk = sum(one.path.stat().st_size for one in captures)
         packets = sum(one.packets or 0 for one in captures)
-    return _cpu_s() - before, disk / max(packets, 1), sum(one.dropped or 0 for one in captures)
+    return _cpu_s() - before, disk, packets, sum(one.dropped or 0 for one in captures)
 
 
 def main() -> None:
@@ -75,8 +75,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     size = arguments.mbytes << 20
-    found: dict[int, list[tuple[float, float, int]]] = {snap: [] for snap in SNAPS}
-    with star(stations=1, congestion_control="cubic") as network:
+    found: dict[int, list[tuple[float, int, int, int]]] = {snap: [] for snap in SNAPS}
+    with star(stations=1, congestion_control="reno") as network:
         for _ in range(arguments.rounds):
             for snap in SNAPS:
                 found[snap].append(once(network, snap, size))
@@ -84,10 +84,10 @@ def main() -> None:
     for snap, some in found.items():
         cpu = estimate([one[0] for one in some])
         if cpu is not None:
-            dropped = sum(one[2] for one in some)
+            disk, packets, dropped = (sum(one[number] for one in some) for number in (1, 2, 3))
             print(
                 f"snap {snap or 'none':>6}: {cpu.mean:6.3f} ± {cpu.half_width or 0:.3f} s, "
-                f"{some[0][1]:7.1f} B on disk per packet, {dropped} not recorded"
+                f"{packets // len(some)} packets, {disk / max(packets, 1):.1f} B each on disk, {dropped} not recorded"
             )
 
 

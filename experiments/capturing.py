@@ -17,7 +17,7 @@ SLOW_BIT_S = 20e6
 WHOLE = 65_535
 # Headers of Ethernet, IPv4 and TCP with timestamps (66 bytes), those of ActiveMQ's STOMP MESSAGE (213 to 234 in the
 # default experiment), the marker (24), and room for longer names: a message at the start of a segment is seen.
-FAST_SNAP_BYTES = 448
+FAST_SNAP_BYTES = 384
 # A recorder per port and station: with more stations than these, the clients' ports are left out.
 MOST_CLIENTS = 16
 

@@ -54,7 +54,7 @@ def test_a_slow_link_is_recorded_whole_at_every_port() -> None:
 @pytest.mark.parametrize("settings", [{"medium": "shared", "rate": 21e6}, {"medium": "shared"}, {"rate": 11e6}])
 def test_a_faster_link_is_recorded_at_the_access_point_and_cut(settings: dict[str, Any]) -> None:
     plan = planned(**settings)
-    assert plan.snap_bytes == 448
+    assert plan.snap_bytes == 384
     assert {place.point for place in plan.places} == {"station", "wired"}
 
 
