@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 from pcap_files import ACK, address, pcap
-from synthetic_campaign import OFFSET, SECOND, START, Load, manifest
+from synthetic_campaign import OFFSET, SECOND, START, Load, Spec, manifest
 
 from analysis.capture.reader import read_capture
 from analysis.journey.breakdown import PARTS
@@ -115,7 +115,7 @@ class World:
 
     def manifest(self) -> Manifest:
         made = manifest(
-            Cell(name="c", levels={"network": "nistnet-80211"}), 1, seed=1, load=Load(consumers=0), captures=[], rows={}
+            Cell(name="c", levels={"network": "nistnet-80211"}), 1, spec=Spec(), load=Load(consumers=0), captures=[], rows={}
         )
         work = Workload(
             topics=("t0",), producers=self.producers, consumers=self.consumers, body_bytes=100, loop="closed",
