@@ -70,10 +70,12 @@ def _rtt_columns(flow: np.ndarray, rtt_ns: np.ndarray, flows: int) -> dict[str, 
     have = flow[starts]
     for name, share in QUANTILES.items():
         # The quantile by linear interpolation between the two ranks around it, for all flows at once.
-        place = starts + share * (samples[have] - 1)
-        low = np.floor(place).astype(np.int64)
-        high = np.ceil(place).astype(np.int64)
+        # Ranks count from each flow's own first, so that a flow's figures do not depend on those before it.
+        place = share * (samples[have] - 1)
+        below = np.floor(place)
+        low = starts + below.astype(np.int64)
+        high = starts + np.ceil(place).astype(np.int64)
         column = np.full(flows, np.nan)
-        column[have] = value[low] + (value[high] - value[low]) * (place - low) if len(have) else np.nan
+        column[have] = value[low] + (value[high] - value[low]) * (place - below) if len(have) else np.nan
         columns[name] = column
     return columns

@@ -1,0 +1,1 @@
+"""Seeded input for benchmarks, made by the million."""
