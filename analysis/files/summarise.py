@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from analysis.capture.flows import flow_table
 from analysis.capture.segments import starts_of
 from analysis.capture.tcp import Analysis, analyse
 from analysis.rows import Rows
+from analysis.spark.decode import address_texts
 
 TOP = 6  # flows that are drawn, as many as there are colours
 RTT_STEPS = 100  # of the histogram of round trips, per factor of ten
@@ -91,7 +91,7 @@ def _flow_rows(rows: Rows, analysis: Analysis, within: Span, v6: Mapping[int, by
 
 def _texts(addresses: np.ndarray, v6: Mapping[int, bytes]) -> list[str]:
     kinds, which = np.unique(addresses, return_inverse=True)
-    texts = [str(IPv4Address(number)) if number >= 0 else f"[{IPv6Address(v6[number])}]" for number in kinds.tolist()]
+    texts = [f"[{text}]" if ":" in text else text for text in address_texts(kinds, v6)]
     return [texts[row] for row in which.tolist()]
 
 

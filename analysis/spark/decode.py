@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ipaddress import IPv4Address, IPv6Address
 
 import numpy as np
 
@@ -33,3 +34,8 @@ def others(file: Capture) -> dict[str, int]:
     if datagrams := len(file.packets) - len(tcp_only(file.packets)):
         counts["udp"] = counts.get("udp", 0) + datagrams
     return counts
+
+
+def address_texts(numbers: np.ndarray, v6: Mapping[int, bytes]) -> list[str]:
+    """Addresses as people write them."""
+    return [str(IPv4Address(number)) if number >= 0 else str(IPv6Address(v6[number])) for number in numbers.tolist()]

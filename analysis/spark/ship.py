@@ -42,7 +42,7 @@ def send(spark: SparkSession, file: Path) -> None:
     """Make the zip `file` importable in all tasks of the session.  The file must stay until the session ends."""
     if is_connect(spark):
         spark.addArtifacts(str(file), pyfile=True)
-    else:
+    elif not any(known.endswith(f"/{file.name}") for known in spark.sparkContext.listFiles):  # named by its content
         spark.sparkContext.addPyFile(str(file))
 
 

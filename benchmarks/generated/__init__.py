@@ -1,1 +1,0 @@
-"""Seeded input for benchmarks, made by the million."""
