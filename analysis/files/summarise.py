@@ -44,10 +44,9 @@ class Span:
 
 
 def span(packets: Packets) -> Span | None:
-    """Of all packets, None when there are none."""
-    if not len(packets):
-        return None
-    return Span(low_ns=int(packets.t_ns.min()), high_ns=int(packets.t_ns.max()))
+    """Of all packets that have a time (some records of pcapng have none), None when there are none."""
+    t_ns = packets.t_ns[packets.t_ns > 0]
+    return Span(low_ns=int(t_ns.min()), high_ns=int(t_ns.max())) if len(t_ns) else None
 
 
 def add_packets(rows: Rows, packets: Packets, *, within: Span, v6: Mapping[int, bytes]) -> None:
@@ -107,7 +106,8 @@ def _names(ends: Sequence[Sequence[str]], ports: Sequence[Sequence[int]]) -> lis
 
 
 def _second_rows(rows: Rows, analysis: Analysis, within: Span, *, key: str | None, mask: np.ndarray | None) -> None:
-    pick = slice(None) if mask is None else np.flatnonzero(mask)
+    timed = analysis.packets.t_ns[analysis.order] >= within.low_ns
+    pick = np.flatnonzero(timed if mask is None else timed & mask)
     order = analysis.order[pick]
     width_ns = round(within.width_s * 1e9)
     bins, which = np.unique((analysis.packets.t_ns[order] - within.low_ns) // width_ns, return_inverse=True)

@@ -20,7 +20,7 @@ from analysis.files.summarise import TOP, Totals, add_packets, add_totals, span
 from analysis.rows import DDL, SCHEMA, Rows
 from analysis.spark import pieces
 from analysis.spark.decode import ipv6, others, tcp_only
-from analysis.spark.ranges import RANGE_BYTES, from_text, index
+from analysis.spark.ranges import RANGE_BYTES, from_json, index, to_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -101,7 +101,7 @@ def _large(files: Sequence[str], split_above: int, range_bytes: int) -> _Large:
             rows.add("damage", "unreadable", text=_said(error, Path(name)))
         else:
             if found.ranges:  # one without a whole record is small work for a task
-                ranges[number] = tuple(piece.text() for piece in found.ranges)
+                ranges[number] = tuple(to_json(piece) for piece in found.ranges)
                 if found.damage is not None:
                     rows.add("damage", "capture", text=found.damage)
         damage.append(rows.batch())
@@ -131,7 +131,7 @@ def _split(spark: SparkSession, files: Sequence[str], ranges: dict[int, tuple[st
         for batch in batches:
             for row in batch.column(0).to_pylist():
                 number, text = tasks[row]
-                piece = from_text(text)
+                piece = from_json(text)
                 yield from pieces.decode(Path(files[number]), piece, capture=number, buckets=buckets[number])
 
     def analyse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -24,13 +24,14 @@ class Range:
     end: int
     first_frame: int
 
-    def text(self) -> str:
-        """One line of JSON, as it travels to a task."""
-        return json.dumps(asdict(self))
+
+def to_json(piece: Range) -> str:
+    """A range as text, to travel between processes."""
+    return json.dumps(asdict(piece))
 
 
-def from_text(text: str) -> Range:
-    """The range that `text` was made of."""
+def from_json(text: str) -> Range:
+    """What to_json made."""
     return Range(**json.loads(text))
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from analysis.spark.decode import ipv6
-from analysis.spark.ranges import RANGE_BYTES, from_text, index, read_range
+from analysis.spark.ranges import RANGE_BYTES, from_json, index, read_range, to_json
 from analysis.spark.schema import DDL, packet_batches
 from analysis.spark.ship import ship
 
@@ -62,7 +62,7 @@ class PcapReader(DataSourceReader):  # type: ignore[misc]
     def partitions(self) -> Sequence[InputPartition]:
         """All ranges of all files, by name; a damaged file gives what stands before the damage."""
         return [
-            PcapPartition(path, piece.text())
+            PcapPartition(path, to_json(piece))
             for path in matching(self.pattern)
             for piece in index(Path(path), range_bytes=self.range_bytes).ranges
         ] or [PcapPartition("", "")]  # Spark wants a partition even where there is no packet
@@ -71,7 +71,7 @@ class PcapReader(DataSourceReader):  # type: ignore[misc]
         """Batches of at most 65,536 rows."""
         assert isinstance(partition, PcapPartition)
         if partition.path:
-            file = read_range(Path(partition.path), from_text(partition.piece))
+            file = read_range(Path(partition.path), from_json(partition.piece))
             yield from packet_batches(file.packets, capture=partition.path, v6=ipv6(file))
 
 

@@ -25,7 +25,8 @@ def server(folder: Path, name: str, *words: str, says: str) -> Iterator[str]:
     log = folder / f"{name}.log"
     unwanted = ("PYTHONPATH", "SPARK_REMOTE")  # the project is not to be found on the servers
     env = {key: value for key, value in os.environ.items() if key not in unwanted}
-    env |= {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_JAVA_OPTS": _JVM, "PYSPARK_PYTHON": sys.executable}  # fmt: skip
+    env |= {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    env["SPARK_DAEMON_JAVA_OPTS"] = _JVM
     command = ["setpriv", "--pdeathsig", "KILL", str(HOME / "bin" / "spark-class"), *words]
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=out, stderr=out)
