@@ -7,7 +7,7 @@ from types import FrameType
 
 import typer
 
-from lab import analyse, calibrate, doctor, list_, profiles, replay, report, resume, run, shell
+from lab import analyse, calibrate, doctor, export, list_, profiles, replay, report, resume, run, shell
 
 app = typer.Typer(
     name="lab",
@@ -25,6 +25,7 @@ app.command("run")(run.run)
 app.command("resume")(resume.resume)
 app.command("report")(report.report)
 app.command("analyse")(analyse.analyse)
+app.command("export")(export.export)
 app.command("list")(list_.list_campaigns)
 app.command("replay")(replay.replay)
 app.command("shell")(shell.shell)

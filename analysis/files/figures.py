@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from analysis.metrics import Metric, Unit
-from analysis.units import quantity
+from analysis.units import digits, quantity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,5 +73,5 @@ def size_text(size: float) -> str:
     """Bytes with a decimal prefix."""
     for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if size >= factor:
-            return f"{size / factor:.3g} {unit}"
+            return f"{digits(size / factor)} {unit}"
     return f"{size:.0f} B"

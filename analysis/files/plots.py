@@ -12,6 +12,7 @@ from analysis.units import scale
 
 _MOST_FILLED = 20_000  # bins that are drawn with the empty ones between them
 _SHORTEST = 0.2  # a last bin shorter than this share of the others says too little to be drawn
+_FEWEST_SAMPLES = 20  # a distribution of fewer is none
 _AXES_IN, _ABOVE_IN, _BELOW_IN, _NAME_IN = 2.2, 0.52, 0.5, 0.17
 
 
@@ -37,7 +38,8 @@ def rates(file: CaptureFile, points: Points) -> Points:
     return found or [(0.0, sum(counts.values()) / width)]
 
 
-def _axes(title: str, note: str, names: list[str]) -> tuple[Any, Any]:
+def _axes(title: str, note: str, names: dict[str, str]) -> tuple[Any, Any]:
+    """A figure with one plot, and under it what the colours mean (colour by name)."""
     height = _ABOVE_IN + _AXES_IN + _BELOW_IN + _NAME_IN * len(names)
     figure, (ax,) = canvas(
         height_in=height, left=0.12, right=0.97, top=1 - _ABOVE_IN / height,
@@ -46,16 +48,21 @@ def _axes(title: str, note: str, names: list[str]) -> tuple[Any, Any]:
     ax.grid(axis="y", color=HAIR, linewidth=0.6)
     ax.set_axisbelow(True)
     heading(figure, title, note)
-    for row, (name, colour) in enumerate(zip(names, (INK, *COLOURS), strict=False)):
+    for row, (name, colour) in enumerate(names.items()):
         place = (_NAME_IN * (len(names) - row) - 0.06) / height
         figure.text(0.125, place, "■", color=colour, fontsize=8, va="center")
         figure.text(0.155, place, name, color=INK, fontsize=8, va="center")
     return figure, ax
 
 
-def _names(file: CaptureFile) -> list[str]:
+def _colours(file: CaptureFile) -> dict[str, str]:
+    """Key of each flow that is drawn to its colour, the same in every plot; "" is all flows."""
     drawn = file.drawn
-    return ["all flows", *drawn] if len(drawn) > 1 else ["all flows"]
+    return {"": INK} | dict(zip(drawn if len(drawn) > 1 else [], COLOURS, strict=False))
+
+
+def _legend(colours: dict[str, str]) -> dict[str, str]:
+    return {key or "all flows": colour for key, colour in colours.items()}
 
 
 def _time_axis(ax: Any, file: CaptureFile) -> None:
@@ -75,17 +82,17 @@ def _width_text(file: CaptureFile) -> str:
 def _throughput(file: CaptureFile, name: str) -> Plot | None:
     if file.span is None or ("", "wire_bytes") not in file.seconds:
         return None
-    names = _names(file)
+    colours = _colours(file)
     title = "Throughput over time"
-    figure, ax = _axes(title, f"bytes on the wire, {_width_text(file)}; the largest flows by bytes", names)
-    keys = ["", *names[1:]]
-    lines = [rates(file, file.seconds[key, "wire_bytes"]) for key in keys]
-    peak = max(value for line in lines for _, value in line) * 8 or 1.0
+    note = f"bytes on the wire, {_width_text(file)}; all flows, and the largest"
+    figure, ax = _axes(title, note, _legend(colours))
+    lines = {key: rates(file, file.seconds[key, "wire_bytes"]) for key in colours}
+    peak = max(value for line in lines.values() for _, value in line) * 8 or 1.0
     factor, unit = scale("bit/s", peak)
-    for number, line in reversed(list(enumerate(lines))):
-        style = {"color": (INK, *COLOURS)[number], "linewidth": 1.4 if number == 0 else 1.1}
+    for key, line in reversed(lines.items()):
         x, y = zip(*line, strict=True)
-        ax.plot(x, [8 * value / factor for value in y], alpha=0.9, marker="." if len(x) < 3 else None, **style)
+        ax.plot(x, [8 * value / factor for value in y], color=colours[key], alpha=0.9,
+                linewidth=1.1 if key else 1.4, marker="." if len(x) < 3 else None)  # fmt: skip
     ax.set_ylim(0, peak / factor * 1.08)
     ticks(ax.yaxis, 0, peak / factor * 1.08)
     ax.set_ylabel(unit, fontsize=8.5)
@@ -94,26 +101,26 @@ def _throughput(file: CaptureFile, name: str) -> Plot | None:
 
 
 def _round_trips(file: CaptureFile, name: str) -> Plot | None:
-    if "" not in file.rtt:
+    enough = {
+        key: colour
+        for key, colour in _colours(file).items()
+        if sum(count for _, count in file.rtt.get(key, [])) >= (_FEWEST_SAMPLES if key else 1)
+    }
+    if not enough:
         return None
-    names = [one for one in _names(file) if one == "all flows" or one in file.rtt]
     title = "Round-trip times"
     note = "share of the samples that took at most so long; packets sent once only (Karn)"
-    figure, ax = _axes(title, note, names)
-    lowest, highest = math.inf, 0.0
-    for number, key in reversed(list(enumerate(["", *names[1:]]))):
+    figure, ax = _axes(title, note, _legend(enough))
+    low = min(file.rtt[key][0][0] for key in enough) / 2
+    high = max(file.rtt[key][-1][0] for key in enough) * 2
+    factor, unit = (1e-6, "µs") if high < 1e-3 else (1e-3, "ms") if low < 1 else (1.0, "s")
+    for key, colour in reversed(enough.items()):
         points = file.rtt[key]
         total = sum(count for _, count in points)
         shares = [reached / total for reached in accumulate(count for _, count in points)]
-        x = [points[0][0], *(t for t, _ in points)]
-        ax.plot(x, [0.0, *shares], drawstyle="steps-post", color=(INK, *COLOURS)[number],
-                linewidth=1.4 if number == 0 else 1.1, alpha=0.9)  # fmt: skip
-        lowest, highest = min(lowest, x[0]), max(highest, x[-1])
-    low, high = lowest / 1.3, highest * 1.3
-    factor, unit = (1.0, "s") if low >= 1 else (1e-3, "ms") if low >= 1e-4 else (1e-6, "µs")
+        x = [t / factor for t in (points[0][0], *(t for t, _ in points))]
+        ax.plot(x, [0.0, *shares], drawstyle="steps-post", color=colour, linewidth=1.1 if key else 1.4, alpha=0.9)
     ax.set_xscale("log")
-    for line in ax.lines:
-        line.set_xdata([value / factor for value in line.get_xdata()])
     ax.set_xlim(low / factor, high / factor)
     ticks(ax.xaxis, low / factor, high / factor, log=True)
     ax.set_ylim(0, 1.03)
@@ -126,7 +133,7 @@ def _retransmissions(file: CaptureFile, name: str) -> Plot | None:
     if file.span is None or ("", "retr_or_ooo") not in file.seconds:
         return None
     title = "Retransmitted or overtaken packets over time"
-    figure, ax = _axes(title, f"packets with payload, all flows, {_width_text(file)}", [])
+    figure, ax = _axes(title, f"packets with payload, all flows, {_width_text(file)}", {})
     line = rates(file, file.seconds["", "retr_or_ooo"])
     peak = max(value for _, value in line)
     x, y = zip(*line, strict=True)

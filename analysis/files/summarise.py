@@ -20,7 +20,7 @@ from analysis.spark.decode import address_texts
 TOP = 6  # flows that are drawn, as many as there are colours
 RTT_STEPS = 100  # of the histogram of round trips, per factor of ten
 _FASTEST_S, _SLOWEST_S = 1e-7, 1e4  # what lies outside is counted at the end
-_MOST_BINS = 2000
+_FEWEST_BINS, _MOST_BINS = 20, 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +37,10 @@ class Span:
 
     @property
     def width_s(self) -> float:
-        """Width of a bin of the series: a second, less for short captures, more for long ones."""
-        if self.seconds < 20:
-            return 0.01 if self.seconds < 2 else 0.1
-        return max(1.0, 10.0 ** int(np.ceil(np.log10(self.seconds / _MOST_BINS))))
+        """Width of a bin of the series: a second; less for captures below 20 s, more for those above half an hour."""
+        if self.seconds < _FEWEST_BINS:
+            return float(10.0 ** max(np.floor(np.log10(max(self.seconds, 1e-9) / _FEWEST_BINS)), -6))
+        return float(max(1.0, 10.0 ** np.ceil(np.log10(self.seconds / _MOST_BINS))))
 
 
 def span(packets: Packets) -> Span | None:
