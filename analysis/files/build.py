@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from analysis.files.figures import figures, size_text
 from analysis.files.model import CaptureFile, gather
@@ -51,12 +53,7 @@ def write_report(folder: Path, files: Sequence[CaptureFile]) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     plots = [file_plots(file, name=f"{number}-{_slug(file.name)}") for number, file in enumerate(files, start=1)]
-    environment = Environment(
-        loader=FileSystemLoader([_HERE, _HERE.parent / "report"]), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    page = environment.get_template("page.html.j2").render(
-        style=(_HERE.parent / "report" / "report.css").read_text(),
+    page = _page(
         files=[_view(number, *one) for number, one in enumerate(zip(files, plots, strict=True), start=1)],
         glossary=_glossary(files),
     )
@@ -68,6 +65,26 @@ def write_report(folder: Path, files: Sequence[CaptureFile]) -> Path:
         write_tables(stage, files)
         (stage / PAGE).write_text(page)
     return folder / PAGE
+
+
+def _page(**shown: Any) -> str:
+    """The template filled in; the page allows itself its own style and script, and nothing from elsewhere."""
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    report = _HERE.parent / "report"
+    style, sort = (report / "report.css").read_text(), report / "sort.js"
+    script = sort.read_text() if sort.is_file() else ""
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    own = {"style": Markup(style), "script": Markup(script), "policy": policy}  # noqa: S704 - our own files
+    return environment.get_template("files.html.j2").render(**own, **shown)
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _slug(name: str) -> str:

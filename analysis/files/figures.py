@@ -38,17 +38,28 @@ _ALL = (
     Figure(name="data_packets", label="With payload", unit="count", about="packets that carry data"),
     Figure(
         name="retr_or_ooo", label="Retransmitted or overtaken", unit="count",
-        about="packets with data that do not begin at or after the highest byte seen before: seen from one place, "
+        about="packets with data that do not begin at or after the highest byte seen before; seen from one place, "
         "a retransmission and an overtaken packet look alike",
     ),
-    Figure(name="spurious", label="Spurious", unit="count", about="data sent again that had been acknowledged"),
+    Figure(
+        name="retransmissions", label="Retransmitted", unit="count",
+        about="those of them that were sent again, by tshark's rules",
+    ),
+    Figure(name="out_of_order", label="Out of order", unit="count", about="those that were overtaken, by the same"),
+    Figure(
+        name="spurious_retransmissions", label="Spurious", unit="count",
+        about="retransmissions of what had been acknowledged already",
+    ),
     Figure(
         name="duplicate_acks", label="Duplicate ACKs back", unit="count",
         about="empty acknowledgements from the other side that repeat the one before",
     ),
-    Figure(name="zero_windows", label="Zero windows", unit="count", about="packets that close the receive window"),
     Figure(
-        name="recovery_s", label="In recovery", unit="s",
+        name="zero_windows", label="Zero windows back", unit="count",
+        about="packets with which the other side said that it had no room",
+    ),
+    Figure(
+        name="recovery_s", label="In loss recovery", unit="s",
         about="from a retransmission until everything sent before it was acknowledged",
     ),
     Figure(
@@ -59,6 +70,7 @@ _ALL = (
     Figure(name="rtt_p50_s", label="RTT median", unit="s", about="as the mean; exact"),
     Figure(name="rtt_p95_s", label="RTT 95th pct.", unit="s", about="as the mean; exact"),
     Figure(name="rtt_p99_s", label="RTT 99th pct.", unit="s", about="as the mean; exact"),
+    Figure(name="rtt_max_s", label="RTT highest", unit="s", about="as the mean"),
     Figure(name="rtt_samples", label="RTT samples", unit="count", about="acknowledgements that the round trips are of"),
 )  # fmt: skip
 TERMINAL = ("packets", "wire_bytes", "retr_or_ooo", "duplicate_acks", "rtt_p50_s", "rtt_p95_s", "lasted_s")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from generated_capture import write_capture
+from common.capture import write_capture
 from spark_servers import cluster, connect_server
 from synthetic_campaign import Spec, write_campaign
 
