@@ -42,7 +42,7 @@ def reduce_captures(
     """
     files = [str(path.resolve()) for path in paths]
     if spark is None:
-        return _ordered(pa.Table.from_batches([reduce_capture(Path(f), n) for n, f in enumerate(files)], SCHEMA))
+        return ordered(pa.Table.from_batches([reduce_capture(Path(f), n) for n, f in enumerate(files)], SCHEMA))
     large = _large(files, split_above, range_bytes)
     jobs = []
     if whole := [number for number in range(len(files)) if number not in large.ranges and number not in large.broken]:
@@ -55,7 +55,7 @@ def reduce_captures(
         for job in jobs[1:]:
             frame = frame.union(job)
         done.append(frame.toArrow().cast(SCHEMA))
-    return _ordered(pa.concat_tables(done))
+    return ordered(pa.concat_tables(done))
 
 
 def reduce_capture(path: Path, number: int) -> pa.RecordBatch:
@@ -148,7 +148,7 @@ def _split(spark: SparkSession, files: Sequence[str], ranges: dict[int, tuple[st
     return exchanged.mapInArrow(analyse, DDL)
 
 
-def _ordered(table: pa.Table) -> pa.Table:
+def ordered(table: pa.Table) -> pa.Table:
     """Counts of the same bin added up, only the largest flows drawn, and all rows in one order."""
     added = pc.is_in(table["table"], pa.array(_ADDED))
     names = [name for name in SCHEMA.names if name != "value"]
