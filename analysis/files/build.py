@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -39,7 +40,7 @@ def analyse_files(paths: Sequence[Path], *, master: str | None = None, size_limi
     the server that SPARK_REMOTE names).  All give the same.  Raises SparkFailed.
     """
     size = sum(path.stat().st_size for path in paths if path.is_file())
-    if master is None and size <= size_limit:
+    if master is None and "SPARK_REMOTE" not in os.environ and size <= size_limit:
         return gather(paths, reduce_captures(paths))
     with session(master=master) as spark:
         rows = reduce_captures(paths, spark=spark)

@@ -28,7 +28,7 @@ class Figure:
 
 _ALL = (
     Figure(name="first_s", label="Begins", unit="s", about="first packet, after the capture's first TCP packet"),
-    Figure(name="lasted_s", label="Lasts", unit="s", about="from the flow's first packet to its last"),
+    Figure(name="active_s", label="Lasts", unit="s", about="from the flow's first packet to its last"),
     Figure(name="packets", label="Packets", unit="count", about="of this direction, acknowledgements included"),
     Figure(name="wire_bytes", label="Bytes", unit="B", about="on the wire, link headers included"),
     Figure(
@@ -73,7 +73,7 @@ _ALL = (
     Figure(name="rtt_max_s", label="RTT highest", unit="s", about="as the mean"),
     Figure(name="rtt_samples", label="RTT samples", unit="count", about="acknowledgements that the round trips are of"),
 )  # fmt: skip
-TERMINAL = ("packets", "wire_bytes", "retr_or_ooo", "duplicate_acks", "rtt_p50_s", "rtt_p95_s", "lasted_s")
+TERMINAL = ("packets", "wire_bytes", "retr_or_ooo", "duplicate_acks", "rtt_p50_s", "rtt_p95_s", "active_s")
 
 
 def figures(flows: pa.Table, names: tuple[str, ...] | None = None) -> list[Figure]:

@@ -82,7 +82,7 @@ def _flow_rows(rows: Rows, analysis: Analysis, within: Span, v6: Mapping[int, by
     for metric, addresses, ports in (("src", ends[0], flows.sport), ("dst", ends[1], flows.dport)):
         rows.add_all("flow", metric, key=keys, value=ports.astype(np.float64), text=addresses)
     columns = flow_table(analysis, start_ns=within.low_ns, end_ns=within.high_ns + 1).columns
-    own = {"first_s": (first - within.low_ns) / 1e9, "lasted_s": (last - first) / 1e9}
+    own = {"first_s": (first - within.low_ns) / 1e9, "active_s": (last - first) / 1e9}
     for metric, column in (own | columns).items():
         rows.add_all("flow", metric, key=keys, value=column.astype(np.float64))
     return keys

@@ -118,7 +118,12 @@ def test_files_that_cannot_be_read_are_named_and_the_others_analysed(tmp_path: P
     arp.write_bytes(pcap([(10**18, ARP)]))
     done = lab("analyse", tmp_path / "missing.pcap", text, arp, good, "--out", tmp_path / "out")
     assert done.returncode == 1
-    for said in ("missing.pcap: No such file", "text.pcap: not a", "arp.pcap: no TCP packet in its 1 records (1 arp)"):
+    for said in (
+        "missing.pcap: No such file",
+        "text.pcap: ",
+        "magic 0x73696874",
+        "arp.pcap: no TCP packet in its 1 records (1 arp)",
+    ):
         assert said in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
     assert {Path(row["capture"]).name for row in rows(tmp_path / "out" / "flows.csv")} == {"good.pcap"}

@@ -25,7 +25,19 @@ def lab(*words: str | Path, **options: object) -> subprocess.CompletedProcess[st
 
 def test_help_names_every_verb_and_the_exit_statuses() -> None:
     said = lab("--help").stdout
-    for word in ("run", "resume", "report", "list", "replay", "shell", "profiles", "doctor", "Exit status"):
+    for word in (
+        "run",
+        "resume",
+        "report",
+        "analyse",
+        "export",
+        "list",
+        "replay",
+        "shell",
+        "profiles",
+        "doctor",
+        "Exit status",
+    ):
         assert word in said
 
 
