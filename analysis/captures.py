@@ -6,7 +6,6 @@ from ipaddress import IPv4Address
 
 import numpy as np
 
-from analysis.capture.columns import TCP
 from analysis.capture.flows import FlowTable, flow_table
 from analysis.capture.tcp import Analysis, analyse
 from analysis.direction import Direction, add_flows, direction_rows, empty_direction
@@ -24,8 +23,7 @@ def capture_rows(recorded: Recorded, manifest: Manifest, rows: Rows) -> None:
     totals = {name: empty_direction(window, manifest.clock_offset_ns) for name in DIRECTIONS.values()}
     for capture, file in recorded:
         if capture.side in DIRECTIONS:
-            tcp = file.packets.select(file.packets.protocol == TCP)
-            _flow_rows(analyse(tcp), capture, manifest, rows, totals[DIRECTIONS[capture.side]])
+            _flow_rows(analyse(file.tcp), capture, manifest, rows, totals[DIRECTIONS[capture.side]])
     for name, total in totals.items():
         direction_rows(name, total, window, rows)
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from analysis.capture.columns import UDP
 from analysis.capture.reader import Capture as PacketFile
 from analysis.capture.reader import read_capture
 from analysis.rows import Rows
@@ -25,9 +22,7 @@ def read_captures(trial: Trial, manifest: Manifest, rows: Rows) -> Recorded:
             continue
         if damage := _damage(file, capture):
             rows.add("damage", "capture", key=capture.file, text=f"{trial.path / capture.file}: {damage}")
-        udp = int(np.count_nonzero(file.packets.protocol == UDP))
-        kinds = {"tcp": len(file.packets) - udp} | ({"udp": udp} if udp else {}) | file.others
-        for kind, number in kinds.items():
+        for kind, number in file.kinds.items():
             rows.add("packets", kind, key=capture.file, value=float(number))
         found.append((capture, file))
     return found

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
 # trial: number of the path that was handed out.  table: trial, flow, second, ecdf, percentile, trend, journey,
@@ -39,6 +41,24 @@ class Rows:
         row = {"table": table, "key": key, "metric": metric, "t": t, "value": value, "text": text}
         for name, cell in row.items():
             self.columns[name].append(cell)
+
+    def add_all(
+        self, table: str, metric: str, *, value: np.ndarray, key: Sequence[str] | str | None = None,
+        t: np.ndarray | None = None, text: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
+        """Append a row per element of `value` (float64); a NaN becomes a null.  key, t, text: as many, or none."""
+        count = len(value)
+        empty: list[object] = [None] * count
+        cells = {
+            "table": [table] * count,
+            "key": list(key) if key is not None and not isinstance(key, str) else [key] * count,
+            "metric": [metric] * count,
+            "t": empty if t is None else t.tolist(),
+            "value": [None if one != one else one for one in value.tolist()],  # noqa: PLR0124 - NaN
+            "text": empty if text is None else text,
+        }
+        for name, column in cells.items():
+            self.columns[name].extend(column)
 
     def batch(self) -> pa.RecordBatch:
         """All rows in the shape of SCHEMA."""

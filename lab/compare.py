@@ -76,7 +76,8 @@ def _compared(
     from analysis.between import NothingToCompare, Tolerance, between, write  # noqa: PLC0415 - Spark imports slowly
     from analysis.report.build import NothingToReport, find  # noqa: PLC0415
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
-    from analysis.spark.session import SparkFailed, session  # noqa: PLC0415
+    from analysis.spark.errors import SparkFailed  # noqa: PLC0415
+    from analysis.spark.session import session  # noqa: PLC0415
 
     tolerance = Tolerance(margin=tolerated[0], share_margin=tolerated[1], across=across)
     try:

@@ -59,7 +59,7 @@ def execute(folder: Path, kernels: Kernels, *, build_report: bool) -> Status:
 def build(folder: Path, *, master: str | None = None) -> Status:
     """Build a campaign's report, say what is in it and where it is."""
     from analysis import report  # noqa: PLC0415 - Spark and matplotlib import slowly; only this needs them
-    from analysis.spark.session import SparkFailed  # noqa: PLC0415
+    from analysis.spark.errors import SparkFailed  # noqa: PLC0415
 
     try:
         path = report.build(folder, master=master)

@@ -7,7 +7,7 @@ from types import FrameType
 
 import typer
 
-from lab import calibrate, compare, doctor, list_, profiles, replay, report, resume, run, shell
+from lab import analyse, calibrate, compare, doctor, export, list_, profiles, replay, report, resume, run, shell
 
 app = typer.Typer(
     name="lab",
@@ -18,13 +18,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=(
         "Exit status: 0 every trial is valid; 1 something failed; 2 the command or the scenario is wrong; "
-        "3 some trials are invalid or inconclusive; 130 interrupted.  compare: 0 no worse; 1 worse; 3 cannot tell."
+        "3 some trials are invalid or inconclusive, or a capture is damaged; 130 interrupted.  "
+        "compare: 0 no worse; 1 worse; 3 cannot tell."
     ),
 )
 app.command("run")(run.run)
 app.command("resume")(resume.resume)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
+app.command("analyse")(analyse.analyse)
+app.command("export")(export.export)
 app.command("list")(list_.list_campaigns)
 app.command("replay")(replay.replay)
 app.command("shell")(shell.shell)

@@ -19,6 +19,11 @@ def text(number: int, v6: Mapping[int, bytes]) -> str:
     return str(IPv4Address(number)) if number >= 0 else str(IPv6Address(v6[number]))
 
 
+def texts(numbers: np.ndarray, v6: Mapping[int, bytes]) -> list[str]:
+    """The same of many."""
+    return [text(number, v6) for number in numbers.tolist()]
+
+
 def number_v6(halves: np.ndarray) -> np.ndarray:
     """Numbers in [-2**62, -1] of IPv6 addresses, given as rows of two uint64, high half first."""
     mixed = _mix(halves[:, 0]) + halves[:, 1] * np.uint64(0x9E3779B97F4A7C15)

@@ -111,10 +111,12 @@ def _rtt(prefix: str, flow: np.ndarray, rtt_ns: np.ndarray, flows: int) -> dict[
     have = flow[starts]
     for name, share in (QUANTILES | {"max": 1.0}).items():
         # The quantile by linear interpolation between the two ranks around it, for all flows at once.
-        place = starts + share * (samples[have] - 1)
-        low = np.floor(place).astype(np.int64)
-        high = np.ceil(place).astype(np.int64)
+        # Ranks count from each flow's own first, so that a flow's figures do not depend on those before it.
+        place = share * (samples[have] - 1)
+        below = np.floor(place)
+        low = starts + below.astype(np.int64)
+        high = starts + np.ceil(place).astype(np.int64)
         column = np.full(flows, np.nan)
-        column[have] = value[low] + (value[high] - value[low]) * (place - low)
+        column[have] = value[low] + (value[high] - value[low]) * (place - below)
         columns[f"{prefix}_{name}_s"] = column
     return columns

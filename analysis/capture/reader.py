@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.capture.columns import Columns, Packets
+from analysis.capture.columns import TCP, Columns, Packets
 from analysis.capture.decode import FRONT_BYTES, decode
 from analysis.capture.format import Interface, NotACapture
 from analysis.capture.ranges import Range
@@ -40,6 +40,18 @@ class Capture:
     v6: dict[int, bytes] = field(default_factory=dict)
     interfaces: dict[int, Interface] = field(default_factory=dict)
     untimed: int = 0
+
+    @property
+    def tcp(self) -> Packets:
+        """The TCP packets among `packets`."""
+        return self.packets.select(self.packets.protocol == TCP)
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many records were what: tcp, udp where there are any, and what `others` counts."""
+        tcp = int(np.count_nonzero(self.packets.protocol == TCP))
+        udp = len(self.packets) - tcp
+        return {"tcp": tcp} | ({"udp": udp} if udp else {}) | self.others
 
 
 def read_capture(path: Path) -> Capture:

@@ -14,11 +14,14 @@ _HERE = Path(__file__).parent
 
 
 class Pages:
-    """The templates, read once for all pages of a report.  extra: one more style sheet of this folder."""
+    """The templates, read once for all pages of a report.
 
-    def __init__(self, extra: str | None = None) -> None:
+    extra: one more style sheet of this folder.  templates: where to look for templates first.
+    """
+
+    def __init__(self, *, extra: str | None = None, templates: Path = _HERE) -> None:
         self._environment = Environment(
-            loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+            loader=FileSystemLoader([templates, _HERE]), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
             lstrip_blocks=True,
         )  # fmt: skip
         style = "".join((_HERE / name).read_text() for name in ("report.css", extra) if name)

@@ -6,6 +6,7 @@ import numpy  # noqa: F401
 import pyarrow.parquet  # noqa: F401
 from pyspark import daemon
 
+import analysis.spark.captures
 import analysis.trial  # noqa: F401
 
 if __name__ == "__main__":

@@ -11,10 +11,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.spark.errors import SparkFailed
+from analysis.spark.remote import connected
+from analysis.spark.ship import ROOT, bundle, send
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).resolve().parents[2]
 ARCHIVE = ROOT / "build" / "spark.jsa"
 _STOP_LIMIT_S = 30.0
 _LOG_LINES, _SHOWN_LINES = 40, 25
@@ -22,13 +25,13 @@ _LOG_LINES, _SHOWN_LINES = 40, 25
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
 
 
-class SparkFailed(Exception):
-    """Spark could not start or its job failed; the message holds the end of its log."""
+def settings(*, master: str, jvm: tuple[str, ...] = (), code: str | None = None) -> dict[str, str]:
+    """Spark's configuration for `master`.
 
-
-def settings(*, master: str, jvm: tuple[str, ...] = ()) -> dict[str, str]:
-    """Spark's configuration for `master`; jvm: further options of its Java process."""
-    local = master.startswith("local")
+    jvm: further options of its Java processes.  code: name of the file with our code that tasks are sent; the
+    workers' parent finds it where Spark puts files, in the folder it is started in.
+    """
+    options = " ".join((*_JVM, *jvm))
     common = {
         "spark.master": master,
         "spark.app.name": "airwire-report",
@@ -38,10 +41,22 @@ def settings(*, master: str, jvm: tuple[str, ...] = ()) -> dict[str, str]:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.python.daemon.module": "analysis.spark.daemon",
-        "spark.driver.extraJavaOptions": " ".join((*_JVM, *jvm)),
+        "spark.driver.extraJavaOptions": options,
     }
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    return common | (loopback if local else {})
+    remote = {"spark.executor.extraJavaOptions": options}
+    remote |= {"spark.executorEnv.PYTHONPATH": code, "spark.executorEnv.OPENBLAS_NUM_THREADS": "1"} if code else {}
+    return common | (loopback if _is_here(master) else {}) | ({} if is_local(master) else remote)
+
+
+def is_local(master: str) -> bool:
+    """Whether the driver's own Java process runs the tasks."""
+    return master.startswith("local") and not master.startswith("local-cluster")
+
+
+def _is_here(master: str) -> bool:
+    host = master.partition("://")[2].rpartition(":")[0]
+    return is_local(master) or host in {"127.0.0.1", "localhost"}
 
 
 def archive_options(archive: Path = ARCHIVE) -> tuple[str, ...]:
@@ -57,32 +72,25 @@ def session(*, master: str | None = None, jvm: tuple[str, ...] | None = None) ->
     Spark Connect server.  Raises SparkFailed with the end of Spark's log when it does not start.
     """
     remote = master if master is not None and master.startswith("sc://") else None
-    if remote or (master is None and os.environ.get("SPARK_REMOTE")):
-        with _connected(remote or os.environ["SPARK_REMOTE"]) as spark:
-            yield spark
-        return
-    with tempfile.TemporaryDirectory(prefix="airwire-spark-") as folder:
-        log = Path(folder) / "spark.log"
+    with tempfile.TemporaryDirectory(prefix="airwire-spark-") as name:
+        folder = Path(name)
+        if remote or (master is None and os.environ.get("SPARK_REMOTE")):
+            with connected(remote or os.environ["SPARK_REMOTE"], folder) as spark:
+                yield spark
+            return
+        chosen_master = master or f"local[{os.cpu_count() or 1}]"
+        code = None if is_local(chosen_master) else bundle(folder)
         chosen = settings(
-            master=master or f"local[{os.cpu_count() or 1}]", jvm=archive_options() if jvm is None else jvm
+            master=chosen_master, jvm=archive_options() if jvm is None else jvm, code=code.name if code else None
         )
-        with _own_jvm(chosen, log, folder) as spark:
+        with _own_jvm(chosen, folder) as spark:
+            if code:
+                send(spark, code)
             yield spark
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[SparkSession]:
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    spark = SparkSession.builder.remote(address).getOrCreate()
-    try:
-        yield spark
-    finally:
-        spark.stop()
-
-
-@contextmanager
-def _own_jvm(chosen: dict[str, str], log: Path, folder: str) -> Iterator[SparkSession]:
+def _own_jvm(chosen: dict[str, str], folder: Path) -> Iterator[SparkSession]:
     # Spark is imported here, so that whoever needs only the settings or the reader does not pay for it.
     from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
@@ -90,11 +98,12 @@ def _own_jvm(chosen: dict[str, str], log: Path, folder: str) -> Iterator[SparkSe
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    conf = SparkConf(loadDefaults=False).setAll(list((chosen | {"spark.local.dir": folder}).items()))
+    conf = SparkConf(loadDefaults=False).setAll(list((chosen | {"spark.local.dir": str(folder)}).items()))
+    log = folder / "spark.log"
     with log.open("wb") as out:
         gateway: Any = None
         try:
-            with _environment():
+            with _environment(chosen["spark.master"]):
                 gateway = launch_gateway(conf, popen_kwargs={"stdout": out, "stderr": out})
                 context = SparkContext(gateway=gateway, conf=conf)
             yield SparkSession(context)
@@ -125,16 +134,17 @@ def _end(gateway: Any) -> None:
 
 
 @contextmanager
-def _environment() -> Iterator[None]:
+def _environment(master: str) -> Iterator[None]:
     """What the Java process and its Python workers inherit."""
     path = os.environ.get("PYTHONPATH")
+    # On a cluster another Python may stand where this machine's does: then PYSPARK_PYTHON says which it is.
+    python = sys.executable if is_local(master) else os.environ.get("PYSPARK_PYTHON", sys.executable)
     wanted = {
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": python,
         "PYTHONPATH": f"{ROOT}{os.pathsep}{path}" if path else str(ROOT),
-        "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LAUNCHER_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "OPENBLAS_NUM_THREADS": "1",
-    }
+    } | ({"SPARK_LOCAL_IP": "127.0.0.1"} if _is_here(master) else {})
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

@@ -115,7 +115,12 @@ class World:
 
     def manifest(self) -> Manifest:
         made = manifest(
-            Cell(name="c", levels={"network": "nistnet-80211"}), 1, spec=Spec(), load=Load(consumers=0), captures=[], rows={}
+            Cell(name="c", levels={"network": "nistnet-80211"}),
+            1,
+            spec=Spec(),
+            load=Load(consumers=0),
+            captures=[],
+            rows={},
         )
         work = Workload(
             topics=("t0",), producers=self.producers, consumers=self.consumers, body_bytes=100, loop="closed",

@@ -25,7 +25,21 @@ def lab(*words: str | Path, **options: object) -> subprocess.CompletedProcess[st
 
 def test_help_names_every_verb_and_the_exit_statuses() -> None:
     said = lab("--help").stdout
-    for word in ("run", "resume", "report", "compare", "list", "replay", "shell", "profiles", "doctor", "Exit status"):
+    verbs = [
+        "run",
+        "resume",
+        "report",
+        "compare",
+        "analyse",
+        "export",
+        "list",
+        "replay",
+        "shell",
+        "profiles",
+        "calibrate",
+        "doctor",
+    ]
+    for word in (*verbs, "calibrate", "doctor", "Exit status"):
         assert word in said
 
 

@@ -1,0 +1,1 @@
+"""Flow tables and plots for captures that Airwire did not make."""

@@ -1,0 +1,146 @@
+"""Reducing the packets of one capture file, or of some of its connections, to rows.
+
+Series and histograms are counts, so those of parts of a file add up to the file's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.capture.columns import Packets
+from analysis.capture.flows import flow_table
+from analysis.capture.segments import starts_of
+from analysis.capture.tcp import Analysis, analyse
+from analysis.rows import Rows
+
+TOP = 6  # flows that are drawn, as many as there are colours
+RTT_STEPS = 100  # of the histogram of round trips, per factor of ten
+_FASTEST_S, _SLOWEST_S = 1e-7, 1e4  # what lies outside is counted at the end
+_FEWEST_BINS, _MOST_BINS = 20, 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Times of the earliest and the latest TCP packet of a file, wall clock."""
+
+    low_ns: int
+    high_ns: int
+
+    @property
+    def seconds(self) -> float:
+        """From the earliest to the latest."""
+        return (self.high_ns - self.low_ns) / 1e9
+
+    @property
+    def width_s(self) -> float:
+        """Width of a bin of the series: a second; less for captures below 20 s, more for those above half an hour."""
+        if self.seconds < _FEWEST_BINS:
+            return float(10.0 ** max(np.floor(np.log10(max(self.seconds, 1e-9) / _FEWEST_BINS)), -6))
+        return float(max(1.0, 10.0 ** np.ceil(np.log10(self.seconds / _MOST_BINS))))
+
+
+def span(packets: Packets) -> Span | None:
+    """Of all packets that have a time (some records of pcapng have none), None when there are none."""
+    t_ns = packets.t_ns[packets.t_ns > 0]
+    return Span(low_ns=int(t_ns.min()), high_ns=int(t_ns.max())) if len(t_ns) else None
+
+
+def add_packets(rows: Rows, packets: Packets, *, within: Span, v6: Mapping[int, bytes]) -> None:
+    """Add rows of tables flow, second and rtt for the TCP `packets` of a capture whose packets span `within`.
+
+    flow: one row per directed flow and figure; src, dst: the address as text, the port as value.
+    second: per bin (t: its start in seconds after the capture's first packet), for all flows and, with a key,
+    for the largest.  rtt: how many unambiguous round trips are at most t seconds and above the t before.
+    """
+    analysis = analyse(packets)
+    if not len(analysis.flows.key):
+        return
+    keys = _flow_rows(rows, analysis, within, v6)
+    count = len(keys)
+    wire = np.bincount(analysis.flow, weights=packets.wire[analysis.order], minlength=count)
+    largest = sorted(range(count), key=lambda row: (-wire[row], keys[row]))[:TOP]
+    chosen: dict[str | None, np.ndarray | None] = {None: None}
+    chosen |= {keys[row]: analysis.flow == row for row in largest}
+    for key, mask in chosen.items():
+        _second_rows(rows, analysis, within, key=key, mask=mask)
+    rtt = analysis.rtt
+    for key, row in [(None, None), *((keys[row], row) for row in largest)]:
+        mine = rtt.karn if row is None else rtt.karn & (rtt.flow == row)
+        _rtt_rows(rows, rtt.rtt_ns[mine], key=key)
+
+
+def _flow_rows(rows: Rows, analysis: Analysis, within: Span, v6: Mapping[int, bytes]) -> list[str]:
+    flows, t_ns = analysis.flows, analysis.packets.t_ns[analysis.order]
+    ends = [_texts(flows.src, v6), _texts(flows.dst, v6)]
+    keys = _names(ends, [flows.sport.tolist(), flows.dport.tolist()])
+    starts = starts_of(analysis.flow)
+    first, last = np.minimum.reduceat(t_ns, starts), np.maximum.reduceat(t_ns, starts)
+    for metric, addresses, ports in (("src", ends[0], flows.sport), ("dst", ends[1], flows.dport)):
+        rows.add_all("flow", metric, key=keys, value=ports.astype(np.float64), text=addresses)
+    columns = flow_table(analysis, start_ns=within.low_ns, end_ns=within.high_ns + 1).columns
+    own = {"first_s": (first - within.low_ns) / 1e9, "active_s": (last - first) / 1e9}
+    for metric, column in (own | columns).items():
+        rows.add_all("flow", metric, key=keys, value=column.astype(np.float64))
+    return keys
+
+
+def _texts(addresses: np.ndarray, v6: Mapping[int, bytes]) -> list[str]:
+    kinds, which = np.unique(addresses, return_inverse=True)
+    texts = [f"[{text}]" if ":" in text else text for text in address_texts(kinds, v6)]
+    return [texts[row] for row in which.tolist()]
+
+
+def _names(ends: Sequence[Sequence[str]], ports: Sequence[Sequence[int]]) -> list[str]:
+    """`address:port → address:port`; a later connection between the same ports has its number behind it."""
+    seen: dict[str, int] = {}
+    names = []
+    for src, sport, dst, dport in zip(ends[0], ports[0], ends[1], ports[1], strict=True):
+        name = f"{src}:{sport} → {dst}:{dport}"
+        seen[name] = number = seen.get(name, 0) + 1
+        names.append(name if number == 1 else f"{name} #{number}")
+    return names
+
+
+def _second_rows(rows: Rows, analysis: Analysis, within: Span, *, key: str | None, mask: np.ndarray | None) -> None:
+    timed = analysis.packets.t_ns[analysis.order] >= within.low_ns
+    pick = np.flatnonzero(timed if mask is None else timed & mask)
+    order = analysis.order[pick]
+    width_ns = round(within.width_s * 1e9)
+    bins, which = np.unique((analysis.packets.t_ns[order] - within.low_ns) // width_ns, return_inverse=True)
+    payload = analysis.packets.payload[order]
+    series = {
+        "packets": None,
+        "wire_bytes": analysis.packets.wire[order],
+        "payload_bytes": payload,
+        "retr_or_ooo": analysis.retr_or_ooo[pick] & (payload > 0),
+    }
+    for metric, weights in series.items():
+        counts = np.bincount(which, weights=weights, minlength=len(bins))
+        rows.add_all("second", metric, key=key, t=bins * within.width_s, value=counts.astype(np.float64))
+
+
+def _rtt_rows(rows: Rows, rtt_ns: np.ndarray, *, key: str | None) -> None:
+    seconds = np.clip(rtt_ns / 1e9, _FASTEST_S, _SLOWEST_S)
+    steps, counts = np.unique(np.ceil(np.log10(seconds) * RTT_STEPS), return_counts=True)
+    rows.add_all("rtt", "samples", key=key, t=10 ** (steps / RTT_STEPS), value=counts.astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What a file holds: whole records, and how many of them are of each kind."""
+
+    records: int
+    kinds: dict[str, int]
+
+
+def add_totals(rows: Rows, totals: Totals, within: Span | None) -> None:
+    """Add rows of tables capture and packets."""
+    rows.add("capture", "records", value=float(totals.records))
+    for kind, number in totals.kinds.items():
+        rows.add("packets", kind, value=float(number))
+    if within is not None:
+        rows.add("capture", "low_ns", text=str(within.low_ns))  # a float would lose nanoseconds
+        rows.add("capture", "high_ns", text=str(within.high_ns))

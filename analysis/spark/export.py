@@ -1,0 +1,166 @@
+"""Parquet of packets and ledgers, partitioned by what they are of, for pandas, DuckDB or Spark.
+
+    OUT/packets/capture=NAME/part-00000.parquet            of capture files
+    OUT/packets/cell=C/trial=N/capture=NAME/part-...       of a campaign, with OUT/published/cell=C/trial=N/...,
+    OUT/delivered/..., OUT/resources/..., OUT/trials.parquet
+
+Each file is one piece of work: an exact range of a capture, or a ledger table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.capture.ranges import from_json, index, to_json
+from analysis.capture.reader import read_range
+from analysis.spark.schema import PACKETS, packet_batches
+from results.manifest import Manifest
+from results.schema import TABLES
+from results.store import DamagedTrial, Trial, trials
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_DONE = "work int, rows long, problem string"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One Parquet file to write: `source` to `target`, relative to the export's folder.
+
+    table: of the ledger, or packets: then `piece` is a range of `source`, named `capture` in its rows.
+    """
+
+    source: str
+    target: str
+    table: str
+    capture: str = ""
+    piece: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """pieces: what to write.  problems: what cannot be exported, or not all of it, and why."""
+
+    pieces: tuple[Piece, ...]
+    problems: tuple[str, ...]
+
+
+def plan_captures(paths: Sequence[Path], *, below: str = "") -> Plan:
+    """Ranges of capture files; below: partitions above theirs.  A damaged file gives what stands before."""
+    names = [path.name for path in paths]
+    found, problems = [], []
+    for path in paths:
+        name = path.name if names.count(path.name) == 1 else str(path)
+        try:
+            ranges = index(path.resolve())
+        except (OSError, ValueError) as error:
+            problems.append(str(error) if str(path) in str(error) else f"{path}: {error}")
+            continue
+        if ranges.damage is not None:
+            problems.append(f"{path}: {ranges.damage}; what stands before is exported")
+        folder = f"packets/{below}capture={quote(name, safe='')}"
+        found += [
+            Piece(source=str(path.resolve()), target=f"{folder}/part-{number:05}.parquet", table="packets",
+                  capture=name, piece=to_json(piece))
+            for number, piece in enumerate(ranges.ranges)
+        ]  # fmt: skip
+    return Plan(pieces=tuple(found), problems=tuple(problems))
+
+
+def plan_campaign(campaign: Path) -> tuple[Plan, pa.Table]:
+    """Ledger tables and captures of every finished trial, and the table of the trials themselves."""
+    pieces: list[Piece] = []
+    problems: list[str] = []
+    about = []
+    for trial in trials(campaign):
+        try:
+            manifest = trial.manifest()
+        except DamagedTrial as error:
+            problems.append(str(error))
+            continue
+        below = f"cell={quote(trial.path.parent.name, safe='')}/trial={trial.number}/"
+        pieces += [
+            Piece(source=str(trial.path.resolve()), target=f"{name}/{below}part-00000.parquet", table=name)
+            for name in TABLES
+        ]
+        part = plan_captures([trial.path / capture.file for capture in manifest.captures], below=below)
+        pieces += part.pieces
+        problems += part.problems
+        about.append(_about(trial, manifest))
+    return Plan(pieces=tuple(pieces), problems=tuple(problems)), pa.Table.from_pylist(about)
+
+
+def _about(trial: Trial, manifest: Manifest) -> dict[str, object]:
+    try:
+        state = trial.verdict().state.value
+    except DamagedTrial:
+        state = "damaged"
+    window = manifest.window
+    return {
+        "scenario": manifest.scenario, "campaign": manifest.campaign, "cell": trial.path.parent.name,
+        "trial": trial.number, "seed": manifest.seed, "state": state,
+        "window_start_ns": window.start_ns, "window_end_ns": window.end_ns,
+        "clock_offset_ns": manifest.clock_offset_ns, "levels": json.dumps(dict(manifest.cell.levels)),
+    }  # fmt: skip
+
+
+def write(pieces: Sequence[Piece], out: Path, *, spark: SparkSession | None = None) -> tuple[int, list[str]]:
+    """Write all pieces below `out`, in this process or as Spark tasks; (rows written, what went wrong)."""
+    if spark is None:
+        done = [write_piece(piece, out) for piece in pieces]
+    else:
+        done = _with_spark(spark, pieces, out.resolve()) if pieces else []
+    return sum(rows for rows, _ in done), [problem for _, problem in done if problem]
+
+
+def _with_spark(spark: SparkSession, pieces: Sequence[Piece], out: Path) -> list[tuple[int, str]]:
+    plain, folder = [asdict(piece) for piece in pieces], str(out)
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.column(0).to_pylist():
+                count, problem = write_piece(Piece(**plain[row]), Path(folder))
+                cells = [pa.array([row], pa.int32()), pa.array([count]), pa.array([problem])]
+                yield pa.RecordBatch.from_arrays(cells, ["work", "rows", "problem"])
+
+    frame = spark.range(0, len(plain), 1, numPartitions=len(plain)).mapInArrow(work, _DONE)
+    return [(row["rows"], row["problem"]) for row in sorted(frame.toArrow().to_pylist(), key=lambda row: row["work"])]
+
+
+def write_piece(piece: Piece, out: Path) -> tuple[int, str]:
+    """Write one Parquet file, which has its name when it is whole; (rows, what went wrong or nothing)."""
+    target = out / piece.target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        rows = _packets(piece, partial) if piece.table == "packets" else _ledger(piece, partial)
+        partial.replace(target)
+    except (OSError, ValueError, DamagedTrial) as error:
+        partial.unlink(missing_ok=True)
+        return 0, str(error)
+    return rows, ""
+
+
+def _packets(piece: Piece, path: Path) -> int:
+    file = read_range(Path(piece.source), from_json(piece.piece))
+    # The capture's name is a partition already, so a reader gets that column from the folder.
+    schema = PACKETS.remove(PACKETS.get_field_index("capture"))
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for batch in packet_batches(file.packets, capture=piece.capture, v6=file.v6):
+            writer.write_table(pa.Table.from_batches([batch]).drop_columns(["capture"]).cast(schema))
+    return len(file.packets)
+
+
+def _ledger(piece: Piece, path: Path) -> int:
+    table = Trial(Path(piece.source)).table(piece.table)
+    pq.write_table(table, path, compression="zstd")
+    return int(table.num_rows)

@@ -1,0 +1,108 @@
+"""Packets of a large capture on their way from the task that decoded them to the task that analyses them.
+
+A decoding task hands out one row per bucket, whatever its range holds for it: some bytes in Arrow's format and
+what every bucket must know of the whole file.  So the exchange between tasks is of few rows, which Spark need
+not take apart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from analysis.capture.addresses import merge
+from analysis.capture.columns import Packets
+from analysis.capture.ranges import Range
+from analysis.capture.reader import read_range
+from analysis.files.summarise import Span, Totals, add_packets, add_totals, span
+from analysis.rows import Rows
+
+SCHEMA = pa.schema(
+    [
+        pa.field("capture", pa.int32(), nullable=False),
+        pa.field("bucket", pa.int32(), nullable=False),
+        pa.field("first_frame", pa.int64(), nullable=False),
+        pa.field("about", pa.string(), nullable=False),  # JSON: records, kinds, span, v6 of the whole range
+        pa.field("packets", pa.binary(), nullable=False),
+    ]
+)
+DDL = "capture int, bucket int, first_frame long, about string, packets binary"
+_NOT_SENT = frozenset({"at"})  # the payload is not sent, so its place says nothing
+
+
+def decode(path: Path, piece: Range, *, capture: int, buckets: int) -> Iterator[pa.RecordBatch]:
+    """A row of SCHEMA for each bucket with the TCP packets of its connections, in file order."""
+    file = read_range(path, piece)
+    packets = file.tcp
+    found = span(packets)
+    about = json.dumps({
+        "records": file.records,
+        "kinds": file.kinds,
+        "span": [found.low_ns, found.high_ns] if found else None,
+        "v6": {str(number): raw.hex() for number, raw in file.v6.items()},
+    })  # fmt: skip
+    of = bucket_of(packets, buckets)
+    order = np.argsort(of, kind="stable")
+    edges = np.searchsorted(of[order], np.arange(buckets + 1))
+    for bucket in range(buckets):
+        rows = order[edges[bucket] : edges[bucket + 1]]
+        cells = [[capture], [bucket], [piece.first_frame], [about], [_pack(packets, rows)]]
+        arrays = [pa.array(cell, field.type) for cell, field in zip(cells, SCHEMA, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def bucket_of(packets: Packets, buckets: int) -> np.ndarray:
+    """The same bucket for both directions of a pair of addresses and ports."""
+    ends = [
+        (address.astype(np.uint64) << np.uint64(16) | port.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        for address, port in ((packets.src, packets.sport), (packets.dst, packets.dport))
+    ]
+    mixed = (ends[0] ^ ends[0] >> np.uint64(32)) + (ends[1] ^ ends[1] >> np.uint64(32))
+    found: np.ndarray = (mixed % np.uint64(buckets)).astype(np.int64)
+    return found
+
+
+def _pack(packets: Packets, rows: np.ndarray) -> bytes:
+    names = [field.name for field in fields(packets) if field.name not in _NOT_SENT]
+    batch = pa.RecordBatch.from_arrays([pa.array(getattr(packets, name)[rows]) for name in names], names)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
+
+
+def _unpack(parts: Sequence[bytes]) -> Packets:
+    table = pa.concat_tables([pa.ipc.open_stream(part).read_all() for part in parts])
+    columns = {name: table.column(name).to_numpy() for name in table.column_names}
+    columns |= {name: np.zeros(len(table), dtype=np.int64) for name in _NOT_SENT}
+    return Packets(**columns)
+
+
+def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int) -> pa.RecordBatch:
+    """Rows of one bucket of a capture from its pieces (SCHEMA, one per range); bucket 0 adds the totals."""
+    pieces = pieces.sort_by("first_frame")
+    abouts = [json.loads(text) for text in pieces.column("about").to_pylist()]
+    spans = [about["span"] for about in abouts if about["span"]]
+    rows = Rows(capture)
+    whole = Span(low_ns=min(one[0] for one in spans), high_ns=max(one[1] for one in spans)) if spans else None
+    if bucket == 0:
+        records = sum(about["records"] for about in abouts)
+        add_totals(rows, Totals(records=records, kinds=_added(about["kinds"] for about in abouts)), whole)
+    if whole is not None:
+        v6 = merge({int(number): bytes.fromhex(raw) for number, raw in about["v6"].items()} for about in abouts)
+        add_packets(rows, _unpack(pieces.column("packets").to_pylist()), within=whole, v6=v6)
+    return rows.batch()
+
+
+def _added(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for count in counts:
+        for kind, number in count.items():
+            total[kind] = total.get(kind, 0) + number
+    return total

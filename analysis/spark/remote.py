@@ -1,0 +1,58 @@
+"""A session on a Spark Connect server (`sc://HOST:PORT`)."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from analysis.spark.errors import SparkFailed
+from analysis.spark.ship import bundle, send
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CLIENT = "pyspark[connect]"
+_PORT, _PATIENCE_S = 15002, 10.0
+_SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+
+
+@contextmanager
+def connected(address: str, folder: Path) -> Iterator[SparkSession]:
+    """A session on the server at `address`, with our code sent to it; `folder` keeps that code meanwhile.
+
+    Raises SparkFailed when the client's packages are missing, when no server answers, or when a job fails.
+    """
+    from pyspark.errors import PySparkException, PySparkImportError  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    _must_answer(address)
+    try:
+        spark = SparkSession.builder.remote(address).create()
+    except PySparkImportError as error:
+        raise SparkFailed(f"{address}: {error}; `pip install '{_CLIENT}'` brings what Spark Connect needs") from error
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise SparkFailed(f"{address}: no session with this Spark Connect server: {error}") from error
+    try:
+        for name, value in _SETTINGS.items():
+            spark.conf.set(name, value)
+        send(spark, bundle(folder))
+        yield spark
+    except PySparkException as error:
+        raise SparkFailed(f"{address}: {error}") from error
+    finally:
+        spark.stop()
+
+
+def _must_answer(address: str) -> None:
+    """SparkFailed at once when nothing listens there: Spark's client would try for ten minutes."""
+    place = urlsplit(address)
+    try:
+        if not place.hostname:
+            raise ValueError("it names no host")
+        socket.create_connection((place.hostname, place.port or _PORT), _PATIENCE_S).close()
+    except (OSError, ValueError) as error:
+        raise SparkFailed(f"{address}: no Spark Connect server answers there: {error}") from error

@@ -1,0 +1,53 @@
+"""Taking the project's own code to Spark's workers, which need not have Airwire installed."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import io
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("analysis", "results")  # all that a task imports of ours
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same sources give the same file
+
+
+def bundle(folder: Path) -> Path:
+    """Write the sources that tasks import into `folder` as airwire-<digest>.zip; returns its path."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as file:
+        for package in PACKAGES:
+            for source in sorted((ROOT / package).rglob("*.py")):
+                entry = zipfile.ZipInfo(str(source.relative_to(ROOT)), date_time=_EPOCH)
+                file.writestr(entry, source.read_bytes(), zipfile.ZIP_DEFLATED)
+    content = written.getvalue()
+    path = folder / f"airwire-{hashlib.sha256(content).hexdigest()[:12]}.zip"
+    path.write_bytes(content)
+    return path
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether the session talks to a Spark Connect server."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def send(spark: SparkSession, file: Path) -> None:
+    """Make the zip `file` importable in all tasks of the session.  The file must stay until the session ends."""
+    if is_connect(spark):
+        spark.addArtifacts(str(file), pyfile=True)
+    elif not any(known.endswith(f"/{file.name}") for known in spark.sparkContext.listFiles):  # named by its content
+        spark.sparkContext.addPyFile(str(file))
+
+
+def ship(spark: SparkSession) -> None:
+    """Make `analysis` and `results` importable in all tasks of a session that somebody else started."""
+    folder = tempfile.mkdtemp(prefix="airwire-ship-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    send(spark, bundle(Path(folder)))

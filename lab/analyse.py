@@ -1,0 +1,91 @@
+"""`lab analyse`: flow tables and plots of captures that Airwire did not make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from lab.common import Status, err, fail, out, shown, told
+
+if TYPE_CHECKING:
+    from analysis.files.model import CaptureFile
+
+_TOP = 10
+
+
+def analyse(
+    captures: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="pcap or pcapng files.", show_default=False)
+    ],
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for page, tables and plots; default: named after the first file, here."),
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(help="Spark master (local[N], spark://..., sc://...); default: none up to 1 GB.")
+    ] = None,
+) -> None:
+    """Show the TCP flows of captures, and write a page with plots, flows.csv and seconds.csv.
+
+    Exit status: 0 all was read; 1 a file could not be read or has no TCP; 3 a file is damaged.
+    """
+    from analysis.files.build import analyse_files, write_report  # noqa: PLC0415 - matplotlib imports slowly
+    from analysis.report.publish import ReportBusy  # noqa: PLC0415
+    from analysis.spark.errors import SparkFailed  # noqa: PLC0415
+
+    with told():
+        try:
+            files = analyse_files(captures, master=master)
+        except SparkFailed as error:
+            fail(str(error), Status.FAILED)
+        for file in files:
+            _show(file)
+        if any(file.unreadable is None for file in files):
+            place = folder or Path(f"{captures[0].stem}-flows")
+            try:
+                out.print(f"report: {shown(write_report(place, files))}", markup=False)
+            except ReportBusy as error:
+                fail(str(error), Status.FAILED)
+        raise typer.Exit(_status(files))
+
+
+def _show(file: CaptureFile) -> None:
+    from analysis.files.build import facts  # noqa: PLC0415
+
+    if file.unreadable is not None:
+        err.print(file.unreadable, style="red", markup=False)
+        return
+    if file.damage is not None:
+        err.print(f"{file.name}: damaged: {file.damage}; what stands before is shown", style="yellow", markup=False)
+    if not file.tcp:
+        kinds = ", ".join(f"{number} {kind}" for kind, number in file.packets.items() if number) or "no packet at all"
+        err.print(f"{file.name}: no TCP packet in its {file.records} records ({kinds})", style="red", markup=False)
+        return
+    out.print(f"{file.name}: " + "; ".join(f"{label.lower()} {text}" for label, text in facts(file)), markup=False)
+    out.print(_table(file))
+    if len(file.flows) > _TOP:
+        out.print(f"... and {len(file.flows) - _TOP} more flows, in flows.csv", markup=False)
+    out.print()
+
+
+def _table(file: CaptureFile) -> Table:
+    from analysis.files.figures import TERMINAL, figures  # noqa: PLC0415
+
+    columns = figures(file.flows, TERMINAL)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("flow", overflow="fold")
+    for one in columns:
+        table.add_column(one.label.lower(), justify="right")
+    for row in file.flows.slice(0, _TOP).to_pylist():
+        table.add_row(Text(row["key"]), *(one.text(row[one.name]) for one in columns))
+    return table
+
+
+def _status(files: list[CaptureFile]) -> Status:
+    if any(file.unreadable is not None or not file.tcp for file in files):
+        return Status.FAILED
+    return Status.NOT_ALL_VALID if any(file.damage is not None for file in files) else Status.ALL_VALID

@@ -1,0 +1,71 @@
+"""What keeps Spark's start short is in force wherever a job runs."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from analysis.spark.errors import SparkFailed
+from analysis.spark.session import session, settings
+from analysis.spark.ship import bundle
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+QUICK = {"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:SharedArchiveFile=a.jsa"}
+
+
+@pytest.mark.parametrize("master", ["local[2]", "spark://127.0.0.1:7077", "spark://far-away:7077"])
+def test_java_is_told_to_start_quickly_on_every_master(master: str) -> None:
+    chosen = settings(master=master, jvm=("-XX:SharedArchiveFile=a.jsa",), code="code.zip")
+    assert set(chosen["spark.driver.extraJavaOptions"].split()) >= QUICK
+    on_cluster = not master.startswith("local")
+    assert ("spark.executor.extraJavaOptions" in chosen) == on_cluster
+    if on_cluster:
+        assert set(chosen["spark.executor.extraJavaOptions"].split()) >= QUICK
+        assert chosen["spark.executorEnv.PYTHONPATH"] == "code.zip"
+    assert chosen["spark.python.daemon.module"] == "analysis.spark.daemon"
+    # A driver that other machines must reach does not hide on loopback.
+    assert ("spark.driver.bindAddress" in chosen) == ("far-away" not in master)
+
+
+def test_workers_are_forked_off_a_parent_that_has_imported_what_they_need(spark: SparkSession) -> None:
+    def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import os  # noqa: PLC0415
+
+        for _ in batches:
+            parent = Path(f"/proc/{os.getppid()}/cmdline").read_bytes().decode().replace("\0", " ")
+            maps = Path(f"/proc/{os.getppid()}/maps").read_text()
+            yield pa.RecordBatch.from_pydict({"parent": [parent], "ready": ["_multiarray" in maps and "arrow" in maps]})
+
+    found = spark.range(0, 1, 1, 1).mapInArrow(look, "parent string, ready boolean").toArrow().to_pylist()
+    assert len(found) == 1
+    assert "-m analysis.spark.daemon" in found[0]["parent"]
+    assert found[0]["ready"]
+
+
+def test_the_running_java_process_has_the_quick_settings(spark: SparkSession) -> None:
+    management = spark._jvm.java.lang.management.ManagementFactory  # type: ignore[attr-defined]
+    options = set(management.getRuntimeMXBean().getInputArguments())
+    assert {"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"} <= options
+
+
+def test_the_code_that_is_sent_has_all_that_a_task_imports_and_one_name(tmp_path: Path) -> None:
+    first = bundle(tmp_path)
+    with zipfile.ZipFile(first) as file:
+        names = set(file.namelist())
+    assert {"analysis/__init__.py", "analysis/trial.py", "analysis/spark/daemon.py", "results/manifest.py"} <= names
+    assert all(name.endswith(".py") and name.split("/")[0] in {"analysis", "results"} for name in names)
+    assert bundle(tmp_path) == first
+
+
+@pytest.mark.parametrize("address", ["sc://127.0.0.1:9", "sc://", "sc://127.0.0.1:port"])
+def test_a_connect_server_that_is_not_there_is_named_at_once(address: str) -> None:
+    # Nothing listens on the port of the discard service here.
+    with pytest.raises(SparkFailed, match=f"{address}: no Spark Connect server answers"), session(master=address):
+        pass

@@ -1,0 +1,138 @@
+"""Captures as rows of Spark, and as Parquet: the same packets as the reader gives."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from common.capture import write_capture
+from pyspark.errors import PySparkException
+from synthetic_campaign import Spec, write_campaign
+
+from analysis.capture.ranges import index
+from analysis.capture.reader import read_capture, read_range
+from analysis.spark import export
+from analysis.spark.schema import PACKETS, packet_batches
+from analysis.spark.source import register
+from results.store import trials
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def captures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("captures")
+    return [
+        write_capture(folder / f"{name}.pcap", packets=packets, connections=20, seed=packets)
+        for name, packets in (("one", 1500), ("two", 400))
+    ]
+
+
+def expected(path: Path, name: str) -> pa.Table:
+    file = read_capture(path)
+    return pa.Table.from_batches(packet_batches(file.packets, capture=name, v6=file.v6))
+
+
+@pytest.mark.parametrize("range_bytes", [1, 50_000, 1 << 30])
+def test_ranges_hold_every_packet_once_in_order(captures: Sequence[Path], range_bytes: int) -> None:
+    path = captures[0]
+    found = index(path, range_bytes=range_bytes)
+    parts = [read_range(path, piece) for piece in found.ranges]
+    tables = [pa.Table.from_batches(packet_batches(part.packets, capture="c", v6=part.v6)) for part in parts]
+    assert pa.concat_tables(tables).combine_chunks().equals(expected(path, "c").combine_chunks())
+    assert len(parts) == (1 if range_bytes > 1 << 20 else len(parts))
+    assert sum(part.records for part in parts) == read_capture(path).records
+    assert found.damage is None
+
+
+def test_batches_are_of_at_most_the_rows_asked(captures: Sequence[Path]) -> None:
+    file = read_capture(captures[0])
+    batches = list(packet_batches(file.packets, capture="c", v6={}, rows=500))
+    assert [len(batch) for batch in batches[:-1]] == [500] * (len(batches) - 1)
+    assert sum(map(len, batches)) == len(file.packets)
+
+
+def test_the_data_source_gives_what_the_reader_gives(spark: SparkSession, captures: Sequence[Path]) -> None:
+    register(spark)
+    pattern = str(captures[0].parent / "*.pcap")
+    frame = spark.read.format("pcap").option("range_bytes", 200_000).load(pattern)
+    found = frame.orderBy("capture", "frame").toArrow()
+    whole = pa.concat_tables([expected(path, str(path)) for path in captures])
+    assert found.cast(whole.schema).combine_chunks().equals(whole.combine_chunks())
+    top = frame.groupBy("src", "sport").sum("wire_len").count()
+    assert top == len(whole.group_by(["src", "sport"]).aggregate([]))
+
+
+def test_the_data_source_says_which_file_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
+    register(spark)
+    with pytest.raises(PySparkException, match="no such file"):
+        spark.read.format("pcap").load(str(tmp_path / "none.pcap")).count()
+
+
+@pytest.mark.parametrize("with_spark", [False, True])
+def test_exported_packets_are_those_of_the_reader(
+    spark: SparkSession, captures: Sequence[Path], tmp_path: Path, with_spark: bool
+) -> None:
+    plan = export.plan_captures(captures)
+    rows, problems = export.write(plan.pieces, tmp_path, spark=spark if with_spark else None)
+    assert (problems, plan.problems) == ([], ())
+    for path in captures:
+        file = tmp_path / "packets" / f"capture={path.name}" / "part-00000.parquet"
+        with file.open("rb") as source:
+            parquet = pq.ParquetFile(source)
+            found = parquet.read()
+            assert parquet.metadata.row_group(0).column(0).compression == "ZSTD"
+        wanted = expected(path, path.name).drop_columns(["capture"])
+        assert found.cast(wanted.schema).combine_chunks().equals(wanted.combine_chunks())
+        assert found.schema.field("frame").metadata == PACKETS.field("frame").metadata
+    assert rows == sum(len(read_capture(path).packets) for path in captures)
+    frame = pd.read_parquet(tmp_path / "packets")
+    assert set(frame["capture"]) == {path.name for path in captures}
+
+
+def test_a_campaign_is_exported_with_its_ledgers_and_every_trial_is_named(tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, Spec(trials=1))
+    done = lab("export", campaign, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    delivered = pd.read_parquet(tmp_path / "out" / "delivered")
+    wanted = {trial.path.parent.name: trial.table("delivered").num_rows for trial in trials(campaign)}
+    assert delivered.groupby("cell", observed=True).size().to_dict() == wanted
+    about = pd.read_parquet(tmp_path / "out" / "trials.parquet")
+    assert sorted(about["cell"]) == sorted(wanted)
+    packets = pd.read_parquet(tmp_path / "out" / "packets")
+    assert set(packets["cell"]) == set(wanted)
+
+
+def test_an_export_overwrites_nothing(captures: Sequence[Path], tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("kept")
+    done = lab("export", captures[0], "--out", tmp_path)
+    assert (done.returncode, "not an empty folder" in done.stderr) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_what_cannot_be_exported_is_named_and_the_rest_is_written(captures: Sequence[Path], tmp_path: Path) -> None:
+    (tmp_path / "text.pcap").write_text("no capture at all, but long enough to have a header")
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(captures[1].read_bytes()[:-10])
+    done = lab("export", captures[0], tmp_path / "text.pcap", cut, tmp_path / "none.pcap", "--out", tmp_path / "out")
+    assert done.returncode == 1
+    for said in ("text.pcap", "cut.pcap", "what stands before is exported", "none.pcap"):
+        assert said in done.stderr
+    frame = pd.read_parquet(tmp_path / "out" / "packets")
+    counts = frame.groupby("capture", observed=True).size().to_dict()
+    assert counts == {path.name: len(read_capture(path).packets) for path in (captures[0], cut)}
+
+
+def lab(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lab", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
