@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.capture.addresses import texts as address_texts
 from analysis.capture.columns import Packets
 from analysis.capture.flows import flow_table
 from analysis.capture.segments import starts_of

@@ -144,7 +144,7 @@ def _set_up(inside: list[str], side: str, port: str, *, address: str, link: Link
         run(*inside, "tc", "qdisc", "add", "dev", port, "root", "tbf", "rate", link.rate, *bucket)
     else:
         run(*inside, "tc", "qdisc", "add", "dev", port, "root", "handle", "1:", "htb", "default", "1")
-        for minor, rate in (("1", link.rate), ("2", "500kbit")):
+        for minor, rate in (("1", link.rate), ("2", "2mbit")):
             run(*inside, "tc", "class", "add", "dev", port, "parent", "1:", "classid", f"1:{minor}",
                 "htb", "rate", rate, "burst", "3200", "cburst", "3200")  # fmt: skip
         run(*inside, "nft", "-f", "-", stdin=_DETOUR.format(every=link.detour_every))
