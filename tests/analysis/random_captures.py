@@ -70,9 +70,11 @@ def random_pcapng(random: Random, *, packets: int, largest: int = 300) -> File:
                 interfaces.append(_interface(random))
                 _describe(made, random, order, interfaces[-1])
             if random.random() < 0.1:
-                _block(
-                    made, order, random.choice((4, 5, 0x0BAD, 0x80000001)), random.randbytes(4 * random.randrange(9))
-                )
+                number = random.randrange(len(interfaces))
+                statistics = 5, struct.pack(order + "III", number, 0, 0)
+                names = 4, bytes(4)
+                unknown = random.choice((0x0BAE, 0x80000001)), random.randbytes(4 * random.randrange(9))
+                _block(made, order, *random.choice((statistics, names, unknown)))
             _packet(made, random, order, interfaces=interfaces, t_ns=t_ns, earlier=earlier, largest=largest)
         earlier += len(interfaces)
         times = times[share:]

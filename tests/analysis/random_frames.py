@@ -101,7 +101,8 @@ def _ipv6(random: Random, *, protocol: int, after: int, tos: int, ttl: int, ends
         elif kind == 51:
             chain += bytes([follows, words + 1]) + random.randbytes(4 * (words + 3) - 2)
         else:
-            chain += bytes([follows, words]) + random.randbytes(8 * (words + 1) - 2)
+            # One option of padding (PadN, RFC 8200, 4.2), or a routing header of an experimental type.
+            chain += bytes([follows, words, 253 if kind == 43 else 1, 8 * words + 4]) + bytes(8 * words + 4)
     first = 6 << 28 | tos << 20 | random.randrange(2**20)
     return struct.pack("!IHBB", first, len(chain) + after, (kinds or [protocol])[0], ttl) + ends[0] + ends[1] + chain
 
@@ -120,8 +121,8 @@ def _link(random: Random, link: int, ethertype: int) -> bytes:
         rest = kinds[2:]
         return kinds[:2] + struct.pack("!HIHBB", 0, 3, 1, 4, 6) + random.randbytes(8) + rest
     if link == 0:
-        family = 2 if ethertype == V4 else random.choice((10, 24, 28, 30))
+        family = 2 if ethertype == V4 else random.choice((24, 28, 30))
         return struct.pack(random.choice("<>") + "I", family)
     if link == 108:
-        return struct.pack("!I", 2 if ethertype == V4 else random.choice((10, 24, 28, 30)))
+        return struct.pack("!I", 2 if ethertype == V4 else random.choice((24, 28, 30)))
     return b""
