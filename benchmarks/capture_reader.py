@@ -2,8 +2,9 @@
 
     python benchmarks/capture_reader.py [--packets N] [--large-packets N] [--repeat N] [--scapy-packets N]
 
-Makes a seeded capture of TCP packets of some 800 bytes (Ethernet, IPv4) and reads times, lengths, addresses,
-ports, seq, ack and payload lengths of it: this reader, and others as people use them.
+Makes a seeded capture of packets of some 800 bytes as Linux sends them (Ethernet, IPv4, TCP with timestamps)
+and reads times, addresses, ports, seq, ack and payload lengths of it: this reader, and others as people use
+them.
   scan             offsets of all records, pages of the file mapped already
   scan + columns   read_capture: the file opened and mapped, offsets, every column of `Packets`
   dpkt             dpkt.pcap.Reader, dpkt.ethernet.Ethernet, the same 8 fields
@@ -41,10 +42,10 @@ _HEADERS = np.dtype([
     ("ethertype", ">u2"), ("version", "u1"), ("tos", "u1"), ("length", ">u2"), ("id", ">u2"), ("fragment", ">u2"),
     ("ttl", "u1"), ("protocol", "u1"), ("sum", ">u2"), ("src", ">u4"), ("dst", ">u4"), ("sport", ">u2"),
     ("dport", ">u2"), ("seq", ">u4"), ("ack", ">u4"), ("offset", "u1"), ("flags", "u1"), ("window", ">u2"),
-    ("rest", "V4"),
+    ("sums", "V4"), ("nops", ">u2"), ("timestamps", ">u2"), ("now", ">u4"), ("echo", ">u4"),
 ])  # fmt: skip
 _T0_NS = 1_700_000_000 * 10**9
-_SIZES = (0, 400, 1148, 1448)  # payloads, equally often: records of 819 bytes in the mean
+_SIZES = (0, 400, 1148, 1448)  # payloads, equally often: records of 831 bytes in the mean
 
 
 def make(path: Path, packets: int, *, seed: int) -> None:
@@ -61,12 +62,13 @@ def _records(random: np.random.Generator, number: np.ndarray) -> bytes:
     head = np.zeros(len(number), dtype=_HEADERS)
     t_ns = _T0_NS + number * 10_000
     head["second"], head["fraction"] = t_ns // 10**9, t_ns % 10**9
-    head["kept"] = head["wire"] = sizes + 54
-    head["ethertype"], head["version"], head["length"], head["ttl"], head["protocol"] = 0x0800, 0x45, sizes + 40, 64, 6
+    head["kept"] = head["wire"] = sizes + 66
+    head["ethertype"], head["version"], head["length"], head["ttl"], head["protocol"] = 0x0800, 0x45, sizes + 52, 64, 6
     head["src"], head["dst"] = 0x0A000001 + number % 50, 0x0A000100
     head["sport"], head["dport"] = 40_000 + number % 1000, 61_613
     head["seq"], head["ack"], head["id"] = number * 1000 % 2**32, 1, number % 65536
-    head["offset"], head["flags"], head["window"] = 0x50, 0x10, 500
+    head["offset"], head["flags"], head["window"] = 0x80, 0x10, 500
+    head["nops"], head["timestamps"], head["now"], head["echo"] = 0x0101, 0x080A, number, number
     places = np.concatenate([[0], np.cumsum(sizes + _HEADERS.itemsize)])
     data = random.integers(0, 256, places[-1], dtype=np.uint8)
     data[places[:-1, None] + np.arange(_HEADERS.itemsize)] = head.view(np.uint8).reshape(len(number), -1)

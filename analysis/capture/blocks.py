@@ -59,7 +59,7 @@ class BlockFraming:
 
     def steps(self, words: np.ndarray, here: np.ndarray, end: int) -> tuple[np.ndarray, np.ndarray]:
         """Where the next blocks start, and which of these are whole."""
-        total = words[here + 4].astype(np.int64)
+        total = words[4:][here].astype(np.int64)
         after = here + total
         whole = (after <= end) & (total >= SMALLEST_BLOCK) & (total & 3 == 0) & (total <= LARGEST_BLOCK)
         again = words[after - 4] if whole.all() else words[np.where(whole, after - 4, 0)]

@@ -85,9 +85,12 @@ class PcapFraming:
 
     def steps(self, words: np.ndarray, here: np.ndarray, end: int) -> tuple[np.ndarray, np.ndarray]:
         """Where the next records start, and which of these are whole."""
-        lengths = words[here + 8].astype(np.int64)
-        after = here + (lengths + RECORD_BYTES)
-        return after, (lengths <= LARGEST_RECORD) & (after <= end)
+        after = words[8:][here].astype(np.int64)
+        whole = after <= LARGEST_RECORD
+        after += here
+        after += RECORD_BYTES
+        whole &= after <= end
+        return after, whole
 
     def candidates(self, words: np.ndarray, *, start: int, stop: int) -> np.ndarray:
         """Places whose first number is a time from a day before the first record's to a month after."""
