@@ -6,11 +6,11 @@ from ipaddress import IPv4Address
 
 import numpy as np
 
-from analysis.capture.flows import FlowTable, flow_table
-from analysis.capture.tcp import Analysis, analyse
 from analysis.direction import Direction, add_flows, direction_rows, empty_direction
 from analysis.recorded import Recorded
 from analysis.rows import Rows
+from analysis.tcp.analysis import Analysis, analyse
+from analysis.tcp.flows import FlowTable, flow_table
 from results.manifest import Capture, Manifest
 from results.store import DamagedTrial
 

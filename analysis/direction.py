@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analysis.capture.flows import FlowTable
-from analysis.capture.series import covered_share, episodes_of, per_bin
-from analysis.capture.tcp import Analysis
 from analysis.rows import Rows
 from analysis.series import edges
+from analysis.tcp.analysis import Analysis
+from analysis.tcp.flows import FlowTable
+from analysis.tcp.series import covered_share, episodes_of, per_bin
 from results.manifest import Window
 
 _PER_SECOND = {"packets": "packets_per_s", "wire_bytes": "wire_bytes_per_s", "retr_or_ooo": "retr_per_s"}

@@ -21,9 +21,9 @@ from lossy_capture import write_lossy_capture  # noqa: E402
 from lossy_link import Link, capture_lossy_transfer  # noqa: E402
 from tshark_oracle import NAMES, ours, tshark  # noqa: E402
 
-from analysis.capture.flows import flow_table  # noqa: E402
 from analysis.capture.reader import read_capture  # noqa: E402
-from analysis.capture.tcp import analyse  # noqa: E402
+from analysis.tcp.analysis import analyse  # noqa: E402
+from analysis.tcp.flows import flow_table  # noqa: E402
 
 _EVER = {"start_ns": 0, "end_ns": 2**62}
 

@@ -1,1 +1,1 @@
-"""Packet captures: reading pcap files as columns, and what TCP did in them."""
+"""Packet captures: reading pcap and pcapng files as columns."""

@@ -12,10 +12,10 @@ import numpy as np
 
 from analysis.capture.addresses import texts as address_texts
 from analysis.capture.columns import Packets
-from analysis.capture.flows import flow_table
-from analysis.capture.segments import starts_of
-from analysis.capture.tcp import Analysis, analyse
 from analysis.rows import Rows
+from analysis.tcp.analysis import Analysis, analyse
+from analysis.tcp.flows import flow_table
+from analysis.tcp.segments import starts_of
 
 TOP = 6  # flows that are drawn, as many as there are colours
 RTT_STEPS = 100  # of the histogram of round trips, per factor of ten

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.capture.segments import SPAN
 from analysis.journey.passages import Passages
 from analysis.journey.places import PLACES
+from analysis.tcp.segments import SPAN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from analysis.capture.segments import SPAN
 from analysis.journey.intervals import Intervals
 from analysis.journey.passages import Passages
 from analysis.journey.places import View
+from analysis.tcp.segments import SPAN
 from results.ledger import message_keys
 from results.marker import MAGIC, SIZE
 

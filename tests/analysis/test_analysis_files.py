@@ -19,13 +19,13 @@ from pcap_files import ACK, SYN, Segment, frame, pcap, segments_pcap, write
 from piecewise import in_ranges
 from test_analysis_chromium import measured
 
-from analysis.capture.flows import flow_table
 from analysis.capture.reader import read_capture
-from analysis.capture.tcp import analyse
 from analysis.files.model import CaptureFile, gather
 from analysis.files.plots import rates
 from analysis.files.summarise import Span
 from analysis.spark.captures import reduce_captures
+from analysis.tcp.analysis import analyse
+from analysis.tcp.flows import flow_table
 
 ROOT = Path(__file__).parents[2]
 ARP = b"\xff" * 12 + b"\x08\x06" + bytes(46)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from pcap_files import ACK, FIN, RST, SYN, Segment, write
 
-from analysis.capture.flows import flow_table
 from analysis.capture.reader import read_capture
-from analysis.capture.series import covered_share, episodes_of, per_bin
-from analysis.capture.tcp import Analysis, analyse
+from analysis.tcp.analysis import Analysis, analyse
+from analysis.tcp.flows import flow_table
+from analysis.tcp.series import covered_share, episodes_of, per_bin
 
 T0 = 1_700_000_000_000_000_000
 MS = 1_000_000

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.capture.segments import earliest_cover, first_at_least, latest
-from analysis.capture.series import covered_share
+from analysis.tcp.segments import earliest_cover, first_at_least, latest
+from analysis.tcp.series import covered_share
 
 numbers = st.integers(0, 30)
 

@@ -15,9 +15,9 @@ from random_tcp import random_conversations
 from slow_tcp import analyse_slowly
 from tshark_oracle import kinds_of
 
-from analysis.capture.flows import flow_table
 from analysis.capture.reader import read_capture
-from analysis.capture.tcp import Analysis, analyse
+from analysis.tcp.analysis import Analysis, analyse
+from analysis.tcp.flows import flow_table
 
 T0 = 1_700_000_000_000_000_000
 MS = 1_000_000

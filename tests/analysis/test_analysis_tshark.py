@@ -15,7 +15,7 @@ from scapy.utils import wrpcap
 from tshark_oracle import NAMES, Oracle, ours, tshark
 
 from analysis.capture.reader import read_capture
-from analysis.capture.tcp import analyse
+from analysis.tcp.analysis import analyse
 
 _TRANSFERS = {
     "losses in turn": (Link(), 1_500_000, 3),

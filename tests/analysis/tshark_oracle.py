@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.capture.tcp import Analysis, Kind
+from analysis.tcp.analysis import Analysis, Kind
 
 # tshark marks a fast or spurious retransmission as a retransmission, too: the more particular name counts.
 _NAMES = {

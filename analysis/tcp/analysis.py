@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.capture.acknowledgements import advancing, duplicates
 from analysis.capture.columns import Packets
-from analysis.capture.connections import ACK, FIN, RST, SYN, Flows, find_flows
-from analysis.capture.novelty import new_bytes
-from analysis.capture.probes import Probes, find_probes
-from analysis.capture.recovery import Episodes, find_episodes
-from analysis.capture.retransmissions import Kind, kinds
-from analysis.capture.rtt import Samples, rtt_samples
-from analysis.capture.segments import starts_of
-from analysis.capture.stream import Stream, make_stream
+from analysis.tcp.acknowledgements import advancing, duplicates
+from analysis.tcp.connections import ACK, FIN, RST, SYN, Flows, find_flows
+from analysis.tcp.novelty import new_bytes
+from analysis.tcp.probes import Probes, find_probes
+from analysis.tcp.recovery import Episodes, find_episodes
+from analysis.tcp.retransmissions import Kind, kinds
+from analysis.tcp.rtt import Samples, rtt_samples
+from analysis.tcp.segments import starts_of
+from analysis.tcp.stream import Stream, make_stream
 
 __all__ = ["ACK", "FIN", "RST", "SYN", "Analysis", "Flows", "Kind", "analyse"]
 

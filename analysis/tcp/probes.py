@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.capture.segments import SPAN, highest_before, starts_of
-from analysis.capture.stream import Stream, opposite_before, take
+from analysis.tcp.segments import SPAN, highest_before, starts_of
+from analysis.tcp.stream import Stream, opposite_before, take
 
 _ROUNDS = 100  # probes that were taken, one after the other without a pause, and are still told apart
 

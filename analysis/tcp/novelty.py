@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.capture.acknowledgements import place
-from analysis.capture.connections import SYN
-from analysis.capture.probes import Probes
-from analysis.capture.segments import earliest_cover, starts_of
-from analysis.capture.stream import MIDDLE, Stream
+from analysis.tcp.acknowledgements import place
+from analysis.tcp.connections import SYN
+from analysis.tcp.probes import Probes
+from analysis.tcp.segments import earliest_cover, starts_of
+from analysis.tcp.stream import MIDDLE, Stream
 
 
 def new_bytes(stream: Stream, probes: Probes) -> np.ndarray:

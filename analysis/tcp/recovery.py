@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.capture.acknowledgements import Acks, cover, water
-from analysis.capture.probes import Probes
-from analysis.capture.retransmissions import Kind
-from analysis.capture.stream import Stream
+from analysis.tcp.acknowledgements import Acks, cover, water
+from analysis.tcp.probes import Probes
+from analysis.tcp.retransmissions import Kind
+from analysis.tcp.stream import Stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,11 @@ from enum import IntEnum
 
 import numpy as np
 
-from analysis.capture.acknowledgements import Acks, repeats, water
-from analysis.capture.handshake import handshake_ns
-from analysis.capture.probes import Probes
-from analysis.capture.segments import latest, starts_of
-from analysis.capture.stream import Stream, opposite_before
+from analysis.tcp.acknowledgements import Acks, repeats, water
+from analysis.tcp.handshake import handshake_ns
+from analysis.tcp.probes import Probes
+from analysis.tcp.segments import latest, starts_of
+from analysis.tcp.stream import Stream, opposite_before
 
 _FAST_NS = 20_000_000  # a repetition this soon after duplicate acknowledgements answers them
 _OVERTAKEN_NS = 3_000_000  # how late a packet may be that was overtaken, when the handshake was not seen

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.capture.connections import ACK, SYN
-from analysis.capture.stream import Stream
+from analysis.tcp.connections import ACK, SYN
+from analysis.tcp.stream import Stream
 
 _NEVER = np.iinfo(np.int64).max
 

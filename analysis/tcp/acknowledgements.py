@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.capture.connections import ACK
-from analysis.capture.probes import Probes
-from analysis.capture.segments import SPAN, highest_before, latest, starts_of
-from analysis.capture.stream import MIDDLE, NOTHING, Stream, opposite_before
+from analysis.tcp.connections import ACK
+from analysis.tcp.probes import Probes
+from analysis.tcp.segments import SPAN, highest_before, latest, starts_of
+from analysis.tcp.stream import MIDDLE, NOTHING, Stream, opposite_before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.capture.acknowledgements import Acks, cover, place, water
-from analysis.capture.probes import Probes
-from analysis.capture.segments import first_at_least
-from analysis.capture.stream import Stream
+from analysis.tcp.acknowledgements import Acks, cover, place, water
+from analysis.tcp.probes import Probes
+from analysis.tcp.segments import first_at_least
+from analysis.tcp.stream import Stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.capture.connections import RST
-from analysis.capture.retransmissions import Kind
-from analysis.capture.segments import starts_of
-from analysis.capture.tcp import Analysis
+from analysis.tcp.analysis import Analysis
+from analysis.tcp.connections import RST
+from analysis.tcp.retransmissions import Kind
+from analysis.tcp.segments import starts_of
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 

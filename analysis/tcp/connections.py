@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.capture.columns import Packets
-from analysis.capture.segments import starts_of
+from analysis.tcp.segments import starts_of
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 MOST_FLOWS = 2_000_000  # so many spans of offsets fit into 63 bits

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from analysis.capture.columns import Packets
-from analysis.capture.connections import ACK, FIN, RST, SYN, Flows
-from analysis.capture.segments import SPAN, spread, starts_of, unwrap
+from analysis.tcp.connections import ACK, FIN, RST, SYN, Flows
+from analysis.tcp.segments import SPAN, spread, starts_of, unwrap
 
 MIDDLE = SPAN // 4  # keeps offsets below a flow's first byte positive in a key
 NOTHING = -MIDDLE  # an acknowledgement of nothing

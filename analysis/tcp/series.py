@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.capture.tcp import Analysis
+from analysis.tcp.analysis import Analysis
 
 
 def per_bin(analysis: Analysis, chosen: np.ndarray, edges_ns: np.ndarray) -> dict[str, np.ndarray]:
