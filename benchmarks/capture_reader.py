@@ -31,19 +31,15 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from common.records import record  # noqa: E402
+
 from analysis.capture.ranges import index  # noqa: E402
 from analysis.capture.reader import read_capture, read_range  # noqa: E402
 from analysis.capture.source import find, load, read_start  # noqa: E402
 
 _FIELDS = ("frame.time_epoch", "ip.src", "ip.dst", "tcp.srcport", "tcp.dstport", "tcp.seq_raw", "tcp.ack_raw",
            "tcp.len")  # fmt: skip
-_HEADERS = np.dtype([
-    ("second", "<u4"), ("fraction", "<u4"), ("kept", "<u4"), ("wire", "<u4"), ("ethernet", "V12"),
-    ("ethertype", ">u2"), ("version", "u1"), ("tos", "u1"), ("length", ">u2"), ("id", ">u2"), ("fragment", ">u2"),
-    ("ttl", "u1"), ("protocol", "u1"), ("sum", ">u2"), ("src", ">u4"), ("dst", ">u4"), ("sport", ">u2"),
-    ("dport", ">u2"), ("seq", ">u4"), ("ack", ">u4"), ("offset", "u1"), ("flags", "u1"), ("window", ">u2"),
-    ("sums", "V4"), ("nops", ">u2"), ("timestamps", ">u2"), ("now", ">u4"), ("echo", ">u4"),
-])  # fmt: skip
+_HEADERS = record(("sums", "V4"), ("nops", ">u2"), ("timestamps", ">u2"), ("now", ">u4"), ("echo", ">u4"))
 _T0_NS = 1_700_000_000 * 10**9
 _SIZES = (0, 400, 1148, 1448)  # payloads, equally often: records of 831 bytes in the mean
 

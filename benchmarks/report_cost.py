@@ -9,7 +9,6 @@ of N packets and some 130,000 deliveries each.  Its packets hold no messages, so
 from __future__ import annotations
 
 import argparse
-import resource
 import sys
 import tempfile
 import time
@@ -20,6 +19,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "analysis")]
 
+from common.cpu import counted  # noqa: E402
+from common.records import record  # noqa: E402
 from journeys import travelled  # noqa: E402
 from pcap_files import pcap  # noqa: E402
 from synthetic_campaign import END, GO, OFFSET, Spec, write_campaign  # noqa: E402
@@ -28,15 +29,7 @@ from analysis.report.build import find, write  # noqa: E402
 from analysis.spark.session import session  # noqa: E402
 
 _SNAP, _STREAMS, _PAYLOAD = 128, 11, 1200
-_RECORD = np.dtype(
-    [
-        ("second", "<u4"), ("fraction", "<u4"), ("kept", "<u4"), ("wire", "<u4"), ("ethernet", "V12"),
-        ("ethertype", ">u2"), ("version", "u1"), ("tos", "u1"), ("length", ">u2"), ("id", ">u2"), ("fragment", ">u2"),
-        ("ttl", "u1"), ("protocol", "u1"), ("sum", ">u2"), ("src", ">u4"), ("dst", ">u4"), ("sport", ">u2"),
-        ("dport", ">u2"), ("seq", ">u4"), ("ack", ">u4"), ("offset", "u1"), ("flags", "u1"), ("window", ">u2"),
-        ("rest", f"V{_SNAP - 14 - 20 - 16}"),
-    ]
-)  # fmt: skip
+_RECORD = record(("rest", f"V{_SNAP - 14 - 20 - 16}"))
 
 
 def capture(packets: int, *, uplink: bool) -> bytes:
@@ -78,25 +71,20 @@ def make(root: Path, packets: int) -> Path:
     return write_campaign(root, Spec(speed=15.0, consumers=10, captures=lambda network: made[network]))
 
 
-def cpu() -> tuple[float, float]:
-    """CPU-seconds of this process, and of its children that have ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return used[0].ru_utime + used[0].ru_stime, used[1].ru_utime + used[1].ru_stime
-
-
 def measure(campaign: Path, *, archive: bool, made: bool) -> dict[str, float]:
     """CPU-seconds of one report by part, its wall time, and the sizes of its pages."""
-    began, (own, children) = time.perf_counter(), cpu()
-    with session(jvm=None if archive else ()) as spark:
+    began = time.perf_counter()
+    with counted() as reducing, session(jvm=None if archive else ()) as spark:
         findings = find(campaign, spark)
-    reduced, (own_reduced, children_done) = time.perf_counter(), cpu()
-    report = write(travelled(findings, campaign) if made else findings)
-    own_done = cpu()[0]
+    reduced = time.perf_counter()
+    with counted() as writing:
+        report = write(travelled(findings, campaign) if made else findings)
     return {
-        "driver, reducing": own_reduced - own,
-        "Java and Python workers": children_done - children,
-        "driver, drawing and writing": own_done - own_reduced,
-        "total": own_done - own + children_done - children,
+        "driver, reducing": reducing.driver,
+        "Java": reducing.java,
+        "Python workers": reducing.workers,
+        "driver, drawing and writing": writing.driver,
+        "total": reducing.total + writing.total,
         "wall, reducing": reduced - began,
         "wall": time.perf_counter() - began,
         "report.html, MB": report.stat().st_size / 1e6,

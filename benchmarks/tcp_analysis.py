@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "analysis"), str(ROOT / "benchmarks")]
 
-from lossy_capture import write_lossy_capture  # noqa: E402
+from common.lossy import write_lossy_capture  # noqa: E402
 from lossy_link import Link, capture_lossy_transfer  # noqa: E402
 from tshark_oracle import NAMES, ours, tshark  # noqa: E402
 

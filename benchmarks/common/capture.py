@@ -7,20 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from common.records import record
+
 CONNECTIONS = 3120
 _PAYLOAD, _HEADERS, _RECORD_BYTES = 1448, 66, 16
 _RTT_NS, _GAP_NS, _BEGIN_NS = 8_000_000, 50_000_000, 1_700_000_000 * 10**9
 _LOSS, _REPEATED = 100, 3  # one data packet in so many is lost; acknowledgements that repeat until it comes again
 _CHUNK = 50_000
-_HEAD = np.dtype(
-    [
-        ("second", "<u4"), ("fraction", "<u4"), ("kept", "<u4"), ("wire", "<u4"), ("ethernet", "V12"),
-        ("ethertype", ">u2"), ("version", "u1"), ("tos", "u1"), ("length", ">u2"), ("id", ">u2"), ("fragment", ">u2"),
-        ("ttl", "u1"), ("protocol", "u1"), ("sum", ">u2"), ("src", ">u4"), ("dst", ">u4"), ("sport", ">u2"),
-        ("dport", ">u2"), ("seq", ">u4"), ("ack", ">u4"), ("offset", "u1"), ("flags", "u1"), ("window", ">u2"),
-        ("tcpsum", ">u2"), ("urgent", ">u2"), ("options", "V12"),
-    ]
-)  # fmt: skip
+_HEAD = record(("tcpsum", ">u2"), ("urgent", ">u2"), ("options", "V12"))
 
 
 def write_capture(path: Path, *, packets: int, connections: int = CONNECTIONS, seed: int = 7) -> Path:

@@ -6,18 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from common.records import record
+
 SNAP, WIRE, EMPTY_WIRE = 66, 1448 + 66, 66  # a full segment and an empty acknowledgement: some 800 bytes on average
 _PAYLOAD = WIRE - EMPTY_WIRE
 _FILE = np.dtype([("magic", "<u4"), ("version", "<u2", 2), ("zone", "<u4", 2), ("snap", "<u4"), ("link", "<u4")])
-_RECORD = np.dtype(
-    [
-        ("second", "<u4"), ("fraction", "<u4"), ("kept", "<u4"), ("wire", "<u4"), ("ethernet", "V12"),
-        ("ethertype", ">u2"), ("version", "u1"), ("tos", "u1"), ("length", ">u2"), ("id", ">u2"), ("fragment", ">u2"),
-        ("ttl", "u1"), ("protocol", "u1"), ("sum", ">u2"), ("src", ">u4"), ("dst", ">u4"), ("sport", ">u2"),
-        ("dport", ">u2"), ("seq", ">u4"), ("ack", ">u4"), ("offset", "u1"), ("flags", "u1"), ("window", ">u2"),
-        ("rest", "V16"),
-    ]
-)  # fmt: skip
+_RECORD = record(("rest", "V16"))
 _T0 = 1_700_000_000 * 10**9
 _RTT_NS, _GAP_NS = 20_000_000, 400_000
 
