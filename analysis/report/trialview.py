@@ -36,6 +36,7 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
         "title": title_of(cell),
         "number": trial.number,
         "folder": folder_of(cell.name, trial.number),
+        "seed": trial.seed,
         "neighbours": _neighbours(cell, trial),
         "tone": _TONES.get(trial.standing, "bad"),
         "verdict": _verdict(trial, checks),

@@ -169,7 +169,6 @@ def _trial(trial: TrialFinding) -> dict[str, Any]:
     return {
         "number": trial.number,
         "page": trial_page(trial.cell, trial.number) if trial.path else "",
-        "seed": trial.seed,
         "state": trial.standing.value,
         "values": [amount(METRICS[name], trial.metrics.get(name)) for name in _PER_TRIAL],
         "reasons": trial.reasons,

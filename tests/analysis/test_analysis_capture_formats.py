@@ -26,6 +26,9 @@ _FIELDS = ("frame.number", "frame.time_epoch", "frame.len", "frame.cap_len", "ip
 # Only headers are compared: what payloads look like to tshark, and how it reassembles, is of no matter here.
 _PLAIN = ("ip.defragment:FALSE", "ipv6.defragment:FALSE", "tcp.desegment_tcp_streams:FALSE")
 
+# With both addresses given, scapy asks nobody for one.
+_ENDS = {"src": "02:00:00:00:00:01", "dst": "02:00:00:00:00:02"}
+
 Row = dict[str, str]
 
 
@@ -79,9 +82,9 @@ def some_packets() -> list[Packet]:
 @pytest.mark.parametrize(
     ("name", "link", "front"),
     [
-        ("ethernet", 1, [Ether()]),
-        ("vlan", 1, [Ether() / Dot1Q(vlan=5)]),
-        ("two tags", 1, [Ether(type=0x88A8) / Dot1Q(vlan=5) / Dot1Q(vlan=9)]),
+        ("ethernet", 1, [Ether(**_ENDS)]),
+        ("vlan", 1, [Ether(**_ENDS) / Dot1Q(vlan=5)]),
+        ("two tags", 1, [Ether(type=0x88A8, **_ENDS) / Dot1Q(vlan=5) / Dot1Q(vlan=9)]),
         ("cooked", 113, [CookedLinux()]),
         ("cooked 2", 276, [CookedLinuxV2()]),
         ("raw", 101, []),
@@ -133,7 +136,7 @@ def test_random_files_of_several_sections_and_interfaces(tmp_path: Path) -> None
 def test_a_mixed_file_of_two_interfaces(tmp_path: Path) -> None:
     """Merged captures of two link types are one pcapng file of two interfaces."""
     paths = tmp_path / "a.pcap", tmp_path / "b.pcap"
-    wrpcap(str(paths[0]), [Ether() / packet for packet in some_packets()], linktype=1)
+    wrpcap(str(paths[0]), [Ether(**_ENDS) / packet for packet in some_packets()], linktype=1)
     wrpcap(str(paths[1]), some_packets(), linktype=101)
     merged = tmp_path / "merged.pcapng"
     subprocess.run(["mergecap", "-a", "-w", str(merged), *map(str, paths)], check=True, timeout=60)
@@ -146,7 +149,7 @@ def test_a_first_fragment_is_a_packet_and_the_later_ones_are_counted(tmp_path: P
     packet = IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=1, dport=2) / Raw(bytes(3000))
     path = tmp_path / "a.pcap"
     fragments = packet.fragment(1400)
-    wrpcap(str(path), [Ether() / fragment for fragment in fragments])
+    wrpcap(str(path), [Ether(**_ENDS) / fragment for fragment in fragments])
     capture = read_capture(path)
     assert capture.packets.payload.tolist() == [1400 - 8]
     assert capture.others == {"fragment": len(fragments) - 1}
@@ -154,5 +157,5 @@ def test_a_first_fragment_is_a_packet_and_the_later_ones_are_counted(tmp_path: P
 
 def test_what_is_not_ip_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
-    wrpcap(str(path), [Ether() / ARP(), Ether(type=0x88B5) / Raw(bytes(60))])
+    wrpcap(str(path), [Ether(**_ENDS) / ARP(), Ether(type=0x88B5, **_ENDS) / Raw(bytes(60))])
     assert read_capture(path).others == {"arp": 1, "other": 1}
