@@ -9,7 +9,7 @@ from analysis.compare import FACTOR, Comparison, compare, matches
 from analysis.findings import Findings, Standing
 from analysis.metrics import METRICS
 from analysis.stationarity import LABELS
-from analysis.units import WIDE, digits, quantity, relative_spread, times_range, times_text
+from analysis.units import WIDE, digits, inside_sentence, quantity, relative_spread, times_range, times_text
 
 _RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s")
 
@@ -83,7 +83,7 @@ def _ratios(compared: Sequence[Comparison]) -> str:
     if not have:
         return ""
     values = sorted(ratio.ratio for ratio in have if ratio.ratio is not None)
-    label = _lower(METRICS[compared[0].metric].label)
+    label = inside_sentence(METRICS[compared[0].metric].label)
     if all(ratio.differs is False for ratio in have):
         coarsest = max(have, key=lambda ratio: ratio.detectable or math.inf)
         which = f" (the least certain of {len(have)} pairs of cells)" if len(have) > 1 else ""
@@ -121,7 +121,3 @@ def _losses(compared: Sequence[Comparison]) -> str:
 def _range(values: Sequence[float]) -> str:
     low, high = digits(values[0]), digits(values[-1])
     return low if low == high else f"{low} to {high}"
-
-
-def _lower(label: str) -> str:
-    return label[0].lower() + label[1:]

@@ -141,3 +141,8 @@ def relative_spread(ratio: Ratio) -> float | None:
     if ratio.ratio is None or ratio.low is None or ratio.high is None:
         return None
     return max(ratio.high / ratio.ratio - 1, 1 - ratio.low / ratio.ratio)
+
+
+def inside_sentence(label: str) -> str:
+    """A label as it stands inside a sentence: its first letter small, unless it is an abbreviation's."""
+    return label if label[1:2].isupper() else label[0].lower() + label[1:]

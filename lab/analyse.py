@@ -55,6 +55,7 @@ def analyse(
 
 def _show(file: CaptureFile) -> None:
     from analysis.files.build import facts  # noqa: PLC0415
+    from analysis.units import inside_sentence  # noqa: PLC0415
 
     if file.unreadable is not None:
         err.print(file.unreadable, style="red", markup=False)
@@ -65,7 +66,8 @@ def _show(file: CaptureFile) -> None:
         kinds = ", ".join(f"{number} {kind}" for kind, number in file.packets.items() if number) or "no packet at all"
         err.print(f"{file.name}: no TCP packet in its {file.records} records ({kinds})", style="red", markup=False)
         return
-    out.print(f"{file.name}: " + "; ".join(f"{label.lower()} {text}" for label, text in facts(file)), markup=False)
+    said = "; ".join(f"{inside_sentence(label)} {text}" for label, text in facts(file))
+    out.print(f"{file.name}: {said}", markup=False)
     out.print(_table(file))
     if len(file.flows) > _TOP:
         out.print(f"... and {len(file.flows) - _TOP} more flows, in flows.csv", markup=False)
@@ -74,12 +76,13 @@ def _show(file: CaptureFile) -> None:
 
 def _table(file: CaptureFile) -> Table:
     from analysis.files.figures import TERMINAL, figures  # noqa: PLC0415
+    from analysis.units import inside_sentence  # noqa: PLC0415
 
     columns = figures(file.flows, TERMINAL)
     table = Table(box=None, pad_edge=False)
     table.add_column("flow", overflow="fold")
     for one in columns:
-        table.add_column(one.label.lower(), justify="right")
+        table.add_column(inside_sentence(one.label), justify="right")
     for row in file.flows.slice(0, _TOP).to_pylist():
         table.add_row(Text(row["key"]), *(one.text(row[one.name]) for one in columns))
     return table
