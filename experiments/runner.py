@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -29,6 +28,7 @@ from experiments.kernels import Kernels
 from experiments.provenance import ROOT, Provenance
 from experiments.settings import Settings
 from results.campaign import Campaign, Cell, Planned, read_campaign
+from results.scratch import scratch
 from results.store import Trial, TrialWriter, aside, set_aside, trial_name
 from results.verdict import Check, Health, State
 
@@ -126,8 +126,8 @@ def install(campaign: Campaign) -> None:
         pid=os.getpid(),
         roles=(*calls.values(), deploy.RoleCall(role="client")),
     )
-    with tempfile.TemporaryDirectory(prefix="airwire-") as scratch:
-        deploy.apply(["install"], [target], scratch=Path(scratch), timeout_s=INSTALL_LIMIT_S)
+    with scratch("install") as folder:
+        deploy.apply(["install"], [target], scratch=folder, timeout_s=INSTALL_LIMIT_S)
 
 
 def _settings(cell: Cell) -> Settings:

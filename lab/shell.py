@@ -6,7 +6,6 @@ import os
 import shlex
 import signal
 import subprocess
-import tempfile
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -20,6 +19,7 @@ from experiments.isolation import SOURCES, isolated, module
 from experiments.kernels import Kernels
 from experiments.shell_request import REQUEST, ShellRequest
 from lab.common import DEFAULT_RESULTS, Kernel, Status, fail, kernels, tidy, told
+from results.scratch import scratch
 
 _END_S = 10.0
 
@@ -63,14 +63,14 @@ def _run(chosen: Kernels, request: ShellRequest) -> int:
     where = chosen.choose(request.profile)
     control = request.congestion_control
     with (
-        tempfile.TemporaryDirectory(prefix="airwire-") as folder,
+        scratch("shell") as folder,
         congestion.allowed({control}) if where == "host" else nullcontext(),
     ):
-        (Path(folder) / REQUEST).write_text(request.model_dump_json())
+        (folder / REQUEST).write_text(request.model_dump_json())
         here = Path.cwd()
         own = here == Path("/") or here.is_relative_to("/run")  # a lab kernel has its own of these
-        write = [Path(folder), *([here] if os.access(here, os.W_OK) and not own else [])]
-        return _attend(where, isolated(where, [*module("experiments.shell_process"), folder], write=write))
+        write = [folder, *([here] if os.access(here, os.W_OK) and not own else [])]
+        return _attend(where, isolated(where, [*module("experiments.shell_process"), str(folder)], write=write))
 
 
 def _attend(where: KernelName, words: list[str]) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.spark.errors import SparkFailed
 from analysis.spark.remote import connected
 from analysis.spark.ship import ROOT, bundle, send
+from results.scratch import scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,8 +72,7 @@ def session(*, master: str | None = None, jvm: tuple[str, ...] | None = None) ->
     Spark Connect server.  Raises SparkFailed with the end of Spark's log when it does not start.
     """
     remote = master if master is not None and master.startswith("sc://") else None
-    with tempfile.TemporaryDirectory(prefix="airwire-spark-") as name:
-        folder = Path(name)
+    with scratch("spark") as folder:
         if remote or (master is None and os.environ.get("SPARK_REMOTE")):
             with connected(remote or os.environ["SPARK_REMOTE"], folder) as spark:
                 yield spark
