@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 from analysis.stationarity import WindowTrend, adjust
 from analysis.statistics import Estimate, Trend, estimate
 from results.campaign import Campaign
+from results.stopping import CellPrecision, Rule, judge
 from results.store import Trial, trial_name
 
 Points = list[tuple[float, float]]
@@ -75,11 +76,15 @@ class TrialFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFinding:
-    """A cell and its trials, planned ones that are missing included."""
+    """A cell and its trials, planned ones that are missing included.
+
+    precision: how it stands by the campaign's stopping rule, None without one.
+    """
 
     name: str
     levels: dict[str, str]
     trials: tuple[TrialFinding, ...]
+    precision: CellPrecision | None = None
 
     @property
     def valid(self) -> tuple[TrialFinding, ...]:
@@ -135,20 +140,28 @@ def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa
         if finding.standing is Standing.MISSING:
             finding.reasons.append("planned, not run")
     levels = {cell.name: cell.levels for cell in campaign.cells}
+    rule = campaign.stopping
+    if rule is not None:
+        # Beyond the least number a trial is run only where it is needed: one that was not is not missing.
+        found = {key: one for key, one in found.items() if one.path is not None or one.number <= rule.least}
     names = [*levels, *sorted({finding.cell for finding in found.values()} - set(levels))]
     ordered = sorted(found.values(), key=lambda finding: finding.number)
     return Findings(
         campaign=campaign,
         folder=folder,
         cells=tuple(
-            CellFinding(
-                name=name,
-                levels=levels.get(name, {}),
-                trials=tuple(finding for finding in ordered if finding.cell == name),
-            )
+            _cell(name, levels.get(name, {}), tuple(finding for finding in ordered if finding.cell == name), rule)
             for name in names
         ),
     )
+
+
+def _cell(name: str, levels: dict[str, str], found: tuple[TrialFinding, ...], rule: Rule | None) -> CellFinding:
+    cell = CellFinding(name=name, levels=levels, trials=found)
+    if rule is None:
+        return cell
+    run = sum(trial.path is not None for trial in found)
+    return replace(cell, precision=judge(rule, [trial.metrics for trial in cell.valid], run=run))
 
 
 def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:

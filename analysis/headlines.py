@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from analysis.compare import FACTOR, Comparison, compare, matches
@@ -10,13 +11,26 @@ from analysis.findings import Findings, Standing
 from analysis.metrics import METRICS
 from analysis.stationarity import LABELS
 from analysis.units import WIDE, digits, inside_sentence, quantity, relative_spread, times_range, times_text
+from results.stopping import End
 
 _RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s")
 
 
 def verdict_line(findings: Findings) -> str:
     """Whether the numbers may be believed."""
-    return " ".join(filter(None, (_validity(findings), _kernels(findings))))
+    return " ".join(filter(None, (_validity(findings), _precision(findings), _kernels(findings))))
+
+
+def _precision(findings: Findings) -> str:
+    """How the stopping rule left the cells; '' when the number of trials was fixed."""
+    ends = Counter(cell.precision.end for cell in findings.cells if cell.precision is not None)
+    words = {
+        End.PRECISE: "precise enough",
+        End.INCONCLUSIVE: "inconclusive in a metric when the cap of trials was reached",
+        End.GOING_ON: "not yet precise",
+    }
+    parts = ", ".join(f"{ends[end]} {said}" for end, said in words.items() if ends[end])
+    return f"Of {ends.total()} cells, {parts}." if parts else ""
 
 
 def _kernels(findings: Findings) -> str:

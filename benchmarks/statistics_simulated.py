@@ -16,6 +16,8 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analysis.statistics import bootstrap_mean, estimate, trend
+from results.precision import half_width
+from results.stopping import End, Rule, judge
 
 SETS, SERIES, BATCHES = 1500, 4000, 64
 
@@ -38,6 +40,28 @@ def coverage(generator: np.random.Generator) -> None:
                 low, high = np.quantile(resampled, (0.025, 0.975))
                 held["plain bootstrap"] += bool(low <= truth <= high)
             print(f"  {shape:<11} {n:>3} trials: " + ", ".join(f"{k} {v / SETS:.3f}" for k, v in held.items() if v))
+
+
+def stopping(generator: np.random.Generator) -> None:
+    print(f"{SETS} cells until ±5 %, at most 10 trials: mean trials, share at the cap, coverage if precise, of all")
+    for least in (3, 5):
+        rule = Rule(least=least, most=10, half_width=0.05, metrics=("metric",))
+        for spread in (0.01, 0.02, 0.03, 0.04, 0.06, 0.10):
+            ended = [repeated(rule, generator.normal(1, spread, rule.most).tolist()) for _ in range(SETS)]
+            held = np.array([abs(float(np.mean(values)) - 1) <= half_width(values) for values, _ in ended])
+            capped = np.array([end is End.INCONCLUSIVE for _, end in ended])
+            precise = f"{held[~capped].mean():.3f}" if not capped.all() else "-"
+            mean = np.mean([len(values) for values, _ in ended])
+            print(f"  least {least}, {spread:.0%}: {mean:.1f}, {capped.mean():.3f}, {precise}, {held.mean():.3f}")
+
+
+def repeated(rule: Rule, world: list[float]) -> tuple[list[float], End]:
+    """The trials of a cell, whose values the world decides, and how it ended."""
+    for run in range(rule.least, rule.most + 1):
+        found = judge(rule, [{"metric": value} for value in world[:run]], run=run)
+        if found.end is not End.GOING_ON:
+            break
+    return world[:run], found.end
 
 
 def dependent(generator: np.random.Generator, length: int, phi: float) -> np.ndarray:
@@ -117,3 +141,4 @@ if __name__ == "__main__":
     randomness = np.random.default_rng(20050)
     coverage(randomness)
     trends(randomness)
+    stopping(np.random.default_rng(5))

@@ -19,8 +19,9 @@ from experiments import campaign as campaigns
 from experiments import runner
 from experiments import scenario as scenarios
 from experiments.kernels import Kernels
-from experiments.runner import Outcome
+from experiments.launch import Outcome
 from results.campaign import Planned
+from results.stopping import CellPrecision
 from results.store import Trial, trial_name
 
 TARGET_S = 12.0
@@ -45,6 +46,9 @@ class Collect:
     def ended(self, outcome: Outcome) -> None:
         """Keep it."""
         self.outcomes.append(outcome)
+
+    def settled(self, cell: str, precision: CellPrecision, spared: int) -> None:
+        """Nothing to note."""
 
 
 def overhead_s(folder: Path, outcome: Outcome) -> float:

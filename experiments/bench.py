@@ -21,7 +21,10 @@ from topologies.network import Network, Node
 
 
 class TrialSpec(Record):
-    """Everything a trial needs to know; it travels as JSON, so that a trial can run in another process or kernel."""
+    """Everything a trial needs to know; it travels as JSON, so that a trial can run in another process or kernel.
+
+    beside: trials of the same campaign that run at the same time, as cell/trial.
+    """
 
     campaign_folder: str
     digest: str
@@ -33,6 +36,7 @@ class TrialSpec(Record):
     profile: dict[str, Any]
     provenance: Provenance
     notes: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 class Phase(Record):

@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from experiments.scenario import Scenario
+from experiments.stopping import precision
 from results.campaign import RECORD, Campaign, Cell, Planned, read_campaign, write_campaign
+from results.stopping import End
 from results.store import DamagedTrial, remove_partials, trial_name
 
 SCENARIO_COPY = "scenario.yaml"
@@ -24,14 +26,14 @@ class CampaignError(Exception):
 
 
 def plan(scenario: Scenario) -> tuple[Planned, ...]:
-    """Trials in order: in each round every cell once, shuffled by the scenario's seed.
+    """Trials in order: in each round every cell once, shuffled by the scenario's seed; as many rounds as its cap.
 
     Trial number t of every cell has the same seed, so cells are compared on the same weather.
     """
     settings = scenario.settings
     shuffler = np.random.Generator(np.random.PCG64(settings.seed))
     planned: list[Planned] = []
-    for trial in range(1, settings.trials + 1):
+    for trial in range(1, settings.trials.cap + 1):
         seed = int(np.random.SeedSequence([settings.seed, trial]).generate_state(1)[0])
         order = shuffler.permutation(len(scenario.cells))
         planned += [Planned(cell=scenario.cells[position].name, trial=trial, seed=seed) for position in order]
@@ -60,6 +62,7 @@ def create(scenario: Scenario, root: Path) -> Path:
             for cell in scenario.cells
         ),
         order=plan(scenario),
+        stopping=scenario.settings.trials.rule,
     )
     return write(campaign, root, scenario.path.read_bytes())
 
@@ -91,8 +94,18 @@ def _age(folder: Path) -> tuple[str, str]:
 
 
 def missing(folder: Path, campaign: Campaign) -> list[Planned]:
-    """Planned trials that have no finished folder yet, in order."""
-    return [one for one in campaign.order if not (folder / one.cell / trial_name(one.trial)).is_dir()]
+    """Planned trials without a finished folder that may still be run, in order.
+
+    Of a cell that is precise enough only the least number of trials is wanted; which that is depends on finished
+    folders alone, so a campaign can be taken up at any point.
+    """
+    left = [one for one in campaign.order if not (folder / one.cell / trial_name(one.trial)).is_dir()]
+    rule = campaign.stopping
+    if rule is None:
+        return left
+    beyond = {one.cell for one in left if one.trial > rule.least}
+    open_cells = {cell for cell in beyond if precision(folder / cell, rule).end is End.GOING_ON}
+    return [one for one in left if one.trial <= rule.least or one.cell in open_cells]
 
 
 def latest_unfinished(root: Path, digest: str | None = None) -> Path | None:

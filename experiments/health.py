@@ -41,6 +41,9 @@ LIMITS: dict[Check, Limit] = {
     Check.SERVERS_ALIVE: Limit(0, "servers or connections lost"),
 }
 
+# The same bound for all trials together, while several share a machine.
+MACHINE_CPU = LIMITS[Check.SERVER_CPU].value
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
@@ -164,12 +167,25 @@ def _capture_drops(drops: dict[str, int | None]) -> Measured:
     return total, f"{total} packets not captured on {len(drops)} ports"
 
 
+def machine_cpu(resources: pa.Table, window: Window, *, cores: int) -> float | None:
+    """Share of all cores that was in use in the window, whoever used them; None without two samples."""
+    times, seconds = _inside(resources, window, "machine", "cpu_seconds")
+    return _share(times, seconds, cores) if len(times) > 1 else None
+
+
+def _share(times: np.ndarray, seconds: np.ndarray, cores: int) -> float:
+    return float((seconds[-1] - seconds[0]) / ((times[-1] - times[0]) / 1e9) / cores)
+
+
 def _series(evidence: Evidence, subject: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    return _inside(evidence.resources, evidence.window, subject, metric)
+
+
+def _inside(table: pa.Table, within: Window, subject: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """Times (ns) and values of one metric inside the window."""
-    table = evidence.resources
     subjects, metrics = table.column("subject").to_numpy(False), table.column("metric").to_numpy(False)
     times = table.column("t_ns").to_numpy()
-    window = (times >= evidence.window.start_ns) & (times < evidence.window.end_ns)
+    window = (times >= within.start_ns) & (times < within.end_ns)
     mask = (subjects == subject) & (metrics == metric) & window
     return times[mask], table.column("value").to_numpy()[mask]
 
@@ -183,7 +199,7 @@ def _busiest(evidence: Evidence, prefix: str, cores: int) -> Measured:
     for subject in _subjects(evidence, prefix):
         times, seconds = _series(evidence, subject, "cpu_seconds")
         if len(times) > 1:
-            shares[subject] = float((seconds[-1] - seconds[0]) / ((times[-1] - times[0]) / 1e9) / cores)
+            shares[subject] = _share(times, seconds, cores)
     if not shares:
         return None, f"no processor samples of any {prefix.rstrip(':')} inside the window"
     name = max(shares, key=lambda subject: shares[subject])

@@ -19,11 +19,12 @@ from emulation.namespace import in_namespace, read_sysctl
 from emulation.proof import QueueUse, loss_checks, timeline_checks, trial_rate_check
 from experiments import provenance
 from experiments.bench import Bench
-from experiments.health import Evidence, judge
+from experiments.health import Evidence, judge, machine_cpu
 from experiments.load.fleet import FleetResult
 from experiments.measure import Measured, Reading
 from experiments.plan import guarantee_class
 from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
+from results.figures import figures
 from results.ledger import until
 from results.link import Counters, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
 from results.manifest import Capture, Cell, Manifest, Node
@@ -43,7 +44,7 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
         write_table(folder / f"{name}.parquet", table)
     proof = link_proof(bench, probed, measured)
     write_record(folder / LINK, proof)
-    write_record(folder / MANIFEST, _manifest(bench, measured, {name: len(tables[name]) for name in tables}))
+    write_record(folder / MANIFEST, _manifest(bench, measured, tables))
     verdict = judge(
         Evidence(
             link_checks=proof.checks,
@@ -211,7 +212,7 @@ def _counters(during: str, before: Reading, after: Reading) -> Counters:
     )
 
 
-def _manifest(bench: Bench, measured: Measured, rows: dict[str, int]) -> Manifest:
+def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table]) -> Manifest:
     spec = bench.spec
     campaign = Path(spec.campaign_folder)
     return Manifest(
@@ -242,8 +243,11 @@ def _manifest(bench: Bench, measured: Measured, rows: dict[str, int]) -> Manifes
         sysctls=_sysctls(bench),
         kernel_state=measured.kernel_state,
         captures=tuple(_capture(bench, one) for one in measured.captures),
-        rows=rows,
+        rows={name: len(table) for name, table in tables.items()},
         drained=measured.drained,
+        figures=figures(tables["published"], tables["delivered"], measured.window),
+        machine_cpu=machine_cpu(measured.resources, measured.window, cores=os.cpu_count() or 1),
+        beside=spec.beside,
         notes=(*spec.notes, *measured.notes),
     )
 

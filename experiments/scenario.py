@@ -22,7 +22,7 @@ from results.schema import VERSION
 from stacks import registry
 from stacks.driver import Pattern
 
-_NOT_FACTORS = {"checks"}  # keys whose lists are lists
+_NOT_FACTORS = {"checks", "trials", "parallel"}  # keys whose lists are lists
 _MAX_CELLS = 10_000
 _MAX_NAME = 180
 _RESERVED = {"reference"}
@@ -128,13 +128,18 @@ def _check_references(settings: Settings, factors: dict[str, tuple[str, ...]], c
     networks = factors.get("network", ())
     if settings.baseline is not None and settings.baseline not in networks:
         complain.add(("baseline",), f"{settings.baseline!r} is not a level of factor network: {_list(networks)}")
+    conditions: list[tuple[Key, dict[str, tuple[str, ...]]]] = [(("parallel", "when"), settings.parallel.when)]
     for number, waiver in enumerate(settings.checks.waive):
-        at = ("checks", "waive", number, "when")
-        for factor, level in waiver.when.items():
+        named: dict[str, tuple[str, ...]] = {factor: (level,) for factor, level in waiver.when.items()}
+        conditions.append((("checks", "waive", number, "when"), named))
+    for at, when in conditions:
+        for factor, levels in when.items():
             if factor not in factors:
                 complain.add((*at, factor), f"is not a factor of this scenario: {_list(factors)}")
-            elif level not in factors[factor]:
-                complain.add((*at, factor), f"{level!r} is not one of its levels: {_list(factors[factor])}")
+                continue
+            for level in levels:
+                if level not in factors[factor]:
+                    complain.add((*at, factor), f"{level!r} is not one of its levels: {_list(factors[factor])}")
     complain.raise_if_any()
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from emulation.units import parse_time
+from experiments.repeats import Repeats, SideBySide
 from results.marker import SIZE as MARKER_BYTES
 from results.verdict import Check
 from stacks.driver import Ack, Delivery, Guarantee
@@ -154,7 +155,8 @@ class Settings(_Settings):
     workload: WorkloadSettings
     window: WindowSettings = WindowSettings()
     capture: CaptureSettings = CaptureSettings()
-    trials: Annotated[int, Field(ge=1, le=1000)] = 3
+    trials: Repeats = Repeats()
+    parallel: SideBySide = SideBySide()
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
     checks: CheckSettings = CheckSettings()
 

@@ -7,6 +7,7 @@ process of the namespace and with them every network namespace, link, queue and 
 
 from __future__ import annotations
 
+import resource
 import sys
 import traceback
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ from experiments.trial import failed_folder, run_trial
 from results.manifest import Record
 from results.store import TrialWriter
 from results.verdict import State
+
+OPEN_FILES = 65_536
 
 
 class Finished(Record):
@@ -59,9 +62,18 @@ def main() -> int:
     return 0
 
 
+def _allow_open_files() -> None:
+    """A server of 800 clients has more files open than the usual soft limit of 1024; what we start inherits it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY or hard > soft:
+        most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+
+
 @contextmanager
 def _prepared(spec: TrialSpec) -> Iterator[None]:
     """A lab kernel is fresh: nobody has allowed the trial's congestion control in it yet."""
+    _allow_open_files()
     if kernel.current() == "host":
         yield
         return

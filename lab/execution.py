@@ -10,10 +10,13 @@ from rich.text import Text
 from experiments import campaign as campaigns
 from experiments import runner
 from experiments.kernels import Kernels
-from experiments.runner import GaveUp, Outcome
+from experiments.launch import Outcome
+from experiments.runner import GaveUp
+from experiments.stopping import precisions
 from lab.common import Status, err, out, shown
 from lab.progress import watching
-from results.campaign import read_campaign
+from results.campaign import Campaign, Planned, read_campaign
+from results.stopping import End
 from results.store import DamagedTrial, trial_name, trials
 from results.verdict import State
 
@@ -31,11 +34,12 @@ def execute(folder: Path, kernels: Kernels, *, build_report: bool) -> Status:
     """Run what is missing, build the report, return the exit status."""
     campaign = read_campaign(folder)
     todo = campaigns.missing(folder, campaign)
-    out.print(f"{len(campaign.cells)} cells, {len(campaign.order)} trials, {len(todo)} to run")
+    before = precisions(folder, campaign)
+    out.print(plan_line(campaign, todo))
     outcomes: list[Outcome] = []
     gave_up = None
     try:
-        with watching(campaign, todo) as watcher:
+        with watching(campaign, todo, before) as watcher:
             outcomes = runner.run(folder, watcher, kernels)
     except KeyboardInterrupt:
         err.print(f"\ninterrupted; nothing is left running. Go on with: lab resume {shown(folder)}", style="yellow")
@@ -46,6 +50,9 @@ def execute(folder: Path, kernels: Kernels, *, build_report: bool) -> Status:
     doubts = doubtful(folder)
     status = Status.FAILED if failed else Status.NOT_ALL_VALID if doubts else Status.ALL_VALID
     just_told = {Path(one.planned.cell) / trial_name(one.planned.trial) for one in outcomes}
+    for cell, found in before.items():
+        if found.end is not End.GOING_ON:
+            out.print(f"{cell}: {found.text}", markup=False)
     for name in sorted(doubts.keys() - just_told):
         out.print(f"{name}, run earlier: {doubts[name]}", markup=False)
     if build_report and trials(folder):
@@ -54,6 +61,17 @@ def execute(folder: Path, kernels: Kernels, *, build_report: bool) -> Status:
         why = f"{gave_up}\n" if gave_up else ""
         err.print(f"{why}once that is cured, go on with: lab resume {shown(folder)}", style="red", markup=False)
     return status
+
+
+def plan_line(campaign: Campaign, todo: list[Planned]) -> str:
+    """How much there is to do."""
+    rule, cells = campaign.stopping, len(campaign.cells)
+    if rule is None:
+        return f"{cells} cells, {len(campaign.order)} trials, {len(todo)} to run"
+    return (
+        f"{cells} cells, {rule.least} to {rule.most} trials each (until {', '.join(rule.metrics)} are within "
+        f"±{100 * rule.half_width:g} %), at most {len(todo)} to run"
+    )
 
 
 def build(folder: Path, *, master: str | None = None) -> Status:
@@ -75,6 +93,8 @@ def build(folder: Path, *, master: str | None = None) -> Status:
         states = ", ".join(f"{count} {state}" for state, count in cell.states.items() if count)
         figures = [cell.metrics[name].text if name in cell.metrics else "-" for name in _COLUMNS]
         table.add_row(Text(" ".join(cell.levels.values()) or cell.name), states, *figures)
+        if cell.stopping:
+            table.add_row(Text(f"  {cell.stopping}", style="dim"))
     out.print()
     out.print(table)
     out.print()

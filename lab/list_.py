@@ -8,8 +8,10 @@ from pathlib import Path
 from rich.table import Table
 
 from experiments import campaign as campaigns
+from experiments.stopping import precisions
 from lab.common import DEFAULT_RESULTS, Results, out, shown, tidy, told
 from results.campaign import read_campaign
+from results.stopping import End
 from results.store import DamagedTrial, trials
 
 
@@ -42,4 +44,9 @@ def _state(folder: Path) -> tuple[str, str]:
         except DamagedTrial:
             states["damaged"] += 1
     verdicts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-    return f"{sum(states.values())}/{len(campaign.order)}", verdicts or "-"
+    done = sum(states.values())
+    ends = Counter(found.end for found in precisions(folder, campaign).values())
+    cells = ", ".join(f"{ends[end]} {end}" for end in End if ends[end])
+    if cells:
+        verdicts = f"{verdicts or '-'}; cells: {cells}"
+    return f"{done}/{done + len(campaigns.missing(folder, campaign))}", verdicts or "-"

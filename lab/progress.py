@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -11,13 +11,16 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from experiments.runner import Outcome, Watcher
+from experiments.launch import Outcome
+from experiments.runner import Watcher
 from lab.common import is_terminal, out
 from results.campaign import Campaign, Cell, Planned
+from results.stopping import CellPrecision, End
 
 # What building, deploying, proving and stopping add to a trial's own times, until one has been measured.
 _OVERHEAD_S = 7.0
 _STYLE = {"valid": "green", "invalid": "red", "inconclusive": "yellow", "failed": "bold red"}
+_ENDS = {End.PRECISE: "green", End.INCONCLUSIVE: "yellow"}
 
 
 @dataclass(slots=True)
@@ -42,11 +45,15 @@ class Running:
 
 @dataclass(slots=True)
 class CellProgress:
-    """planned: trials in all.  left: not run before this command.  states: of those it has ended."""
+    """planned: trials in all, or at most.  left: not run before this command.  states: of those it has ended.
+
+    precision: how the stopping rule found it, when it needs no more trials.
+    """
 
     planned: int
     left: int
     states: list[str] = field(default_factory=list)
+    precision: CellPrecision | None = None
 
     @property
     def done(self) -> int:
@@ -57,7 +64,15 @@ class CellProgress:
 class Board:
     """What is known of a running campaign.  `clock` gives seconds and only ever grows."""
 
-    def __init__(self, campaign: Campaign, todo: list[Planned], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        campaign: Campaign,
+        todo: list[Planned],
+        *,
+        precisions: Mapping[str, CellPrecision] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """precisions: how the cells stand before, by name, where there is a stopping rule."""
         self.total, self.ended_trials = len(todo), 0
         self.running: dict[Planned, Running] = {}
         self.cells = {
@@ -67,6 +82,10 @@ class Board:
             )
             for cell in campaign.cells
         }
+        for name, found in (precisions or {}).items():
+            cell = self.cells[name]
+            cell.planned = found.run + cell.left
+            cell.precision = found if found.end is not End.GOING_ON else None
         self._clock = clock
         self._spent_s: list[float] = []
         self._expected_s = [_expected(cell) for cell in campaign.cells]
@@ -88,13 +107,20 @@ class Board:
         """A trial has ended."""
         del self.running[outcome.planned]
         self.ended_trials += 1
-        self._spent_s.append(outcome.seconds)
+        self._spent_s.append(outcome.seconds / (1 + outcome.beside))
         self.cells[outcome.planned.cell].states.append(str(outcome.state))
+
+    def settled(self, cell: str, precision: CellPrecision, spared: int) -> None:
+        """A cell needs no more trials."""
+        self.total -= spared
+        self.cells[cell].planned -= spared
+        self.cells[cell].precision = precision
+        out.print(f"{cell}: {precision.text}", markup=False)
 
     def left_s(self) -> float:
         """Seconds to go, from the mean of the trials that have ended, else from what the scenario says."""
         known = self._spent_s or self._expected_s
-        under_way = sum(self._clock() - one.began for one in self.running.values())
+        under_way = sum(self._clock() - one.began for one in self.running.values()) / max(len(self.running), 1)
         return max(sum(known) / len(known) * (self.total - self.ended_trials) - under_way, 0.0)
 
 
@@ -137,6 +163,8 @@ class LiveTable(Board):
             marks = Text()
             for state in cell.states:
                 marks.append("● ", style=_STYLE[state])
+            if cell.precision is not None:
+                marks.append(str(cell.precision.end), style=_ENDS[cell.precision.end])
             now = [one for planned, one in self.running.items() if planned.cell == name]
             doing = ", ".join(one.phase + (f" {one.rate:.0f} msg/s" if one.rate else "") for one in now)
             table.add_row(Text(name, style="bold" if now else ""), f"{cell.done}/{cell.planned}", marks, doing)
@@ -144,12 +172,14 @@ class LiveTable(Board):
 
 
 @contextmanager
-def watching(campaign: Campaign, todo: list[Planned]) -> Iterator[Watcher]:
+def watching(
+    campaign: Campaign, todo: list[Planned], precisions: Mapping[str, CellPrecision] | None = None
+) -> Iterator[Watcher]:
     """A watcher that shows what it is told, in the way that suits standard output."""
     if not is_terminal():
-        yield PlainLines(campaign, todo)
+        yield PlainLines(campaign, todo, precisions=precisions)
         return
-    board = LiveTable(campaign, todo)
+    board = LiveTable(campaign, todo, precisions=precisions)
     with Live(get_renderable=board.draw, console=out, refresh_per_second=4):
         yield board
 

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from results.manifest import Record
+from results.stopping import Rule
 from results.store import DamagedTrial, write_record
 
 RECORD = "campaign.json"
@@ -33,6 +34,7 @@ class Campaign(Record):
     """campaign.json.  digest: of the scenario, every default and every link profile it names.
 
     baseline: the level of factor `network` that the others are compared with, None when nothing is compared.
+    order: every trial that may be run; with a stopping rule a cell ends as soon as it is precise enough.
     """
 
     scenario: str
@@ -44,6 +46,7 @@ class Campaign(Record):
     baseline: str | None
     cells: tuple[Cell, ...]
     order: tuple[Planned, ...]
+    stopping: Rule | None = None
 
 
 def read_campaign(folder: Path) -> Campaign:

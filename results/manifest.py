@@ -143,4 +143,7 @@ class Manifest(Record):
     captures: tuple[Capture, ...]
     rows: dict[str, int] = Field(description="table name to number of rows")
     drained: str = Field(default="", description="why the drain ended: complete, quiet or limit")
+    figures: dict[str, float] = Field(default={}, description="results.figures of the ledger, for the stopping rule")
+    beside: tuple[str, ...] = Field(default=(), description="trials (cell/trial) that ran at the same time")
+    machine_cpu: float | None = Field(default=None, description="share of all cores in use, mean over the window")
     notes: tuple[str, ...] = ()

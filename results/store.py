@@ -28,6 +28,7 @@ from results.verdict import Verdict
 
 MANIFEST, LINK, VERDICT = "manifest.json", "link.json", "verdict.json"
 PARTIAL, SET_ASIDE = ".partial-", ".set-aside-"
+_WHY = "set-aside.txt"
 _TRIAL = re.compile(r"trial-(\d{3,})")
 R = TypeVar("R", bound=Record)
 
@@ -71,14 +72,14 @@ class Trial:
 
 def trials(campaign: Path) -> list[Trial]:
     """Every finished trial of a campaign folder, by cell name, then number."""
-    found = [
-        Trial(folder)
-        for cell in sorted(campaign.iterdir())
-        if cell.is_dir() and not cell.name.startswith(".")
-        for folder in sorted(cell.iterdir())
-        if _TRIAL.fullmatch(folder.name)
-    ]
-    return sorted(found, key=lambda trial: (trial.path.parent.name, trial.number))
+    cells = sorted(cell for cell in campaign.iterdir() if cell.is_dir() and not cell.name.startswith("."))
+    return [trial for cell in cells for trial in trials_of(cell)]
+
+
+def trials_of(cell: Path) -> list[Trial]:
+    """Every finished trial of a cell's folder, by number; none when there is no such folder."""
+    names = os.listdir(cell) if cell.is_dir() else []
+    return sorted((Trial(cell / name) for name in names if _TRIAL.fullmatch(name)), key=lambda trial: trial.number)
 
 
 class TrialWriter:
@@ -116,9 +117,18 @@ def aside(trial: Trial) -> list[Path]:
     return sorted(trial.path.parent.glob(f"{SET_ASIDE}{trial.path.name}-*"))
 
 
-def set_aside(trial: Trial) -> Path:
+def set_aside(trial: Trial, why: str) -> Path:
     """Keep a finished trial under a hidden name, so that it is no result of the campaign; returns the new path."""
+    (trial.path / _WHY).write_text(f"{why}\n")
     return trial.path.rename(trial.path.with_name(f"{SET_ASIDE}{trial.path.name}-{len(aside(trial)) + 1}"))
+
+
+def why_aside(path: Path) -> str:
+    """Why the trial at `path` was set aside."""
+    try:
+        return (path / _WHY).read_text().strip()
+    except OSError:
+        return "the machine stalled"
 
 
 def remove_partials(campaign: Path) -> list[Path]:

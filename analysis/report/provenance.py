@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -68,6 +68,7 @@ def facts(found: Iterable[Source]) -> list[tuple[str, str]]:
             f"{m.machine.cpu_model}, {m.machine.cores} cores, {m.machine.memory_bytes / 2**30:.1f} GiB"
             for m in manifests
         ],
+        "Side by side": [_beside(manifests)],
         "Load before a trial": _range([m.machine.load_1m_before for m in manifests]),
         "Measurement window": [f"{m.window.seconds:g} s" for m in manifests],
         "First window": [min((m.window.started_at for m in manifests), default="")],
@@ -75,6 +76,11 @@ def facts(found: Iterable[Source]) -> list[tuple[str, str]]:
         "Versions": [", ".join(f"{name} {version}" for name, version in m.versions.items()) for m in manifests],
     }
     return [(name, " / ".join(dict.fromkeys(values))) for name, values in lines.items() if any(values)]
+
+
+def _beside(manifests: Sequence[Manifest]) -> str:
+    beside = sum(bool(m.beside) for m in manifests)
+    return f"{beside} of {len(manifests)} trials ran at the same time as others of the campaign" if beside else ""
 
 
 def _range(values: list[float]) -> list[str]:

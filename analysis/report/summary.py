@@ -37,13 +37,15 @@ class MetricSummary(Record):
 class CellSummary(Record):
     """states: verdict (valid, invalid, inconclusive, damaged, missing) to number of trials.
 
-    metrics: by the names of analysis.metrics, only those that a valid trial has.
+    metrics: by the names of analysis.metrics, only those that a valid trial has.  stopping: how the cell ended by
+    the stopping rule, '' without one.
     """
 
     name: str
     levels: dict[str, str]
     states: dict[str, int]
     metrics: dict[str, MetricSummary]
+    stopping: str = ""
 
 
 class RatioSummary(Record):
@@ -145,4 +147,5 @@ def _cell(cell: CellFinding) -> CellSummary:
             for name, (metric, one) in found.items()
             if one is not None
         },
+        stopping=cell.precision.text if cell.precision else "",
     )

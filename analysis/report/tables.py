@@ -18,7 +18,7 @@ Row = Sequence[object]
 def write_tables(folder: Path, findings: Findings) -> None:
     """Write trials, cells, comparison, flows, seconds, trends, percentiles, latency-ecdf and journey (.csv).
 
-    Where a link has changed, events.csv too.
+    Where a link has changed, events.csv too; where there was a stopping rule, stopping.csv.
     """
     factors = list(findings.campaign.factors)
     flow_names = list(dict.fromkeys(n for t in findings.trials for flow in t.flows.values() for n in flow))
@@ -54,6 +54,8 @@ def write_tables(folder: Path, findings: Findings) -> None:
     }  # fmt: skip
     if any(trial.events for trial in findings.trials):
         shapes["events"] = (["cell", "trial", "state", "asked_s", "in_force_s", "label"], _events(findings))
+    if findings.campaign.stopping:
+        shapes["stopping"] = (["cell", "run", "valid", "metric", "end", "n", "half_width_share"], _stopping(findings))
     for name, (header, rows) in shapes.items():
         with (folder / f"{name}.csv").open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -95,6 +97,15 @@ def _comparison(findings: Findings) -> Iterator[Row]:
 
 def _ends(values: Sequence[float]) -> Row:
     return bootstrap_mean(values) or ("", "")
+
+
+def _stopping(findings: Findings) -> Iterator[Row]:
+    for cell in findings.cells:
+        if (found := cell.precision) is None:
+            continue
+        for one in found.metrics:
+            share = "" if one.share is None else one.share
+            yield [cell.name, found.run, found.valid, one.metric, one.end, one.n, share]
 
 
 def _trends(findings: Findings) -> Iterator[Row]:

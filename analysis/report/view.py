@@ -61,6 +61,7 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "headlines": headlines(findings),
         "standings": [standing.value for standing in Standing],
         "verdicts": [_verdict_row(cell) for cell in findings.cells],
+        "stopping": any(cell.precision is not None for cell in findings.cells),
         "reasons": any(trial.reasons for trial in findings.trials),
         "comparison": [_match(match, other) for match in matches(findings) for other in match.others],
         "key_metrics": [METRICS[name] for name in KEY],
@@ -109,7 +110,13 @@ def _verdict_row(cell: CellFinding) -> dict[str, Any]:
     reasons = dict.fromkeys(
         f"trial {trial.number}: {reason}" for trial in cell.trials for reason in trial.reasons
     )  # fmt: skip
-    return {"name": cell.name, "title": title_of(cell), "counts": counts, "reasons": list(reasons)}
+    return {
+        "name": cell.name,
+        "title": title_of(cell),
+        "counts": counts,
+        "stopping": cell.precision.text if cell.precision else "",
+        "reasons": list(reasons),
+    }
 
 
 def _match(match: Match, other: CellFinding) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.students import deviation, t_factor
+from analysis.statistics.students import half_width
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,5 +36,4 @@ def estimate(values: Sequence[float]) -> Estimate | None:
     mean = float(np.mean(values))
     if len(values) < 2:
         return Estimate(n=1, mean=mean, half_width=None)
-    error = deviation(values) / math.sqrt(len(values))
-    return Estimate(n=len(values), mean=mean, half_width=t_factor(len(values)) * error)
+    return Estimate(n=len(values), mean=mean, half_width=half_width(values))

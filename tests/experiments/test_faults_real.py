@@ -12,8 +12,9 @@ from experiments import campaign as campaigns
 from experiments import runner
 from experiments import scenario as scenarios
 from experiments.kernels import Kernels
-from experiments.runner import Outcome
+from experiments.launch import Outcome
 from results.campaign import Planned, read_campaign
+from results.stopping import CellPrecision
 from results.store import Trial, trial_name
 from results.verdict import Check, Health
 
@@ -39,6 +40,9 @@ class Quiet:
 
     def ended(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
+
+    def settled(self, cell: str, precision: CellPrecision, spared: int) -> None:
+        pass
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,34 @@
-"""What the runner does with a trial in whose window the machine stalled, with the trial's process replaced."""
+"""What the runner does with trials that the machine or their neighbours spoiled, with the trial's process replaced."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from lab_runs import scenario_file
+from stopping_world import finish
 
 from experiments import campaign as campaigns
-from experiments import provenance, runner
+from experiments import launch, provenance
 from experiments import scenario as scenarios
 from experiments.bench import TrialSpec
-from experiments.runner import Outcome
+from experiments.launch import Outcome, Processes, Way
+from experiments.runner import Course, GaveUp
 from results.campaign import Planned, read_campaign
-from results.store import Trial, TrialWriter, write_record
-from results.verdict import Check, Health, HealthCheck, State, Verdict
+from results.stopping import CellPrecision
+from results.store import Trial
+from results.verdict import Check, State
+
+Attempt = Callable[[TrialSpec], dict[str, object] | str]
 
 
 class Told:
     def __init__(self) -> None:
         self.repeats: list[str] = []
+        self.settlements: list[str] = []
+        self.outcomes: list[Outcome] = []
 
     def started(self, planned: Planned) -> None:
         pass
@@ -28,66 +37,81 @@ class Told:
         pass
 
     def repeated(self, planned: Planned, why: str) -> None:
-        self.repeats.append(f"trial {planned.trial} {why}")
+        self.repeats.append(f"trial {planned.trial}: {why}")
 
     def ended(self, outcome: Outcome) -> None:
-        pass
+        self.outcomes.append(outcome)
+
+    def settled(self, cell: str, precision: CellPrecision, spared: int) -> None:
+        self.settlements.append(f"{cell}: {precision.end}, {spared} spared")
 
 
-def verdict(failed: Check | None) -> Verdict:
-    return Verdict(
-        checks=tuple(
-            HealthCheck(check=check, health=Health.FAILED if check is failed else Health.PASSED, measured=2.5)
-            for check in Check
+class World:
+    """Trials whose results the test decides: `attempt` gives finish's arguments, or why the trial failed."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, attempt: Attempt, **settings: object) -> None:
+        self.specs: list[TrialSpec] = []
+        self.told, self._attempt, self._lock = Told(), attempt, threading.Lock()
+        self.folder = campaigns.create(scenarios.load(scenario_file(folder, **settings)), folder / "results")
+        monkeypatch.setattr(launch, "run_one", self._run_one)
+
+    def _run_one(self, spec: TrialSpec, way: Way, processes: Processes) -> Outcome:  # noqa: ARG002
+        with self._lock:
+            self.specs.append(spec)
+            given = self._attempt(spec)
+        state, reasons = "failed", (str(given),)
+        if not isinstance(given, str):
+            trial = finish(self.folder, way.planned, beside=spec.beside, notes=spec.notes, **given)  # type: ignore[arg-type]
+            state, reasons = trial.verdict().state, trial.verdict().reasons()
+        return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=1, beside=len(spec.beside))
+
+    def run(self) -> Course:
+        campaign = read_campaign(self.folder)
+        course = Course(
+            folder=self.folder,
+            campaign=campaign,
+            kernels=dict.fromkeys((cell.name for cell in campaign.cells), "host"),
+            watcher=self.told,
+            origin=provenance.gather(),
         )
-    )
+        course.left = campaigns.missing(self.folder, campaign)
+        while course.left:
+            course.take(course.next_turn())
+        return course
 
 
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: list[Check | None]) -> tuple[Outcome, Told, Path]:
-    """Run one trial whose attempts fail these checks, in order."""
-    attempts = iter(fail)
-    notes: list[tuple[str, ...]] = []
+def failing(*checks: Check | None) -> Attempt:
+    """The attempts, in order, fail these checks."""
+    left = list(checks)
 
-    def attempt(spec: TrialSpec, way: runner._Way) -> Outcome:
-        writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
-        found = verdict(next(attempts))
-        write_record(writer.open() / "verdict.json", found)
-        writer.path.rename(writer.final)
-        notes.append(spec.notes)
-        return Outcome(planned=way.planned, state=found.state, reasons=(), seconds=1)
+    def attempt(spec: TrialSpec) -> dict[str, object]:
+        check = left.pop(0)
+        return {} if check is None else {"state": State.INVALID, "failed": check}
 
-    monkeypatch.setattr(runner, "_run_one", attempt)
-    folder = campaigns.create(scenarios.load(scenario_file(tmp_path)), tmp_path / "results")
-    campaign = read_campaign(folder)
-    spec = runner._spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather())
-    told = Told()
-    way = runner._Way(kernel="host", planned=campaign.order[0], log=folder / "log", watcher=told)
-    outcome = runner._run_until_the_machine_holds_still(spec, way)
-    assert [len(one) for one in notes] == list(range(len(notes)))
-    assert all("set-aside-trial-001-" in note for one in notes for note in one)
-    return outcome, told, folder / spec.cell
+    return attempt
 
 
 def test_a_stalled_trial_is_set_aside_and_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    outcome, told, cell = run(tmp_path, monkeypatch, [Check.HEARTBEAT, None])
+    world = World(tmp_path, monkeypatch, failing(Check.HEARTBEAT, None))
+    (outcome,) = world.run().outcomes
     assert outcome.state is State.VALID
-    assert "machine stalled" in told.repeats[0]
+    assert "machine stalled" in world.told.repeats[0]
+    cell = world.folder / "only"
     assert Trial(cell / ".set-aside-trial-001-1").verdict().state is State.INVALID
-    assert Trial(cell / "trial-001").verdict().state is State.VALID
+    (note,) = Trial(cell / "trial-001").manifest().notes
+    assert "machine stalled" in note
+    assert ".set-aside-trial-001-1" in note
 
 
 def test_a_machine_that_never_holds_still_ends_in_an_invalid_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outcome, told, cell = run(tmp_path, monkeypatch, [Check.HEARTBEAT] * 3)
+    world = World(tmp_path, monkeypatch, failing(*[Check.HEARTBEAT] * 3))
+    (outcome,) = world.run().outcomes
     assert outcome.state is State.INVALID
-    assert len(told.repeats) == 2
-    assert (cell / "trial-001").is_dir()
-
-
-def test_repeats_of_an_earlier_command_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, _, cell = run(tmp_path, monkeypatch, [Check.HEARTBEAT, Check.HEARTBEAT, Check.HEARTBEAT])
-    assert sorted(path.name for path in cell.iterdir()) == [
+    assert len(world.told.repeats) == 2
+    assert [len(spec.notes) for spec in world.specs] == [0, 1, 2]
+    assert sorted(path.name for path in (world.folder / "only").iterdir()) == [
         ".set-aside-trial-001-1",
         ".set-aside-trial-001-2",
         "trial-001",
@@ -98,6 +122,96 @@ def test_repeats_of_an_earlier_command_count(tmp_path: Path, monkeypatch: pytest
 def test_a_trial_that_is_invalid_for_another_reason_is_not_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: Check
 ) -> None:
-    outcome, told, _ = run(tmp_path, monkeypatch, [check])
+    world = World(tmp_path, monkeypatch, failing(check))
+    (outcome,) = world.run().outcomes
     assert outcome.state is State.INVALID
-    assert told.repeats == []
+    assert world.told.repeats == []
+
+
+PAIR = {"network": ["nistnet-80211", "wireline-100m"], "parallel": {"trials": 2, "when": {"stack": "reference"}}}
+BOTH = PAIR | {"stack": ["reference"]}
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "why"),
+    [
+        ({"machine_cpu": 0.61}, "61% of the processor was in use, 60% are allowed"),
+        ({"machine_cpu": None}, "no processor samples"),
+        ({"state": State.INVALID, "failed": Check.GENERATOR_CPU}, "generator_cpu failed"),
+        ({"state": State.INVALID, "failed": Check.HEARTBEAT}, "heartbeat failed"),
+        ("killed", "it failed beside 1 other trial, so it is run again alone (killed)"),
+    ],
+)
+def test_what_was_spoiled_beside_another_is_run_again_alone_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoiled: dict[str, object] | str, why: str
+) -> None:
+    def attempt(spec: TrialSpec) -> dict[str, object] | str:
+        return spoiled if spec.beside and "nistnet" in spec.cell else {}
+
+    world = World(tmp_path, monkeypatch, attempt, **BOTH)
+    assert [outcome.state for outcome in world.run().outcomes] == [State.VALID] * 2
+    assert [len(spec.beside) for spec in world.specs] == [1, 1, 0]
+    (said,) = world.told.repeats
+    assert why in said
+    again = world.specs[-1]
+    assert "nistnet" in again.cell
+    assert why in again.notes[0]
+    assert Trial(world.folder / again.cell / "trial-001").manifest().beside == ()
+
+
+def test_a_cell_that_needs_too_much_processor_runs_alone_from_then_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path, monkeypatch, lambda _: {"machine_cpu": 0.7}, trials=2, **BOTH)
+    world.run()
+    assert [len(spec.beside) for spec in world.specs] == [1, 1, 0, 0, 0, 0]
+    assert all(one.state is State.VALID for one in world.told.outcomes), "alone, the processor is the stack's to use"
+
+
+def test_without_names_a_cell_is_tried_alone_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def attempt(spec: TrialSpec) -> dict[str, object]:
+        return {"machine_cpu": 0.5 if "wireline" in spec.cell else 0.2}
+
+    world = World(tmp_path, monkeypatch, attempt, trials=2, parallel=2, stations=[1, 2], network=PAIR["network"])
+    world.run()
+    assert [len(spec.beside) for spec in world.specs[:4]] == [0] * 4
+    second = {spec.cell: len(spec.beside) for spec in world.specs[4:]}
+    assert all(beside == ("nistnet" in cell) for cell, beside in second.items())
+
+
+def test_trials_that_fail_side_by_side_and_alone_end_the_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path, monkeypatch, lambda _: "no broker", trials=3, **BOTH)
+    with pytest.raises(GaveUp, match="3 trials in a row failed, the last one so: no broker"):
+        world.run()
+
+
+def test_an_error_of_our_own_ends_the_campaign_and_no_thread_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def attempt(spec: TrialSpec) -> dict[str, object]:
+        raise OSError("no space left")
+
+    world = World(tmp_path, monkeypatch, attempt, **BOTH)
+    before = threading.active_count()
+    with pytest.raises(OSError, match="no space left"):
+        world.run()
+    assert threading.active_count() == before
+
+
+def test_a_precise_cell_gets_no_more_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def attempt(spec: TrialSpec) -> dict[str, object]:
+        noise = 0.5 * (spec.trial % 2) * ("nistnet" in spec.cell)
+        return {"figures": {"delivered_per_s": 1 + noise}}
+
+    rule = {"least": 2, "most": 5, "until": {"metrics": ["delivered_per_s"]}}
+    world = World(tmp_path, monkeypatch, attempt, trials=rule, network=PAIR["network"])
+    course = world.run()
+    assert sum("wireline" in one.planned.cell for one in course.outcomes) == 2
+    assert sum("nistnet" in one.planned.cell for one in course.outcomes) == 5
+    assert world.told.settlements == [
+        "network=wireline-100m: precise, 3 spared",
+        "network=nistnet-80211: inconclusive, 0 spared",
+    ]
+    assert campaigns.missing(world.folder, course.campaign) == []

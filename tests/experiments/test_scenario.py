@@ -111,7 +111,7 @@ def test_every_scenario_that_we_ship_can_be_loaded(path: Path) -> None:
 def test_the_default_experiment_is_two_networks_by_two_sizes_by_two_guarantees() -> None:
     scenario = scenarios.load(ROOT / "experiments" / "wireless-vs-wireline.yaml")
     assert list(scenario.factors) == ["network", "body_bytes", "guarantee"]
-    assert (len(scenario.cells), scenario.settings.trials, scenario.baseline) == (8, 3, "wireline-100m")
+    assert (len(scenario.cells), scenario.settings.trials.cap, scenario.baseline) == (8, 3, "wireline-100m")
     clients = scenario.settings.workload.clients
     assert (clients.publishers, clients.subscribers, clients.topics) == (1, 10, 1)
 

@@ -11,8 +11,8 @@ import pytest
 from lab_runs import FIXTURES, scenario_file, traces
 
 from emulation.namespace import in_namespace
+from experiments import again, provenance, runner
 from experiments import campaign as campaigns
-from experiments import provenance, runner
 from experiments import scenario as scenarios
 from experiments import trial as trials
 from experiments.bench import Phase
@@ -36,10 +36,10 @@ def run_file(path: Path, tmp_path: Path) -> tuple[Trial, Verdict, list[Phase]]:
     for _ in range(3):
         folder = campaigns.create(scenario, tmp_path / "results")
         campaign = read_campaign(folder)
-        spec = runner._spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather())
+        spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather())
         phases: list[Phase] = []
         trial, verdict = trials.run_trial(spec, phases.append)
-        if not runner._only_stalled(trial):
+        if not again.stalled(verdict):
             break
     return trial, verdict, phases
 

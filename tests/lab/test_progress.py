@@ -10,9 +10,10 @@ from rich.console import Console
 
 from experiments import campaign as campaigns
 from experiments import scenario as scenarios
-from experiments.runner import Outcome
+from experiments.launch import Outcome
 from lab.progress import Board, LiveTable, PlainLines, minutes
 from results.campaign import Campaign, read_campaign
+from results.stopping import Rule, judge
 from results.verdict import State
 
 
@@ -91,6 +92,35 @@ def test_plain_lines_say_what_did_not_pass(campaign: Campaign, capsys: pytest.Ca
     said = capsys.readouterr().out
     assert said.startswith(f"[1/4] {first.cell} trial 1: invalid in 20 s, 1:00 left\n")
     assert "    heartbeat: 2 s\n" in said
+
+
+RULE = Rule(least=1, most=2, half_width=0.05, metrics=("delivered_per_s",))
+
+
+def test_a_settled_cell_leaves_the_count_and_says_why(campaign: Campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    board, cell = PlainLines(campaign, list(campaign.order), clock=Clock()), campaign.cells[0].name
+    found = judge(RULE, [{"delivered_per_s": 5.0}] * 2, run=2)
+    board.settled(cell, found, 1)
+    assert (board.total, board.cells[cell].planned) == (3, 1)
+    assert capsys.readouterr().out == f"{cell}: precise enough after 2 trials (within ±5 %)\n"
+
+
+def test_a_cell_that_was_settled_before_counts_what_was_run(campaign: Campaign) -> None:
+    first, second = (cell.name for cell in campaign.cells)
+    found = {first: judge(RULE, [{}, {}], run=2), second: judge(RULE, [], run=0)}
+    board = LiveTable(campaign, [one for one in campaign.order if one.cell == second], precisions=found)
+    assert (board.cells[first].done, board.cells[first].planned) == (2, 2)
+    assert (board.cells[second].done, board.cells[second].planned) == (0, 2)
+    console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(board.draw())
+    assert "inconclusive" in console.export_text()
+
+
+def test_trials_side_by_side_take_their_share_of_the_time(campaign: Campaign) -> None:
+    board, first = Board(campaign, list(campaign.order), clock=Clock()), campaign.order[0]
+    board.started(first)
+    board.ended(Outcome(planned=first, state=State.VALID, reasons=(), seconds=30, beside=1))
+    assert board.left_s() == pytest.approx(3 * 15)
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (61, "1:01"), (3725, "1:02:05")])

@@ -1,0 +1,165 @@
+"""One trial as a process: started, listened to, and ended on every way out."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from emulation.kernel import KernelName
+from experiments.bench import TrialSpec
+from experiments.isolation import command
+from experiments.provenance import ROOT
+from experiments.settings import Settings
+from results.campaign import Planned
+from results.store import TrialWriter
+from results.verdict import State
+
+# What a trial may take beside its own times: every step has a limit of its own, this is for what has none.
+HANG_LIMIT_S = 500.0
+_END_LIMIT_S = 10.0
+
+
+class Interrupted(Exception):
+    """No trial may begin any more: whoever runs the campaign is leaving."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a trial ended.  failed: there is no result; reasons say why, or which health checks did not pass.
+
+    beside: how many other trials ran at the same time.
+    """
+
+    planned: Planned
+    state: State | Literal["failed"]
+    reasons: tuple[str, ...]
+    seconds: float
+    beside: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How a trial is run: on which kernel, where its messages go, who is told its phases (name, deliveries)."""
+
+    kernel: KernelName
+    planned: Planned
+    log: Path
+    phase: Callable[[str, int], None]
+
+
+class Processes:
+    """The processes of trials under way.  They may be started and ended by different threads.
+
+    A process dies with the thread that started it (parent-death signal), so that thread stays until it has ended.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._alive: set[subprocess.Popen[str]] = set()
+        self._leaving = False
+
+    def end(self) -> None:
+        """Tell all of them that their owner has gone, and start no more."""
+        with self._lock:
+            self._leaving = True
+            for process in self._alive:
+                _hang_up(process)
+
+    @contextmanager
+    def started(self, kernel: KernelName, log: Path) -> Iterator[subprocess.Popen[str]]:
+        """The trial's process, in a session of its own so that Ctrl-C reaches us alone; ended on every way out."""
+        process = self._start(kernel, log)
+        try:
+            yield process
+        finally:
+            _hang_up(process)
+            try:
+                process.wait(_END_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()  # its namespace of processes goes with it
+                process.wait()
+            with self._lock:
+                self._alive.discard(process)
+            assert process.stdout
+            process.stdout.close()
+
+    def _start(self, kernel: KernelName, log: Path) -> subprocess.Popen[str]:
+        with self._lock, log.open("a") as messages:
+            if self._leaving:
+                raise Interrupted
+            process = subprocess.Popen(
+                command(kernel, campaign=log.parent),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=messages,
+                text=True,
+                start_new_session=True,
+                cwd=ROOT,
+            )
+            self._alive.add(process)
+            return process
+
+
+def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
+    """Run a trial to its end, in whichever thread."""
+    started = time.monotonic()
+    times = Settings.model_validate(spec.settings).window
+    limit_s = HANG_LIMIT_S + times.warmup_s + times.window_s + times.drain_s
+    last: dict[str, Any] = {}
+    writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
+    with _discarded(writer), processes.started(way.kernel, way.log) as process, _limited(process, limit_s):
+        assert process.stdin
+        assert process.stdout
+        with suppress(BrokenPipeError, ValueError):  # it died at once, or was ended; its end is read below
+            process.stdin.write(spec.model_dump_json() + "\n")
+            process.stdin.flush()
+        for line in process.stdout:
+            with suppress(ValueError):  # a trial that is killed can leave half a line
+                last = json.loads(line)
+            if last["event"] == "phase":
+                way.phase(last["name"], last["delivered"])
+    state, reasons = _read_end(last, process.returncode, way.log)
+    seconds = time.monotonic() - started
+    return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=seconds, beside=len(spec.beside))
+
+
+def _read_end(last: dict[str, Any], status: int, log: Path) -> tuple[State | Literal["failed"], tuple[str, ...]]:
+    if last.get("event") == "finished":
+        return State(last["state"]), tuple(last["reasons"])
+    if last.get("event") == "failed":
+        return "failed", (f"{last['kind']}: {last['message']}",)
+    how = signal.Signals(-status).name if status < 0 else f"status {status}"
+    return "failed", (f"the trial's process ended ({how}) while in phase {last.get('name', 'start')!r}; see {log}",)
+
+
+def _hang_up(process: subprocess.Popen[str]) -> None:
+    assert process.stdin
+    with suppress(BrokenPipeError):
+        process.stdin.close()  # tells the trial that its owner has gone
+
+
+@contextmanager
+def _discarded(writer: TrialWriter) -> Iterator[None]:
+    """A trial that was killed cannot remove its unfinished folder; a finished one has none."""
+    try:
+        yield
+    finally:
+        writer.discard()
+
+
+@contextmanager
+def _limited(process: subprocess.Popen[str], seconds: float) -> Iterator[None]:
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -1,0 +1,70 @@
+"""What a campaign needs before its first trial: a kernel for every cell, servers installed, controls allowed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from emulation import congestion
+from emulation.kernel import KernelName
+from emulation.profile import LinkProfile
+from experiments import deploy
+from experiments.bench import services
+from experiments.campaign import CampaignError
+from experiments.kernels import Kernels
+from experiments.settings import Settings
+from results.campaign import Campaign, Cell
+from results.scratch import scratch
+
+INSTALL_LIMIT_S = 600.0
+
+
+def settings_of(cell: Cell) -> Settings:
+    """A planned cell's settings."""
+    return Settings.model_validate(cell.settings["settings"])
+
+
+def choose(campaign: Campaign, folder: Path, kernels: Kernels) -> dict[str, KernelName]:
+    """The kernel of every cell; CampaignError when another version of this program wrote the campaign."""
+    try:
+        for cell in campaign.cells:
+            settings_of(cell)
+        profiles = {cell.name: LinkProfile.model_validate(cell.settings["profile"]) for cell in campaign.cells}
+    except (ValidationError, KeyError) as error:
+        raise CampaignError(
+            f"{folder}: this campaign was made by another version, whose settings this one does not know; "
+            f"run the scenario anew with --new ({str(error).splitlines()[0]})"
+        ) from error
+    return {name: kernels.choose(profile) for name, profile in profiles.items()}
+
+
+@contextmanager
+def prepared(campaign: Campaign, chosen: dict[str, KernelName]) -> Iterator[None]:
+    """What trials need of this machine: servers and clients installed, congestion controls allowed.
+
+    Only root can see to that; an ordinary user's trials find what is installed, in the lab kernel.
+    """
+    if os.geteuid():
+        yield
+        return
+    install(campaign)
+    on_host = {settings_of(cell).congestion_control for cell in campaign.cells if chosen[cell.name] == "host"}
+    with congestion.allowed(on_host) if on_host else nullcontext():
+        yield
+
+
+def install(campaign: Campaign) -> None:
+    """Let Ansible see to it that servers and clients are installed; DeployError when they cannot be."""
+    calls = {call.role: call for cell in campaign.cells for call in map(deploy.role_call, services(settings_of(cell)))}
+    target = deploy.Target(
+        name="this-machine",
+        address="127.0.0.1",
+        pid=os.getpid(),
+        roles=(*calls.values(), deploy.RoleCall(role="client")),
+    )
+    with scratch("install") as folder:
+        deploy.apply(["install"], [target], scratch=folder, timeout_s=INSTALL_LIMIT_S)

@@ -1,0 +1,96 @@
+"""What a trial's ledger says of its window: one definition for those who run trials and those who analyse them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from results.ledger import first_deliveries, message_keys
+from results.manifest import Window
+from results.schema import Outcome
+
+LATENCY_QUANTILES = {"latency_p50_s": 0.50, "latency_p95_s": 0.95, "latency_p99_s": 0.99}
+# What trials may be repeated for until it is precise, see results.stopping.
+FIGURES = (
+    "delivered_per_s", "published_per_s", "goodput_bit_s", "latency_mean_s", "publish_latency_mean_s",
+    *LATENCY_QUANTILES,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """A trial's ledger as the metrics need it; times in CLOCK_MONOTONIC nanoseconds.
+
+    t_ack: answers of accepted sends.  publish: (t_ack, latency) of the same.  t_recv, latency, body_bytes: one
+    per first delivery of a message that the ledger knows.
+    """
+
+    t_ack: np.ndarray
+    publish_latency: np.ndarray
+    t_recv: np.ndarray
+    latency: np.ndarray
+    body_bytes: np.ndarray
+
+
+def read_ledger(published: pa.Table, delivered: pa.Table) -> Ledger:
+    """Match first deliveries with their publications.  Tables have the shapes of results.schema."""
+    sent = {name: published.column(name).to_numpy() for name in ("producer", "seq", "t_sched_ns", "body_bytes")}
+    ack = published.column("t_ack_ns")
+    acked = ack.is_valid().to_numpy() & (published.column("outcome").to_numpy() == Outcome.ACKED)
+    t_ack = ack.fill_null(0).to_numpy()[acked]
+    first = first_deliveries(delivered)
+    got = {name: delivered.column(name).to_numpy()[first] for name in ("producer", "seq", "t_recv_ns")}
+    sent_keys = message_keys(sent["producer"], sent["seq"])
+    order = np.argsort(sent_keys, kind="stable")
+    got_keys = message_keys(got["producer"], got["seq"])
+    at = np.searchsorted(sent_keys[order], got_keys)
+    at[at == len(order)] = 0
+    known = sent_keys[order][at] == got_keys if len(order) else np.zeros(len(got_keys), dtype=bool)
+    row = order[at[known]]
+    t_recv = got["t_recv_ns"][known]
+    return Ledger(
+        t_ack=t_ack,
+        publish_latency=t_ack - sent["t_sched_ns"][acked],
+        t_recv=t_recv,
+        latency=t_recv - sent["t_sched_ns"][row],
+        body_bytes=sent["body_bytes"][row],
+    )
+
+
+def window_metrics(ledger: Ledger, window: Window) -> dict[str, float | None]:
+    """Throughputs, goodput and latencies inside the window; None where there is no sample."""
+    answered = inside(ledger.t_ack, window)
+    arrived = inside(ledger.t_recv, window)
+    latency = ledger.latency[arrived] / 1e9
+    publish = ledger.publish_latency[answered] / 1e9
+    metrics: dict[str, float | None] = {
+        "published_per_s": np.count_nonzero(answered) / window.seconds,
+        "delivered_per_s": np.count_nonzero(arrived) / window.seconds,
+        "deliveries": float(np.count_nonzero(arrived)),
+        "goodput_bit_s": 8 * float(ledger.body_bytes[arrived].sum()) / window.seconds,
+        "latency_mean_s": float(latency.mean()) if len(latency) else None,
+        "publish_latency_mean_s": float(publish.mean()) if len(publish) else None,
+        "longest_silence_s": longest_silence(ledger.t_recv[arrived], window),
+    }
+    quantiles = np.quantile(latency, list(LATENCY_QUANTILES.values())).tolist() if len(latency) else [None] * 3
+    return metrics | dict(zip(LATENCY_QUANTILES, quantiles, strict=True))
+
+
+def longest_silence(t_recv: np.ndarray, window: Window) -> float:
+    """Seconds of the longest gap between neighbouring arrivals; the window's edges count as arrivals."""
+    edges = np.concatenate([[window.start_ns], np.sort(t_recv), [window.end_ns]])
+    return float(np.diff(edges).max()) / 1e9
+
+
+def figures(published: pa.Table, delivered: pa.Table, window: Window) -> dict[str, float]:
+    """The FIGURES that a trial has, in SI units; a latency without a sample is left out."""
+    found = window_metrics(read_ledger(published, delivered), window)
+    return {name: value for name in FIGURES if (value := found[name]) is not None}
+
+
+def inside(t_ns: np.ndarray, window: Window) -> np.ndarray:
+    """Mask: which moments are inside the window."""
+    found: np.ndarray = (t_ns >= window.start_ns) & (t_ns < window.end_ns)
+    return found

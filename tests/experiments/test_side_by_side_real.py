@@ -1,0 +1,76 @@
+"""Two trials at the same time under the real command line: finished, interrupted, killed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from lab_runs import ROOT, assert_finished, command, lab, living_in, process_namespaces, scenario_file, traces
+
+from experiments import campaign as campaigns
+from results.campaign import read_campaign
+from results.figures import figures
+from results.store import trials
+
+CLIENTS = {"publishers": 2, "subscribers": 4, "topics": 2}
+TOGETHER = {
+    "network": "nistnet-80211",
+    "workload": {"clients": CLIENTS, "body_bytes": [200, 400], "loop": "open", "rate": 20},
+    "parallel": {"trials": 2, "when": {"body_bytes": ["200", "400"]}},
+}
+
+
+def begin_both(scenario: Path, results: Path) -> tuple[subprocess.Popen[str], set[str]]:
+    """Start a campaign and wait until both trials record packets; returns it with their namespaces of processes."""
+    words = command("run", scenario, "--no-report", results=results)
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
+    )
+    deadline = time.monotonic() + 120
+    while len({path.parent for path in results.glob("*/2*/*/.partial-*/*.pcap")}) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    spaces = process_namespaces(process.pid)
+    assert len(spaces) == 2
+    return process, spaces
+
+
+def test_trials_side_by_side_keep_apart_and_are_recorded_as_such(tmp_path: Path) -> None:
+    before, results = traces(tmp_path), tmp_path / "results"
+    done = lab("run", scenario_file(tmp_path, **TOGETHER), "--no-report", results=results)
+    (folder,) = campaigns.folders(results)
+    assert_finished(done, folder)
+    finished = trials(folder)
+    assert len(finished) == 2
+    for trial in finished:
+        manifest = trial.manifest()
+        assert manifest.machine_cpu is not None
+        assert 0 < manifest.machine_cpu <= 1
+        assert manifest.figures == figures(trial.table("published"), trial.table("delivered"), manifest.window)
+        set_aside = list(trial.path.parent.glob(".set-aside-*"))
+        assert bool(manifest.beside) != bool(manifest.notes or set_aside), "beside another, or repeated alone"
+    assert traces(tmp_path) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_both_are_gone_with_their_runner_and_the_campaign_can_be_resumed(tmp_path: Path, number: int) -> None:
+    before, results = traces(tmp_path), tmp_path / "results"
+    process, spaces = begin_both(scenario_file(tmp_path, **TOGETHER), results)
+    process.send_signal(number)
+    _, complaints = process.communicate(timeout=30)
+    assert process.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 130), complaints
+    (folder,) = campaigns.folders(results)
+    assert trials(folder) == []
+    assert len(campaigns.missing(folder, read_campaign(folder))) == 2
+    if number == signal.SIGKILL:
+        assert "0/2" in lab("list", results=results).stdout  # what a killed command leaves, the next one clears up
+    deadline = time.monotonic() + 20
+    while (living_in(spaces) or traces(tmp_path) != before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert living_in(spaces) == []
+    assert traces(tmp_path) == before
+    assert not list(folder.glob("*/.partial-*"))
