@@ -99,9 +99,14 @@ def link_plan(profile: LinkProfile, settings: Settings, stations: Sequence[str],
 
 
 def services(settings: Settings) -> tuple[Service, ...]:
-    """The stack's services; the reference stack's with the scenario's faults switched on."""
+    """The stack's services, with what the scenario wants of them: faults, and refusals when they are full."""
+    words: dict[str, Any] = {}
+    if settings.faults:
+        words["faults"] = settings.fault_words()
+    if settings.workload.when_full != "wait":
+        words["when_full"] = settings.workload.when_full
     found = registry.get(settings.stack).services()
-    if not settings.faults:
-        return found
-    words = {f"{one.role}_faults": settings.fault_words() for one in found}
-    return tuple(replace(one, variables={**one.variables, **words}) for one in found)
+    return tuple(
+        replace(one, variables={**one.variables, **{f"{one.role}_{name}": value for name, value in words.items()}})
+        for one in found
+    )

@@ -35,7 +35,10 @@ def workload(settings: Settings, stations: Sequence[str]) -> Workload:
         body_bytes=work.body_bytes,
         loop=work.loop,
         rate_per_producer=work.rate,
+        body_type=work.body_type.value,
         ack=work.ack.value,
+        receive=work.receive,
+        when_full=work.when_full,
         persistent=work.guarantee.delivery is Delivery.PERSISTENT,
     )
 
@@ -75,7 +78,11 @@ def node_plans(
             ),
             body_bytes=work.body_bytes,
             persistent=work.persistent,
+            body_type=settings.workload.body_type,
             ack=settings.workload.ack,
+            acknowledge_every=settings.workload.acknowledge_every,
+            receive=settings.workload.receive,
+            prefetch=settings.workload.prefetch,
             loop=work.loop,
             rate_per_producer=work.rate_per_producer,
             property_range=settings.workload.selector.of if settings.workload.selector else None,

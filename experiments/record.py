@@ -224,7 +224,7 @@ def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table]) -> 
         seed=spec.seed,
         stack=bench.settings.stack,
         guarantee_class=guarantee_class(bench.settings),
-        workload=measured.result.with_ports(bench.workload),
+        workload=measured.result.with_clients(bench.workload),
         nodes=tuple(Node(name=one.name, role=one.role, address=one.address) for one in bench.network.nodes),
         profile=spec.profile,
         window=measured.window,

@@ -10,7 +10,7 @@ from emulation.units import parse_time
 from experiments.repeats import Repeats, SideBySide
 from results.marker import SIZE as MARKER_BYTES
 from results.verdict import Check
-from stacks.driver import Ack, Delivery, Guarantee
+from stacks.driver import Ack, BodyType, Delivery, Guarantee
 from stacks.reference.faults import parse
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
@@ -66,13 +66,28 @@ class SelectorSettings(_Settings):
         return self
 
 
+_ACKS = {Ack.AUTO: Guarantee.ACK_AUTO, Ack.DUPS_OK: Guarantee.ACK_DUPS_OK, Ack.CLIENT: Guarantee.ACK_CLIENT}
+
+
 class WorkloadSettings(_Settings):
-    """rate: messages per second and publisher, in an open loop only."""
+    """rate: messages per second and publisher, in an open loop only.
+
+    acknowledge_every: with ack `client`, how many messages a subscriber has before it acknowledges them.
+    receive: a listener is called with each message, `sync` asks for one after the other.
+    prefetch: how many messages may be under way to a subscriber; left out, the stack's own choice.
+    when_full: what the provider does with a send for which it has no space: the publisher waits for its answer, or is
+    refused and sends again.
+    """
 
     clients: Clients
     body_bytes: Annotated[int, Field(ge=MARKER_BYTES, le=16 << 20)]
     guarantee: Promise = Promise()
+    body_type: BodyType = BodyType.BYTES
     ack: Ack = Ack.AUTO
+    acknowledge_every: Count = 10
+    receive: Literal["listener", "sync"] = "listener"
+    prefetch: Annotated[int, Field(ge=0, le=32_766)] | None = None
+    when_full: Literal["wait", "refuse"] = "wait"
     loop: Literal["closed", "open"] = "closed"
     rate: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
     selector: SelectorSettings | None = None
@@ -83,16 +98,24 @@ class WorkloadSettings(_Settings):
             raise ValueError("loop 'open' needs a rate (messages/s per publisher), and only an open loop has one")
         return self
 
+    @model_validator(mode="after")
+    def _a_listener_needs_a_prefetch(self) -> WorkloadSettings:
+        if self.prefetch == 0 and self.receive == "listener":
+            raise ValueError("prefetch 0 asks for single messages, which only receive: sync does")
+        return self
+
     def guarantees(self) -> frozenset[Guarantee]:
         """What the stack must be able to promise."""
-        wanted = {Guarantee.ACK_AUTO if self.ack is Ack.AUTO else Guarantee.ACK_DUPS_OK}
-        if self.guarantee.subscription == "durable":
-            wanted.add(Guarantee.DURABLE)
-        if self.guarantee.delivery is Delivery.PERSISTENT:
-            wanted.add(Guarantee.PERSISTENT)
-        if self.selector is not None:
-            wanted.add(Guarantee.SELECTOR)
-        return frozenset(wanted)
+        wanted = {
+            Guarantee.DURABLE: self.guarantee.subscription == "durable",
+            Guarantee.PERSISTENT: self.guarantee.delivery is Delivery.PERSISTENT,
+            Guarantee.SELECTOR: self.selector is not None,
+            Guarantee.SYNC_RECEIVE: self.receive == "sync",
+            Guarantee.PREFETCH: self.prefetch is not None,
+            Guarantee.BODY_TYPES: self.body_type is not BodyType.BYTES,
+            Guarantee.REFUSAL: self.when_full == "refuse",
+        }
+        return frozenset({_ACKS[self.ack], *(one for one, asked in wanted.items() if asked)})
 
 
 class WindowSettings(_Settings):

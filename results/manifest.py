@@ -23,12 +23,16 @@ class Cell(Record):
 
 
 class Producer(Record):
-    """ports: the local ports of its connections, one after the other; none when they are not known."""
+    """ports: the local ports of its connections, one after the other; none when they are not known.
+
+    retries: sends that it repeated because the provider had refused them for want of space.
+    """
 
     id: int
     node: str
     topic: int
     ports: tuple[int, ...] = ()
+    retries: int = 0
 
 
 class Consumer(Record):
@@ -46,7 +50,11 @@ class Consumer(Record):
 
 
 class Workload(Record):
-    """loop: `closed` sends when the last send is answered; `open` sends on a schedule of rate messages/s."""
+    """loop: `closed` sends when the last send is answered; `open` sends on a schedule of rate messages/s.
+
+    body_type: of JMS: bytes, text, stream, map or object.  receive: by a listener, or `sync`, one after the other.
+    when_full: whether a provider without space lets publishers wait or refuses their sends.
+    """
 
     topics: tuple[str, ...]
     producers: tuple[Producer, ...]
@@ -56,6 +64,9 @@ class Workload(Record):
     rate_per_producer: float | None = None
     ack: str
     persistent: bool
+    body_type: str = "bytes"
+    receive: str = "listener"
+    when_full: str = "wait"
 
 
 class Node(Record):

@@ -40,7 +40,13 @@ class ActiveMQ:
 
     name = "activemq"
     patterns = frozenset({Pattern.PUBSUB})
-    guarantees = frozenset(Guarantee)
+    # STOMP carries neither JMS's body types nor a refusal that the connection outlives.
+    guarantees = frozenset(Guarantee) - {
+        Guarantee.ACK_CLIENT,
+        Guarantee.SYNC_RECEIVE,
+        Guarantee.BODY_TYPES,
+        Guarantee.REFUSAL,
+    }
 
     def services(self) -> tuple[Service, ...]:
         """One broker."""
@@ -106,9 +112,14 @@ class Publisher:
 
 def destination(topic: str) -> str:
     """A topic's STOMP destination; StackError for a name that ActiveMQ would read as a pattern or a list."""
+    return f"/topic/{topic_name(topic)}"
+
+
+def topic_name(topic: str) -> str:
+    """The topic's name as it is; StackError for one that ActiveMQ would read as a pattern or a list."""
     if not _TOPIC.fullmatch(topic):
         raise StackError(f"topic {topic!r}: a name is words of letters, digits, _ and -, joined by dots")
-    return f"/topic/{topic}"
+    return topic
 
 
 def subscribe_headers(topic: str, *, subscription: Subscription, ack: Ack) -> dict[str, str]:
@@ -117,13 +128,20 @@ def subscribe_headers(topic: str, *, subscription: Subscription, ack: Ack) -> di
         "destination": destination(topic),
         # STOMP's own ack:auto acknowledges nothing: the broker would forget a message as soon as it is sent.
         "ack": "client-individual" if ack is Ack.AUTO else "client",
-        "activemq.prefetchSize": str(PREFETCH if subscription.name is None else PREFETCH_DURABLE),
+        "activemq.prefetchSize": str(prefetch(subscription)),
     }
     if subscription.name is not None:
         headers["activemq.subscriptionName"] = subscription.name
     if subscription.selector is not None:
         headers["selector"] = selector_text(subscription.selector)
     return headers
+
+
+def prefetch(subscription: Subscription) -> int:
+    """What the subscription asks for, or what ActiveMQ's own client would."""
+    if subscription.prefetch is not None:
+        return subscription.prefetch
+    return PREFETCH if subscription.name is None else PREFETCH_DURABLE
 
 
 def selector_text(selector: Selector) -> str:

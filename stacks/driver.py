@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 class Pattern(StrEnum):
@@ -26,8 +26,13 @@ class Guarantee(StrEnum):
     PERSISTENT = "persistent"  # a message is on disk before the send is answered
     ACK_AUTO = "ack_auto"  # each message is acknowledged after its handler has returned (JMS AUTO)
     ACK_DUPS_OK = "ack_dups_ok"  # acknowledged cumulatively and lazily (JMS DUPS_OK)
+    ACK_CLIENT = "ack_client"  # acknowledged when the application says so (JMS CLIENT)
     SELECTOR = "selector"  # the provider filters by a message property
     ORDERED = "ordered"  # messages of one producer arrive in order
+    SYNC_RECEIVE = "sync_receive"  # a consumer may ask for its messages one by one
+    PREFETCH = "prefetch"  # a subscription says how many messages may be under way to it
+    BODY_TYPES = "body_types"  # JMS's Text, Stream, Map and Object messages beside Bytes
+    REFUSAL = "refusal"  # a full destination may refuse a send, which the publisher repeats
 
 
 class Delivery(StrEnum):
@@ -38,6 +43,17 @@ class Delivery(StrEnum):
 class Ack(StrEnum):
     AUTO = "auto"
     DUPS_OK = "dups_ok"
+    CLIENT = "client"
+
+
+class BodyType(StrEnum):
+    """JMS's types of messages; what making and reading one costs is part of sending and receiving it."""
+
+    BYTES = "bytes"
+    TEXT = "text"
+    STREAM = "stream"
+    MAP = "map"
+    OBJECT = "object"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +66,14 @@ class Selector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """name: what the provider knows a durable subscription by, unique per client; None = not durable."""
+    """name: what the provider knows a durable subscription by, unique per client; None = not durable.
+
+    prefetch: how many messages may be under way to the consumer, unacknowledged; None = the stack's own choice.
+    """
 
     name: str | None = None
     selector: Selector | None = None
+    prefetch: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +96,10 @@ class Service:
 
 class StackError(Exception):
     """The provider refused something or went away; the message is the provider's."""
+
+
+class FullError(StackError):
+    """The destination is full: the message was not taken, and may be sent again later (guarantee REFUSAL)."""
 
 
 Handler = Callable[[bytes, bool], None]
@@ -108,6 +132,28 @@ class Connection(Protocol):
 
     async def close(self) -> None:
         """Acknowledge what is due and leave; durable subscriptions stay at the provider."""
+
+
+class Receiver(Protocol):
+    async def receive(self) -> tuple[bytes, bool]:
+        """The next message's body and whether it was redelivered; StackError when the connection ends.
+
+        One call at a time.
+        """
+
+
+@runtime_checkable
+class JmsConnection(Protocol):
+    """What a connection offers beside the above when its stack has ACK_CLIENT, SYNC_RECEIVE and BODY_TYPES."""
+
+    async def typed_publisher(self, topic: str, *, delivery: Delivery, body_type: BodyType) -> Publisher:
+        """A publisher whose messages have bodies of this type."""
+
+    async def receiver(self, topic: str, *, subscription: Subscription, ack: Ack) -> Receiver:
+        """A subscription without a listener; returns when it is in force."""
+
+    def acknowledge(self) -> None:
+        """Ack.CLIENT: acknowledge all that this connection's application has had, the message in hand included."""
 
 
 class Stack(Protocol):

@@ -10,6 +10,7 @@ from stacks.driver import Guarantee, Pattern, Stack
 # Name to module and class: a driver is imported only when it is asked for.
 _DRIVERS = {
     "activemq": ("stacks.activemq", "ActiveMQ"),
+    "activemq-openwire": ("stacks.activemq_openwire", "ActiveMQOpenWire"),
     "null": ("stacks.null", "Null"),
     "reference": ("stacks.reference", "Reference"),
 }

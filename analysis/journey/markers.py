@@ -14,10 +14,8 @@ from analysis.journey.passages import Passages
 from analysis.journey.places import View
 from analysis.tcp.segments import SPAN
 from results.ledger import message_keys
-from results.marker import MAGIC, SIZE
+from results.marker import MAGIC, MANY, SIZE, decoded
 
-# results.marker as numpy reads it, many at a time.
-_MARKER = np.dtype([("magic", "S4"), ("producer", ">u4"), ("seq", ">u8"), ("t_send_ns", ">u8")])
 _MAX_PRODUCER, _MAX_SEQ = 1 << 23, 1 << 40  # what results.ledger.message_keys can hold
 
 
@@ -30,17 +28,26 @@ class Hits:
     row: np.ndarray
 
 
-def find(passages: Passages, streams: Intervals, views: Sequence[View], published: pa.Table) -> Hits:
-    """Every marker whose producer, sequence number and time of sending are those of a published message."""
+def find(
+    passages: Passages, streams: Intervals, views: Sequence[View], published: pa.Table, *, in_texts: bool = False
+) -> Hits:
+    """Every marker whose producer, sequence number and time of sending are those of a published message.
+
+    in_texts: bodies are JMS Text messages, in which markers stand encoded.
+    """
     text, offset, place = _assembled(passages, streams, views)
     hits = np.array([hit.start() for hit in re.finditer(re.escape(MAGIC), text)], dtype=np.int64)
-    hits = hits[hits + SIZE <= len(text)]
-    begin, last = _place(hits, offset, place), _place(hits + SIZE - 1, offset, place)
-    whole = last - begin == SIZE - 1
-    hits, begin = hits[whole], begin[whole]
     data = np.frombuffer(text, dtype=np.uint8)
-    found = data[hits[:, None] + np.arange(SIZE)].copy().view(_MARKER).ravel()
-    row = _rows(found, published)
+    if in_texts:
+        found, size = decoded(data, hits)
+    else:
+        hits = hits[hits + SIZE <= len(text)]
+        found, size = data[hits[:, None] + np.arange(SIZE)].copy().view(MANY).ravel(), np.full(len(hits), SIZE)
+    inside = hits + size <= len(text)
+    hits, found, size = hits[inside], found[inside], size[inside]
+    begin, last = _place(hits, offset, place), _place(hits + size - 1, offset, place)
+    whole = last - begin == size - 1
+    begin, row = begin[whole], _rows(found[whole], published)
     known = row >= 0
     return Hits(flow=begin[known] // SPAN, position=begin[known] % SPAN, row=row[known])
 

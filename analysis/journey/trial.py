@@ -17,6 +17,7 @@ from analysis.journey.markers import Hits
 from analysis.journey.passages import Passages, passages
 from analysis.journey.places import ENTER, SERVER, Direction, Ends, View
 from analysis.recorded import Recorded
+from results.body import extents
 from results.manifest import Manifest
 
 
@@ -64,7 +65,8 @@ def journey(recorded: Recorded, manifest: Manifest, *, published: pa.Table, deli
     if reason is not None or not len(wanted):
         return _nothing(wanted, reason or "nothing was delivered inside the window")
     damaging = reasons.damages(manifest.profile)
-    up, down = (_way(views, ends, direction, published, damaging=damaging) for direction in ENTER)
+    in_texts = work.body_type == "text"
+    up, down = (_way(views, ends, direction, published, damaging=damaging, in_texts=in_texts) for direction in ENTER)
     both = [up.passages, down.passages]
     if not len(up.hits.row) and not len(down.hits.row):
         return _nothing(wanted, reasons.unreadable(both))
@@ -74,7 +76,8 @@ def journey(recorded: Recorded, manifest: Manifest, *, published: pa.Table, deli
     got = clients.delivered_copy(wanted, down.hits, down.passages, of_connection, messages=len(published))
     found = np.flatnonzero((sent >= 0) & (got >= 0))
     row = wanted.row[found]
-    body = published.column("body_bytes").to_numpy().astype(np.int64)[row]
+    named = {name: published.column(name).to_numpy()[row] for name in ("producer", "seq", "t_send_ns")}
+    body = extents(work.body_type, published.column("body_bytes").to_numpy().astype(np.int64)[row], **named)
     there, back = up.legs(sent[found], body), down.legs(got[found], body)
     server_seen = any(view.place == SERVER for view in views)
     split = breakdown(
@@ -98,10 +101,12 @@ def _stations(manifest: Manifest) -> int:
     return len({one.node for one in work.producers} | {one.node for one in work.consumers})
 
 
-def _way(views: Sequence[View], ends: Ends, direction: Direction, published: pa.Table, *, damaging: bool) -> _Way:
+def _way(
+    views: Sequence[View], ends: Ends, direction: Direction, published: pa.Table, *, damaging: bool, in_texts: bool
+) -> _Way:
     found = passages(views, ends, direction, damaging=damaging)
     streams = intervals(found, ENTER[direction])
-    hits = markers.find(found, streams, views, published)
+    hits = markers.find(found, streams, views, published, in_texts=in_texts)
     return _Way(direction=direction, passages=found, streams=streams, hits=hits)
 
 

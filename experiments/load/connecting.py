@@ -6,18 +6,22 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from experiments.load.protocol import ConsumerPlan, NodePlan, ProducerPlan
 from experiments.load.recording import DeliveredLog
 from stacks.driver import (
+    Ack,
+    BodyType,
     Connection,
     Delivery,
     Endpoint,
     Handler,
+    JmsConnection,
     Publisher,
+    Receiver,
     Selector,
     Stack,
     StackError,
@@ -38,12 +42,14 @@ class Clients:
     """Connections by a label that people read, and the producers' publishers by producer id.
 
     producer_ports, consumer_ports: by id, the local port of every connection that the client has had.
+    receiving: consumers that ask for one message after the other, without end.
     """
 
     connections: dict[str, Connection] = field(default_factory=dict)
     publishers: dict[int, tuple[Connection, Publisher]] = field(default_factory=dict)
     producer_ports: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     consumer_ports: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    receiving: list[asyncio.Task[None]] = field(default_factory=list)
 
     def lost(self) -> tuple[str, ...]:
         """One line for each connection that ended without being closed."""
@@ -66,6 +72,28 @@ def handler(log: DeliveredLog, consumer: int) -> Handler:
     return receive
 
 
+def acknowledging(receive: Handler, acknowledge: Callable[[], None], *, every: int) -> Handler:
+    """A consumer that acknowledges after every so many messages."""
+    since = 0
+
+    def receive_and_acknowledge(body: bytes, redelivered: bool) -> None:
+        nonlocal since
+        receive(body, redelivered)
+        since += 1
+        if since == every:
+            since = 0
+            acknowledge()
+
+    return receive_and_acknowledge
+
+
+async def one_by_one(receiver: Receiver, receive: Handler) -> None:
+    """Receive for as long as the connection lives."""
+    with suppress(StackError):  # the connection says so itself
+        while True:
+            receive(*await receiver.receive())
+
+
 @asynccontextmanager
 async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog) -> AsyncIterator[Clients]:
     """Every client of the plan connected and subscribed; ConnectError for the first that is not.
@@ -84,15 +112,27 @@ async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog) -> Async
         subscription = Subscription(
             name=f"consumer-{consumer.id}" if consumer.durable else None,
             selector=consumer.selector and Selector(low=consumer.selector[0], high=consumer.selector[1]),
+            prefetch=plan.prefetch,
         )
         receive = handler(log, consumer.id)
-        await connection.subscribe(consumer.topic_name, receive, subscription=subscription, ack=plan.ack)
+        if plan.ack is Ack.CLIENT:
+            receive = acknowledging(receive, _jms(connection).acknowledge, every=plan.acknowledge_every)
+        if plan.receive == "listener":
+            await connection.subscribe(consumer.topic_name, receive, subscription=subscription, ack=plan.ack)
+            return
+        receiver = await _jms(connection).receiver(consumer.topic_name, subscription=subscription, ack=plan.ack)
+        clients.receiving.append(asyncio.ensure_future(one_by_one(receiver, receive)))
 
     async def produce(producer: ProducerPlan) -> None:
         label = f"producer {producer.id}"
         connection = await stack.connect(at, f"{plan.node}-producer-{producer.id}")
         _keep(clients, connection, label, clients.producer_ports[producer.id])
-        publisher = await connection.publisher(producer.topic_name, delivery=delivery)
+        if plan.body_type is BodyType.BYTES:
+            publisher = await connection.publisher(producer.topic_name, delivery=delivery)
+        else:
+            publisher = await _jms(connection).typed_publisher(
+                producer.topic_name, delivery=delivery, body_type=plan.body_type
+            )
         clients.publishers[producer.id] = (connection, publisher)
 
     async def limited(label: str, action: Callable[[T], Awaitable[None]], client: T) -> None:
@@ -105,8 +145,17 @@ async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog) -> Async
         await _all(jobs)
         yield clients
     finally:
+        for task in clients.receiving:
+            task.cancel()
+        await asyncio.gather(*clients.receiving, return_exceptions=True)
         closing = [asyncio.ensure_future(connection.close()) for connection in clients.connections.values()]
         await _settle(closing)
+
+
+def _jms(connection: Connection) -> JmsConnection:
+    if not isinstance(connection, JmsConnection):
+        raise StackError("this stack has only Bytes messages and listeners, and no CLIENT acknowledgement")
+    return connection
 
 
 def _keep(clients: Clients, connection: Connection, label: str, ports: list[int]) -> None:

@@ -66,14 +66,16 @@ class FleetResult:
         """`node: client: reason` of every connection that ended without being closed."""
         return tuple(f"{node}: {reason}" for node, done in self.nodes.items() for reason in done.lost_connections)
 
-    def with_ports(self, workload: Workload) -> Workload:
-        """The workload with the ports that its clients' connections had."""
+    def with_clients(self, workload: Workload) -> Workload:
+        """The workload with the ports that its clients' connections had, and how often producers sent again."""
         producers = {number: ports for done in self.nodes.values() for number, ports in done.producer_ports.items()}
         consumers = {number: ports for done in self.nodes.values() for number, ports in done.consumer_ports.items()}
+        retries = {number: count for done in self.nodes.values() for number, count in done.retries.items()}
         return workload.model_copy(
             update={
                 "producers": tuple(
-                    one.model_copy(update={"ports": producers.get(one.id, ())}) for one in workload.producers
+                    one.model_copy(update={"ports": producers.get(one.id, ()), "retries": retries.get(one.id, 0)})
+                    for one in workload.producers
                 ),
                 "consumers": tuple(
                     one.model_copy(update={"ports": consumers.get(one.id, ())}) for one in workload.consumers

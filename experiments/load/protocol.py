@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from results.manifest import Record
 from results.marker import SIZE
-from stacks.driver import Ack
+from stacks.driver import Ack, BodyType
 
 R = TypeVar("R", bound=Record)
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -46,7 +46,8 @@ class NodePlan(Record):
 
     loop: `closed` sends when the last send is answered, `open` on a schedule of rate_per_producer messages/s
     whose gaps are constant or exponential (`poisson`).  property_range: the message property is uniform in
-    [0, property_range), None = messages have none.
+    [0, property_range), None = messages have none.  acknowledge_every: with ack `client`, after how many messages
+    of a consumer.  receive: with a listener, or `sync`, one after the other.  prefetch: None = the stack's choice.
     """
 
     node: str
@@ -56,8 +57,12 @@ class NodePlan(Record):
     producers: tuple[ProducerPlan, ...] = ()
     consumers: tuple[ConsumerPlan, ...] = ()
     body_bytes: int = Field(ge=SIZE, le=16_000_000)
+    body_type: BodyType = BodyType.BYTES
     persistent: bool = False
     ack: Ack = Ack.AUTO
+    acknowledge_every: int = Field(default=10, ge=1)
+    receive: Literal["listener", "sync"] = "listener"
+    prefetch: int | None = Field(default=None, ge=0)
     loop: Literal["closed", "open"] = "closed"
     arrivals: Literal["constant", "poisson"] = "constant"
     rate_per_producer: float | None = Field(default=None, gt=0, le=1e6)
@@ -128,6 +133,7 @@ class Done(Record):
     behind its time.
     cpu_seconds: from go to the end of the window; cpu_seconds_total: of the process.
     producer_ports, consumer_ports: by id, the local ports of the client's connections, one after the other.
+    retries: by producer id, sends that were repeated because the destination was full; producers without are left out.
     """
 
     event: Literal["done"] = "done"
@@ -143,6 +149,7 @@ class Done(Record):
     lost_connections: tuple[str, ...]
     producer_ports: dict[int, tuple[int, ...]]
     consumer_ports: dict[int, tuple[int, ...]]
+    retries: dict[int, int] = Field(default_factory=dict)
 
 
 class Failure(Record):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
 from experiments.load.clock import Clock
 from experiments.load.recording import PublishedLog
 from results.marker import Marker, pack_into
-from stacks.driver import Connection, Publisher, StackError
+from stacks.driver import Connection, FullError, Publisher, StackError
 
-# After a refused send: long enough not to spin, short against any window.
+# After a refused send, also before it is repeated: long enough not to spin, short against any window.
 PAUSE_NS = 10_000_000
 # An open loop that is behind its schedule at the end may catch up for so long; what is then unsent never is.
 CATCH_UP_NS = 1_000_000_000
@@ -59,7 +59,7 @@ class Producer:
             try:
                 answer = self.publisher.send(body, prop)
                 left = True
-                await answer
+                await self._until_taken(answer, prop, end_ns)
             except StackError:
                 self._failed(seq, left)
                 await self.clock.sleep_until(now() + PAUSE_NS)
@@ -72,8 +72,24 @@ class Producer:
                 await asyncio.sleep(0)
                 t_ready = now()
 
+    async def _until_taken(self, answer: Awaitable[None], prop: int | None, end_ns: int) -> None:
+        """Send the same message again for as long as the destination is full, until end_ns."""
+        while True:
+            try:
+                await answer
+                return
+            except FullError:
+                if self.clock.now_ns() >= end_ns:
+                    raise
+            self.log.retries += 1
+            await self.clock.sleep_until(self.clock.now_ns() + PAUSE_NS)
+            answer = self.publisher.send(self.body, prop)
+
     async def open_loop(self, *, go_ns: int, end_ns: int, schedule: Iterator[int]) -> None:
-        """Send at go_ns + each offset of the schedule until end_ns, whatever became of earlier messages."""
+        """Send at go_ns + each offset of the schedule until end_ns, whatever became of earlier messages.
+
+        A message that a full destination refuses is not sent again: the schedule goes on.
+        """
         for turn, offset in enumerate(schedule, 1):
             due = go_ns + offset
             if due >= end_ns:

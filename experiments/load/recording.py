@@ -13,13 +13,11 @@ from results.schema import DELIVERED, PUBLISHED, Outcome
 
 _NO_TIME = -1
 _ACKED, _FAILED, _IN_DOUBT = int(Outcome.ACKED), int(Outcome.FAILED), int(Outcome.IN_DOUBT)
-# results.marker as numpy reads it, many at a time.
-_MARKERS = np.dtype([("magic", "S4"), ("producer", ">u4"), ("seq", ">u8"), ("t_send_ns", ">u8")])
 _MAX_PRODUCER, _MAX_SEQ = 2**31 - 1, 2**63 - 1
 
 
 class PublishedLog:
-    """What one producer has sent; the row number is the sequence number."""
+    """What one producer has sent; the row number is the sequence number.  retries: sends that were repeated."""
 
     __slots__ = (
         "_acks",
@@ -30,6 +28,7 @@ class PublishedLog:
         "acked",
         "failed",
         "producer",
+        "retries",
         "topic",
     )
 
@@ -38,6 +37,7 @@ class PublishedLog:
         self.topic = topic
         self.acked = 0
         self.failed = 0
+        self.retries = 0
         self._scheduled = array("q")
         self._sends = array("q")
         self._acks = array("q")
@@ -110,7 +110,7 @@ class DeliveredLog:
 
     def table(self) -> tuple[pa.Table, int]:
         """The rows in the shape of DELIVERED, and how many deliveries had no marker."""
-        found = np.frombuffer(self._markers, dtype=_MARKERS)
+        found = np.frombuffer(self._markers, dtype=marker.MANY)
         readable = (found["magic"] == marker.MAGIC) & (found["producer"] <= _MAX_PRODUCER) & (found["seq"] <= _MAX_SEQ)
         columns: dict[str, np.ndarray] = {
             "consumer": np.array(self._consumers, dtype=np.int32),

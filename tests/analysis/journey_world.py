@@ -72,6 +72,7 @@ class World:
     delivered: list[dict[str, Any]] = field(default_factory=list)
     ids: int = 0
     profile: dict[str, Any] = field(default_factory=dict)
+    body_type: str = "bytes"
 
     def ns(self, at_ms: float) -> int:
         return START + round(at_ms * MS)
@@ -124,7 +125,7 @@ class World:
         )
         work = Workload(
             topics=("t0",), producers=self.producers, consumers=self.consumers, body_bytes=100, loop="closed",
-            ack="auto", persistent=False,
+            ack="auto", persistent=False, body_type=self.body_type,
         )  # fmt: skip
         nodes = [Node(name=name, role="station", address=address) for name, address in STATIONS.items()]
         server = Node(name="srv", role="server", address=SERVER)

@@ -10,6 +10,8 @@ from pcap_files import ACK, SYN
 
 from analysis.capture.columns import Packets
 from results.manifest import Consumer, Producer
+from stacks.driver import BodyType
+from stacks.openwire import bodies
 
 UP, DOWN = b"SEND header\n\n", b"MESSAGE a longer header of the broker\n\n"
 
@@ -378,3 +380,20 @@ def test_a_datagram_is_a_stream_of_its_own(tmp_path: Path) -> None:
         world.send(up=False, seq=0, payload=DOWN + text, t=(at + 15, at + 15.25, at + 35), udp=True)
         world.deliver(seq, at_ms=at + 40)
     assert parts_ms(world.journey(tmp_path)) == [WHOLE, WHOLE]
+
+
+@pytest.mark.parametrize("kind", list(BodyType))
+def test_messages_of_every_type_are_followed_to_their_last_byte(tmp_path: Path, kind: BodyType) -> None:
+    world = World(body_type=kind.value)
+    letters = b"abcdefghijklmnopqrstuvwxyz" * 3
+    content = bodies.content(kind, world.publish(0, at_ms=0, inside=letters[:76]))
+    # The body's last byte in a packet of its own; what follows is not the body's (an object's stream is reset).
+    end = len(content) - (kind is BodyType.OBJECT)
+    world.send(up=True, seq=1000, payload=UP + content[: end - 1], t=(1, 5, 5))
+    world.send(up=True, seq=1000 + len(UP) + end - 1, payload=content[end - 1 : end], t=(2, 12, 12.5))
+    world.send(up=True, seq=1000 + len(UP) + end, payload=b"trailer", t=(13, 13.5, 14))
+    world.send(up=False, seq=5000, payload=DOWN + content[:end] + b"trailer", t=(15, 15.25, 35))
+    world.deliver(0, at_ms=40)
+    found = world.journey(tmp_path)
+    assert found.why == ""
+    assert parts_ms(found) == [WHOLE]

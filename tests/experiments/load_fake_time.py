@@ -5,7 +5,7 @@ from itertools import repeat
 
 from experiments.load.publishing import Lateness, Producer
 from experiments.load.recording import PublishedLog
-from stacks.driver import Ack, Delivery, Handler, Publisher, StackError, Subscription
+from stacks.driver import Ack, Delivery, FullError, Handler, Publisher, StackError, Subscription
 
 MS = 1_000_000
 
@@ -28,20 +28,31 @@ class FakeClock:
 class HandStack:
     """A connection and publisher in one.  answer_ns: how long each answer takes, None = it never comes."""
 
-    def __init__(self, clock: FakeClock, *, answer_ns: int | None = 0, refuses: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        clock: FakeClock,
+        *,
+        answer_ns: int | None = 0,
+        refuses: frozenset[int] = frozenset(),
+        full: frozenset[int] = frozenset(),
+    ) -> None:
         self.lost: str | None = None
         self.waiting: list[asyncio.Future[None]] = []
         self.sent_at_ns: list[int] = []
         self._clock = clock
         self._answer_ns = answer_ns
-        self._refuses = refuses
+        self._refuses, self._full = refuses, full
+        self.bodies: list[bytes] = []
 
     def send(self, body: bytes | bytearray, prop: int | None = None) -> asyncio.Future[None]:
-        del body, prop
+        del prop
+        self.bodies.append(bytes(body))
         answer = asyncio.get_running_loop().create_future()
         self.sent_at_ns.append(self._clock.t_ns)
         if len(self.sent_at_ns) - 1 in self._refuses:
             answer.set_exception(StackError("refused"))
+        elif len(self.sent_at_ns) - 1 in self._full:
+            answer.set_exception(FullError("full"))
         elif self._answer_ns is None:
             self.waiting.append(answer)
         else:

@@ -48,7 +48,7 @@ def test_every_client_s_port_is_told(tmp_path: Path) -> None:
         consumers=tuple(Consumer(id=number, node="sta1", topic=0) for number in (0, 1)),
         body_bytes=100, loop="closed", ack="auto", persistent=False,
     )  # fmt: skip
-    told = outcome.result.with_ports(workload)
+    told = outcome.result.with_clients(workload)
     ports = [one.ports for one in (*told.producers, *told.consumers)]
     assert [len(some) for some in ports] == [1, 1, 1]
     assert len({port for some in ports for port in some}) == 3

@@ -72,7 +72,7 @@ def test_random_bytes_are_a_protocol_error_or_an_order(data: bytes) -> None:
     [
         ({"body_bytes": 23}, "body_bytes"),
         ({"port": 0}, "port"),
-        ({"ack": "client"}, "ack"),
+        ({"ack": "autoo"}, "ack"),
         ({"loop": "open"}, "needs rate_per_producer"),
         ({"rate_per_producer": 0}, "rate_per_producer"),
         ({"producers": (producer(1), producer(1))}, "not unique"),

@@ -54,6 +54,28 @@ def test_closed_loop_pauses_after_a_refused_send() -> None:
     assert (producer.log.acked, producer.log.failed) == (2, 2)
 
 
+def test_closed_loop_sends_the_same_message_again_while_the_destination_is_full() -> None:
+    clock = FakeClock()
+    stack = HandStack(clock, answer_ns=MS, full=frozenset({1, 2}))
+    producer = hand_producer(clock, stack)
+    asyncio.run(producer.closed_loop(end_ns=2 * PAUSE_NS + 2 * MS))
+    assert stack.sent_at_ns == [0, MS, MS + PAUSE_NS, MS + 2 * PAUSE_NS]
+    assert stack.bodies[1] == stack.bodies[2] == stack.bodies[3] != stack.bodies[0]
+    assert outcomes(producer) == [Outcome.ACKED, Outcome.ACKED]
+    assert producer.log.retries == 2
+    table = producer.log.table(24)
+    assert table.column("t_send_ns").to_pylist() == [0, MS]
+    assert table.column("t_ack_ns").to_pylist() == [MS, 2 * MS + 2 * PAUSE_NS]
+
+
+def test_a_message_that_is_still_refused_when_time_is_up_has_failed() -> None:
+    clock = FakeClock()
+    producer = hand_producer(clock, HandStack(clock, full=frozenset(range(100))))
+    asyncio.run(producer.closed_loop(end_ns=3 * PAUSE_NS))
+    assert outcomes(producer) == [Outcome.FAILED]
+    assert producer.log.retries == 3
+
+
 def test_a_connection_that_breaks_leaves_the_message_under_way_in_doubt_and_ends_the_loop() -> None:
     async def story() -> None:
         clock = FakeClock()

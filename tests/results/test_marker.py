@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,3 +32,32 @@ def test_other_bytes_are_not_a_marker(body: bytes) -> None:
 def test_a_body_shorter_than_a_marker_is_not_one() -> None:
     with pytest.raises(NotAMarker, match="23 bytes"):
         marker.unpack(marker.MAGIC + bytes(19))
+
+
+@given(st.lists(st.tuples(U32, U64, U64), min_size=1, max_size=5), st.binary(max_size=50))
+def test_markers_inside_texts_are_found_as_long_as_they_are(markers: list[tuple[int, int, int]], rest: bytes) -> None:
+    """Java's modified UTF-8 of Latin-1 characters is UTF-8 but for NUL, which takes two bytes."""
+    written, at = b"", []
+    for one in markers:
+        body = bytearray(marker.SIZE)
+        marker.pack_into(body, Marker(*one))
+        at.append(len(written))
+        written += body.decode("latin-1").encode().replace(b"\0", b"\xc0\x80")
+    data = np.frombuffer(written + rest, dtype=np.uint8)
+    found, size = marker.decoded(data, np.array(at))
+    assert [tuple(one)[1:] for one in found.tolist()] == markers
+    columns = dict(
+        zip(
+            ("producer", "seq", "t_send_ns"),
+            (np.array(one, dtype=np.uint64) for one in zip(*markers, strict=True)),
+            strict=True,
+        )
+    )
+    assert size.tolist() == marker.encoded_bytes(**columns).tolist()
+    assert sum(size) == len(written)
+
+
+def test_a_marker_that_the_data_cuts_off_takes_more_than_is_left() -> None:
+    data = np.frombuffer(marker.MAGIC + bytes(3), dtype=np.uint8)
+    _, size = marker.decoded(data, np.array([0]))
+    assert size[0] > len(data)

@@ -4,9 +4,9 @@ import asyncio
 import os
 import select
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,14 +19,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broker:
-    """An ActiveMQ in the namespace of process `namespace`."""
+    """An ActiveMQ in the namespace of process `namespace`.  at: STOMP; openwire: the same broker's other port."""
 
     namespace: int
     scratch: Path
     at: Endpoint
+    openwire: Endpoint
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def do(self, *actions: Action) -> None:
-        role = RoleCall(role="activemq", variables={"activemq_port": self.at.port})
+        ports = {"activemq_port": self.at.port, "activemq_openwire_port": self.openwire.port}
+        role = RoleCall(role="activemq", variables={**ports, **self.variables})
         target = Target(name="broker", address=self.at.host, pid=self.namespace, roles=(role,))
         apply(actions, [target], scratch=self.scratch, timeout_s=60)
 
@@ -56,10 +59,11 @@ class Broker:
 
 
 @contextmanager
-def running_broker(scratch: Path) -> Iterator[Broker]:
-    """A broker that runs for the block."""
+def running_broker(scratch: Path, **variables: str) -> Iterator[Broker]:
+    """A broker that runs for the block.  variables: of its role."""
     with throwaway_namespace() as namespace:
-        broker = Broker(namespace=namespace, scratch=scratch, at=Endpoint(host="127.0.0.1", port=61613))
+        at, openwire = (Endpoint(host="127.0.0.1", port=port) for port in (61613, 61616))
+        broker = Broker(namespace=namespace, scratch=scratch, at=at, openwire=openwire, variables=variables)
         broker.do("install", "configure", "start")
         try:
             yield broker

@@ -12,12 +12,12 @@ from stacks.registry import StackLacksError, UnknownStackError, get, names, requ
 
 def test_every_stack_is_there_under_its_own_name() -> None:
     found = stacks()
-    assert tuple(found) == names() == ("activemq", "null", "reference")
+    assert tuple(found) == names() == ("activemq", "activemq-openwire", "null", "reference")
     assert all(stack.name == name for name, stack in found.items())
 
 
 def test_an_unknown_stack_is_named_with_those_that_exist() -> None:
-    with pytest.raises(UnknownStackError, match="'rabbit' is not one of activemq, null, reference"):
+    with pytest.raises(UnknownStackError, match="'rabbit' is not one of activemq, activemq-openwire, null, reference"):
         get("rabbit")
 
 

@@ -1,0 +1,151 @@
+"""Apache ActiveMQ 5, spoken to over OpenWire as its own JMS client does: JMS in full."""
+
+from __future__ import annotations
+
+import secrets
+
+from stacks.activemq import CLOSE_LIMIT_S, PORT, prefetch, selector_text, topic_name
+from stacks.driver import (
+    Ack,
+    BodyType,
+    Delivery,
+    Endpoint,
+    Guarantee,
+    Handler,
+    Pattern,
+    Service,
+    StackError,
+    Subscription,
+)
+from stacks.openwire import connection as openwire
+from stacks.openwire.commands import (
+    TOPIC,
+    ConnectionId,
+    ConnectionInfo,
+    ConsumerId,
+    ConsumerInfo,
+    Destination,
+    ProducerId,
+    ProducerInfo,
+    RemoveInfo,
+    SessionId,
+    SessionInfo,
+)
+from stacks.openwire.consuming import Consumer
+from stacks.openwire.producing import Producer
+
+OPENWIRE_PORT = 61616
+_SESSION = 1  # one JMS session per connection
+
+
+class ActiveMQOpenWire:
+    """The driver.  Every send is answered, non-persistent ones included, as over STOMP."""
+
+    name = "activemq-openwire"
+    patterns = frozenset({Pattern.PUBSUB})
+    guarantees = frozenset(Guarantee)
+
+    def services(self) -> tuple[Service, ...]:
+        """One broker, the same as `activemq`'s, with a port for OpenWire."""
+        variables = {
+            "activemq_heap": "512m",
+            "activemq_memory": "4mb",
+            "activemq_port": PORT,
+            "activemq_openwire_port": OPENWIRE_PORT,
+        }
+        return (Service(name="activemq", role="activemq", port=OPENWIRE_PORT, variables=variables),)
+
+    async def connect(self, at: Endpoint, client_id: str) -> Connection:
+        """Open one client connection; StackError when refused, a client id in use included."""
+        # A client that comes back numbers its messages anew: its id must be, or the broker takes them for duplicates.
+        made = Connection(await openwire.connect(at), f"ID:{client_id}-{secrets.token_hex(4)}")
+        try:
+            await made.introduce(client_id)
+        except BaseException:
+            made.abort()
+            raise
+        return made
+
+
+class Connection:
+    """One client of the broker: a connection with one session."""
+
+    def __init__(self, connection: openwire.Connection, identity: str) -> None:
+        self._connection, self._identity = connection, identity
+        self._client_id = ""
+        self._consumers: list[Consumer] = []
+        self._producers = 0
+
+    async def introduce(self, client_id: str) -> None:
+        """Tell the broker who we are; StackError when the client id is in use."""
+        self._client_id = client_id
+        await self._connection.request(ConnectionInfo(ConnectionId(self._identity), client_id))
+        self._connection.tell(SessionInfo(SessionId(self._identity, _SESSION)))
+
+    @property
+    def lost(self) -> str | None:
+        """Why the connection ended without close(), None while it is well."""
+        return self._connection.lost
+
+    @property
+    def local(self) -> tuple[str, int] | None:
+        """Address and port at our end."""
+        return self._connection.local
+
+    async def publisher(self, topic: str, *, delivery: Delivery) -> Producer:
+        """A publisher of Bytes messages on one topic."""
+        return await self.typed_publisher(topic, delivery=delivery, body_type=BodyType.BYTES)
+
+    async def typed_publisher(self, topic: str, *, delivery: Delivery, body_type: BodyType) -> Producer:
+        """A publisher whose messages have bodies of this type."""
+        destination = Destination(TOPIC, topic_name(topic))
+        self._producers += 1
+        identity = ProducerId(self._identity, self._producers, _SESSION)
+        await self._connection.request(ProducerInfo(identity, destination))
+        return Producer(
+            self._connection,
+            identity=identity,
+            destination=destination,
+            persistent=delivery is Delivery.PERSISTENT,
+            kind=body_type,
+        )
+
+    async def subscribe(self, topic: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
+        """Returns when the subscription is in force; StackError when refused."""
+        await self._consumer(topic, subscription, ack, handler)
+
+    async def receiver(self, topic: str, *, subscription: Subscription, ack: Ack) -> Consumer:
+        """A subscription without a listener; returns when it is in force, StackError when refused."""
+        return await self._consumer(topic, subscription, ack, None)
+
+    def acknowledge(self) -> None:
+        """Acknowledge all that this connection's application has had, the message in hand included."""
+        for consumer in self._consumers:
+            consumer.acknowledge()
+
+    async def close(self) -> None:
+        """Acknowledge what is due and leave; durable subscriptions stay at the broker."""
+        last = [consumer.closing() for consumer in self._consumers]
+        leaving = RemoveInfo(ConnectionId(self._identity))
+        await self._connection.close(*last, leaving, limit_s=CLOSE_LIMIT_S)
+
+    def abort(self) -> None:
+        """Cut the connection without a word to the broker."""
+        self._connection.abort()
+
+    async def _consumer(self, topic: str, subscription: Subscription, ack: Ack, handler: Handler | None) -> Consumer:
+        if handler is not None and subscription.prefetch == 0:
+            raise StackError("a listener needs a prefetch of at least 1: only receive asks for single messages")
+        info = ConsumerInfo(
+            consumer=ConsumerId(self._identity, _SESSION, len(self._consumers) + 1),
+            browser=False,
+            destination=Destination(TOPIC, topic_name(topic)),
+            prefetch=prefetch(subscription),
+            selector=None if subscription.selector is None else selector_text(subscription.selector),
+            client_id=self._client_id,
+            subscription_name=subscription.name,
+        )
+        consumer = Consumer(self._connection, info, ack=ack, handler=handler)
+        self._consumers.append(consumer)
+        await consumer.open()
+        return consumer

@@ -1,0 +1,283 @@
+"""The OpenWire driver against a real broker: JMS's promises, and what Java's own client makes of our messages."""
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from activemq_brokers import Broker, quiet, running_broker, until
+from openwire_clients import STACK, Got, connect_again, numbered, publish, subscriber, wanted
+
+from stacks.activemq import ActiveMQ
+from stacks.activemq_openwire import Connection
+from stacks.driver import Ack, BodyType, Delivery, Selector, StackError, Subscription
+
+BODY = bytes(range(256)) + b"and 5"
+PEER = Path(__file__).with_name("JmsPeer.java")
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with running_broker(tmp_path_factory.mktemp("openwire")) as running:
+        yield running
+
+
+@pytest.mark.parametrize("kind", list(BodyType))
+def test_bodies_of_every_type_arrive_as_they_were_sent(broker: Broker, kind: BodyType) -> None:
+    bodies = [b"", b"\0", BODY, b"z" * 300_000]
+
+    async def talk() -> list[bytes]:
+        topic = f"bodies-{kind}"
+        reader = await subscriber(broker.openwire, topic, topic)
+        await publish(broker.openwire, topic, bodies, delivery=Delivery.NONPERSISTENT, body_type=kind)
+        await until(lambda: len(reader.got) == len(bodies))
+        await reader.connection.close()
+        return reader.bodies()
+
+    assert broker.run(talk) == bodies
+
+
+async def java(broker: Broker, *words: str) -> asyncio.subprocess.Process:
+    where = f"tcp://{broker.openwire.host}:{broker.openwire.port}"
+    return await asyncio.create_subprocess_exec(
+        "java", "-Xmx128m", "-cp", "/usr/share/activemq/lib/*", str(PEER), words[0], where, *words[1:],
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+needs_a_compiler = pytest.mark.skipif(shutil.which("javac") is None, reason="Java's compiler is not installed")
+
+
+@needs_a_compiler
+def test_javas_own_client_reads_our_bodies_and_properties(broker: Broker) -> None:
+    async def talk() -> list[list[str]]:
+        peer = await java(broker, "receive", "to-java", str(len(BodyType)))
+        assert peer.stdout is not None
+        assert await peer.stdout.readline() == b"ready\n"
+        for kind in BodyType:
+            await publish(broker.openwire, "to-java", [BODY], body_type=kind, props=[-7])
+        read = (await peer.stdout.read()).decode().splitlines()
+        await peer.wait()
+        return [line.split() for line in read]
+
+    assert broker.run(talk) == [[kind.value, "-7", "2", BODY.hex()] for kind in BodyType]
+
+
+@needs_a_compiler
+def test_we_read_bodies_and_choose_by_properties_of_javas_own_client(broker: Broker) -> None:
+    async def talk() -> list[bytes]:
+        chosen = Selector(low=5, high=6)
+        reader = await subscriber(broker.openwire, "from-java", "from-java", selector=chosen)
+        peer = await java(broker, "send", "from-java", BODY.hex())
+        await until(lambda: len(reader.got) == 5)
+        await peer.wait()
+        await reader.connection.close()
+        return reader.bodies()
+
+    assert broker.run(talk) == [BODY] * 5
+
+
+def test_stomp_and_openwire_reach_each_other(broker: Broker) -> None:
+    async def talk() -> tuple[list[bytes], list[bytes]]:
+        over_stomp: list[bytes] = []
+        stomp = await ActiveMQ().connect(broker.at, "over-stomp")
+        await stomp.subscribe(
+            "both", lambda body, _: over_stomp.append(body), subscription=Subscription(), ack=Ack.AUTO
+        )
+        reader = await subscriber(broker.openwire, "both", "both")
+        await publish(broker.openwire, "both", [BODY])
+        publisher = await stomp.publisher("both", delivery=Delivery.NONPERSISTENT)
+        await publisher.send(BODY[::-1])
+        await until(lambda: len(reader.got) == len(over_stomp) == 2)
+        await reader.connection.close()
+        await stomp.close()
+        return reader.bodies(), over_stomp
+
+    assert broker.run(talk) == ([BODY, BODY[::-1]],) * 2
+
+
+def test_a_durable_subscription_gets_what_it_missed_and_another_does_not(broker: Broker) -> None:
+    async def talk() -> tuple[Got, Got]:
+        at, topic = broker.openwire, "missed"
+        for durable in (True, False):
+            gone = await subscriber(at, f"missed-{durable}", topic, durable=durable)
+            await gone.connection.close()
+        await publish(at, topic, numbered(5))
+        back = [await subscriber(at, f"missed-{durable}", topic, durable=durable) for durable in (True, False)]
+        await until(lambda: len(back[0].got) == 5)
+        await quiet(back[1].got)
+        for one in back:
+            await one.connection.close()
+        return back[0].got, back[1].got
+
+    assert broker.run(talk) == ([(body, False) for body in numbered(5)], [])
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_selectors_compare_numbers(broker: Broker, durable: bool) -> None:
+    async def talk() -> list[bytes]:
+        topic = f"selected-{durable}"
+        selector = Selector(low=9, high=100)
+        chosen = await subscriber(broker.openwire, topic, topic, durable=durable, selector=selector)
+        values = [-10, 8, 9, 10, 11, 99, 100, 101, 1000]
+        await publish(broker.openwire, topic, [b"%d" % value for value in values], props=values)
+        await publish(broker.openwire, topic, [b"without"])
+        await quiet(chosen.got)
+        await chosen.connection.close()
+        return chosen.bodies()
+
+    assert broker.run(talk) == [b"9", b"10", b"11", b"99"]
+
+
+def test_auto_has_the_broker_send_again_only_what_was_not_handled(broker: Broker) -> None:
+    async def talk() -> tuple[list[bytes], list[bytes]]:
+        at, topic = broker.openwire, "auto"
+        first = await subscriber(at, "auto", topic, durable=True)
+        await publish(at, topic, numbered(4))
+        await until(lambda: len(first.got) == 4)
+        await settled(first.connection)
+        first.connection.abort()
+        await publish(at, topic, numbered(10)[4:])
+        second = await subscriber(at, "auto", topic, durable=True)
+        await quiet(second.got)
+        await second.connection.close()
+        return first.bodies(), second.bodies()
+
+    assert broker.run(talk) == (numbered(10)[:4], numbered(10)[4:])
+
+
+async def settled(connection: Connection) -> None:
+    """An answered request shows that the broker has read the acknowledgements sent before."""
+    await connection.publisher("other", delivery=Delivery.NONPERSISTENT)
+
+
+def test_dups_ok_has_the_broker_send_again_what_half_the_prefetch_has_not_covered(broker: Broker) -> None:
+    async def talk() -> tuple[Got, Got]:
+        at, topic = broker.openwire, "dups"
+        first = await subscriber(at, topic, topic, durable=True, ack=Ack.DUPS_OK, prefetch=10)
+        await publish(at, topic, numbered(13))
+        await until(lambda: len(first.got) == 13)
+        await settled(first.connection)
+        first.connection.abort()
+        second = await subscriber(at, topic, topic, durable=True, ack=Ack.DUPS_OK)
+        await quiet(second.got)
+        await second.connection.close()
+        third = await subscriber(at, topic, topic, durable=True)
+        await quiet(third.got)
+        await third.connection.close()
+        return second.got, third.got
+
+    again, after_a_close = broker.run(talk)
+    assert [body for body, _ in again] == numbered(13)[10:]
+    assert after_a_close == []
+
+
+def test_client_acknowledges_what_it_has_had_when_it_says_so(broker: Broker) -> None:
+    async def talk() -> tuple[list[bytes], Got]:
+        at, topic = broker.openwire, "client"
+        first = await subscriber(at, topic, topic, durable=True, ack=Ack.CLIENT, prefetch=4, acknowledge_at=[5])
+        await publish(at, topic, numbered(12))
+        await until(lambda: len(first.got) == 12)  # more than the prefetch, of which most is not acknowledged
+        await first.connection.close()
+        second = await subscriber(at, topic, topic, durable=True)
+        await quiet(second.got)
+        await second.connection.close()
+        return first.bodies(), second.got
+
+    assert broker.run(talk) == (numbered(12), [(body, True) for body in numbered(12)[5:]])
+
+
+@pytest.mark.parametrize("prefetch", [0, 1, 100])
+@pytest.mark.parametrize("ack", list(Ack))
+def test_messages_are_received_one_by_one(broker: Broker, prefetch: int, ack: Ack) -> None:
+    async def talk() -> list[bytes]:
+        topic = f"sync-{prefetch}-{ack}"
+        connection = await STACK.connect(broker.openwire, topic)
+        receiver = await connection.receiver(topic, subscription=wanted(durable=True, prefetch=prefetch), ack=ack)
+        await publish(broker.openwire, topic, numbered(7))
+        got = []
+        for _ in range(7):
+            got.append((await receiver.receive())[0])
+            if ack is Ack.CLIENT:
+                connection.acknowledge()
+        await connection.close()
+        back = await subscriber(broker.openwire, topic, topic, durable=True)
+        await quiet(back.got)
+        await back.connection.close()
+        return got + back.bodies()
+
+    assert broker.run(talk) == numbered(7)
+
+
+def test_receiving_ends_with_the_connection(broker: Broker) -> None:
+    async def talk() -> None:
+        connection = await STACK.connect(broker.openwire, "cut")
+        receiver = await connection.receiver("cut", subscription=Subscription(), ack=Ack.AUTO)
+        waiting = asyncio.ensure_future(receiver.receive())
+        await asyncio.sleep(0)
+        connection.abort()
+        with pytest.raises(StackError):
+            await waiting
+
+    broker.run(talk)
+
+
+def test_messages_of_one_producer_arrive_in_order_with_many_under_way(broker: Broker) -> None:
+    async def talk() -> list[bytes]:
+        at, topic = broker.openwire, "ordered"
+        reader = await subscriber(at, "ordered", topic, ack=Ack.DUPS_OK)
+        writer = await STACK.connect(at, "ordered-writer")
+        publisher = await writer.publisher(topic, delivery=Delivery.NONPERSISTENT)
+        await asyncio.gather(*(publisher.send(body) for body in numbered(3000)))
+        await until(lambda: len(reader.got) == 3000)
+        await writer.close()
+        await reader.connection.close()
+        return reader.bodies()
+
+    assert broker.run(talk) == numbered(3000)
+
+
+def test_a_client_id_in_use_is_refused_in_the_brokers_words(broker: Broker) -> None:
+    async def talk() -> str:
+        first = await STACK.connect(broker.openwire, "twin")
+        with pytest.raises(StackError) as caught:
+            await STACK.connect(broker.openwire, "twin")
+        await first.close()
+        return str(caught.value)
+
+    assert "Client: twin already connected" in broker.run(talk)
+
+
+def test_a_topic_that_is_a_pattern_is_refused_and_the_connection_lives_on(broker: Broker) -> None:
+    async def talk() -> None:
+        connection = await connect_again(broker.openwire, "lives-on")
+        with pytest.raises(StackError, match="a name is words of letters"):
+            await connection.publisher("a.>", delivery=Delivery.PERSISTENT)
+        assert connection.lost is None
+        await connection.close()
+
+    broker.run(talk)
+
+
+def test_persistent_messages_outlive_the_broker_and_others_do_not(broker: Broker) -> None:
+    async def before() -> None:
+        for delivery in Delivery:
+            topic = f"outlive-{delivery}"
+            await (await subscriber(broker.openwire, topic, topic, durable=True)).connection.close()
+            await publish(broker.openwire, topic, numbered(3), delivery=delivery)
+
+    async def after() -> dict[Delivery, list[bytes]]:
+        got = {}
+        for delivery in Delivery:
+            topic = f"outlive-{delivery}"
+            back = await subscriber(broker.openwire, topic, topic, durable=True)
+            await quiet(back.got)
+            await back.connection.close()
+            got[delivery] = back.bodies()
+        return got
+
+    broker.run(before)
+    broker.kill()
+    broker.do("start")
+    assert broker.run(after) == {Delivery.PERSISTENT: numbered(3), Delivery.NONPERSISTENT: []}

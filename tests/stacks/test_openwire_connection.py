@@ -1,0 +1,191 @@
+"""An OpenWire connection against a scripted server: what it does when the server misbehaves."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stacks.activemq_openwire import ActiveMQOpenWire
+from stacks.driver import Ack, Delivery, Endpoint, FullError, StackError, Subscription
+from stacks.openwire import commands
+from stacks.openwire.commands import (
+    ExceptionResponse,
+    KeepAliveInfo,
+    Response,
+    Throwable,
+    WireFormatInfo,
+    decode,
+    frame,
+)
+
+OURS = frame(WireFormatInfo(commands.VERSION, None))
+FULL = Throwable("javax.jms.ResourceAllocationException", "Usage Manager Memory Limit reached")
+
+
+class Peer:
+    """The server's end of one connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def command(self) -> commands.Received:
+        """The client's next command."""
+        size = int.from_bytes(await self.reader.readexactly(4))
+        received = decode(await self.reader.readexactly(size))
+        assert received is not None
+        return received
+
+    async def greet(self) -> None:
+        """Agree, and take the connection and its session."""
+        assert isinstance((await self.command()).command, WireFormatInfo)
+        self.writer.write(OURS)
+        await self.answer()
+        await self.command()
+
+    async def answer(self) -> None:
+        """Answer the next command."""
+        self.writer.write(frame(Response((await self.command()).number)))
+
+
+@asynccontextmanager
+async def server(script: Callable[[Peer], Awaitable[None]]) -> AsyncIterator[Endpoint]:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await script(Peer(reader, writer))
+        finally:
+            writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        host, port = listening.sockets[0].getsockname()
+        yield Endpoint(host=host, port=port)
+
+
+async def connect_and_subscribe(at: Endpoint) -> None:
+    connection = await ActiveMQOpenWire().connect(at, "c")
+    await connection.subscribe("t", lambda *_: None, subscription=Subscription(), ack=Ack.AUTO)
+
+
+def drive(script: Callable[[Peer], Awaitable[None]], client: Callable[[Endpoint], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with server(script) as at:
+            await client(at)
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_a_server_of_an_older_version_is_refused() -> None:
+    async def script(peer: Peer) -> None:
+        peer.writer.write(frame(WireFormatInfo(9, None)))
+        await peer.reader.read()
+
+    async def client(at: Endpoint) -> None:
+        with pytest.raises(StackError, match="speaks OpenWire version 9; 12 is needed"):
+            await ActiveMQOpenWire().connect(at, "c")
+
+    drive(script, client)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.binary(min_size=4, max_size=200), st.booleans())
+def test_a_server_that_sends_anything_is_refused_or_left(data: bytes, greeted: bool) -> None:
+    async def script(peer: Peer) -> None:
+        if greeted:
+            await peer.greet()
+        peer.writer.write(data)
+        peer.writer.write_eof()
+        await peer.reader.read()
+
+    async def client(at: Endpoint) -> None:
+        with pytest.raises(StackError):
+            await connect_and_subscribe(at)
+
+    drive(script, client)
+
+
+def test_a_frame_beyond_the_limit_ends_the_connection() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.greet()
+        peer.writer.write(b"\x7f\xff\xff\xff")
+        await peer.reader.read()
+
+    async def client(at: Endpoint) -> None:
+        connection = await ActiveMQOpenWire().connect(at, "c")
+        with pytest.raises(StackError, match="a frame of 2147483647 bytes"):
+            await connection.publisher("t", delivery=Delivery.PERSISTENT)
+        assert "does not speak OpenWire" in str(connection.lost)
+        await connection.close()
+
+    drive(script, client)
+
+
+def test_a_full_destination_is_told_from_other_errors_and_the_connection_lives_on() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.greet()
+        await peer.answer()
+        for cause in (FULL, Throwable("java.io.IOException", "no"), None):
+            peer.writer.write(frame(ExceptionResponse((await peer.command()).number, cause)))
+        await peer.answer()
+        await peer.reader.read()
+
+    async def client(at: Endpoint) -> None:
+        connection = await ActiveMQOpenWire().connect(at, "c")
+        publisher = await connection.publisher("t", delivery=Delivery.PERSISTENT)
+        with pytest.raises(FullError, match="Usage Manager"):
+            await publisher.send(b"x")
+        for words in ("no", "an error without a word"):
+            with pytest.raises(StackError, match=words) as caught:
+                await publisher.send(b"x")
+            assert not isinstance(caught.value, FullError)
+        await publisher.send(b"x")
+        assert connection.lost is None
+        connection.abort()
+
+    drive(script, client)
+
+
+def test_a_keep_alive_that_wants_an_answer_gets_one() -> None:
+    answered: list[commands.Received] = []
+
+    async def script(peer: Peer) -> None:
+        await peer.greet()
+        peer.writer.write(frame(KeepAliveInfo(), respond=True))
+        answered.append(await peer.command())
+
+    async def client(at: Endpoint) -> None:
+        connection = await ActiveMQOpenWire().connect(at, "c")
+        while not answered:
+            await asyncio.sleep(0.001)
+        connection.abort()
+
+    drive(script, client)
+    assert isinstance(answered[0].command, KeepAliveInfo)
+    assert not answered[0].respond
+
+
+def test_a_body_may_be_reused_after_send_has_returned() -> None:
+    contents: list[bytes | None] = []
+
+    async def script(peer: Peer) -> None:
+        await peer.greet()
+        await peer.answer()
+        for _ in range(2):
+            received = await peer.command()
+            assert isinstance(received.command, commands.Message)
+            contents.append(received.command.content)
+            peer.writer.write(frame(Response(received.number)))
+        await peer.reader.read()
+
+    async def client(at: Endpoint) -> None:
+        connection = await ActiveMQOpenWire().connect(at, "c")
+        publisher = await connection.publisher("t", delivery=Delivery.NONPERSISTENT)
+        body = bytearray(b"\0first")
+        first = publisher.send(body)
+        body[:] = b"\0other"
+        await asyncio.gather(first, publisher.send(body))
+        connection.abort()
+
+    drive(script, client)
+    assert contents == [b"\0first", b"\0other"]

@@ -1,0 +1,61 @@
+"""A full broker's two answers over OpenWire: it withholds its answer, or refuses a send that is then repeated."""
+
+import asyncio
+from pathlib import Path
+
+from activemq_brokers import Broker, running_broker, until
+from openwire_clients import connect_again, numbered, subscriber
+
+from stacks.driver import Ack, Delivery, FullError, Publisher
+
+COUNT, SIZE = 1500, 5000  # far more than socket buffers and the topic's memory hold
+
+
+async def fill(broker: Broker) -> tuple[int, int, list[bytes]]:
+    """Publish to a subscriber that stops reading: how many sends were answered and refused by then, what came after."""
+    at = broker.openwire
+    reader = await subscriber(at, "slow", "slow", ack=Ack.DUPS_OK)
+    transport = reader.connection._connection._transport
+    transport.pause_reading()
+    writer = await connect_again(at, "slow-writer")
+    publisher = await writer.publisher("slow", delivery=Delivery.NONPERSISTENT)
+    sends = [publisher.send(body) for body in numbered(COUNT, SIZE)]
+    settled = -1
+    while settled != (settled := sum(send.done() for send in sends)):
+        await asyncio.sleep(0.5)
+    refused = [number for number, send in enumerate(sends) if send.done() and send.exception() is not None]
+    assert all(isinstance(sends[number].exception(), FullError) for number in refused)
+    transport.resume_reading()
+    await asyncio.gather(*sends, return_exceptions=True)
+    assert writer.lost is None
+    for body, send in zip(numbered(COUNT, SIZE), sends, strict=True):
+        if send.exception() is not None:
+            await again(publisher, body)
+    await until(lambda: len(reader.got) == COUNT)
+    await writer.close()
+    await reader.connection.close()
+    return settled, len(refused), reader.bodies()
+
+
+async def again(publisher: Publisher, body: bytes) -> None:
+    while True:
+        try:
+            return await publisher.send(body)
+        except FullError:
+            await asyncio.sleep(0.01)
+
+
+def test_a_full_broker_withholds_its_answer_and_loses_nothing(tmp_path: Path) -> None:
+    with running_broker(tmp_path) as broker:
+        answered, refused, got = broker.run(lambda: fill(broker))
+    assert 0 < answered < COUNT
+    assert refused == 0
+    assert got == numbered(COUNT, SIZE)
+
+
+def test_a_full_broker_refuses_and_takes_the_message_later(tmp_path: Path) -> None:
+    with running_broker(tmp_path, activemq_when_full="refuse") as broker:
+        answered, refused, got = broker.run(lambda: fill(broker))
+    assert answered == COUNT
+    assert 0 < refused < COUNT
+    assert sorted(got) == sorted(numbered(COUNT, SIZE))
