@@ -57,7 +57,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 def _judged(folder: Path, campaigns: list[Path], to: Path) -> Status:
     """Hold the campaigns against the study, write the page and say what came of it."""
     from analysis.papers import PaperError, hold, read_paper, write  # noqa: PLC0415 - matplotlib and Spark import slowly
-    from analysis.papers.view import bound_text, verdict_text  # noqa: PLC0415
+    from analysis.papers.view import bound_text, leaning_text, verdict_text  # noqa: PLC0415
     from analysis.report.build import NothingToReport  # noqa: PLC0415
     from analysis.report.build import find as reduced  # noqa: PLC0415
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
@@ -73,8 +73,10 @@ def _judged(folder: Path, campaigns: list[Path], to: Path) -> Status:
         err.print(str(error), style="red", markup=False)
         return Status.FAILED
     for claim in result.claims:
-        told = claim.ours.claim
-        out.print(f"{claim.ours.verdict.value:>14}  {told.section:>8}  {told.finding}", markup=False)
+        if claim.ours.looked_at:
+            told, leaning = claim.ours.claim, leaning_text(claim)
+            aside = f" ({leaning})" if leaning else ""
+            out.print(f"{claim.ours.verdict.value:>14}  {told.section:>8}  {told.finding}{aside}", markup=False)
     for line in (verdict_text(result), bound_text(result)):
         out.print(line, markup=False)
     out.print(f"page: {shown(page)}")

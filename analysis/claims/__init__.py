@@ -1,6 +1,6 @@
 """Published statements as structured predicates over results, judged with intervals."""
 
-from analysis.claims.evidence import Evidence, Measured
+from analysis.claims.evidence import Evidence, Means, Measured
 from analysis.claims.judge import Answer, ClaimResult, Outcome, TestResult, Verdict, judge
 from analysis.claims.load import ClaimError, load_claims
 from analysis.claims.vocabulary import Claim
@@ -11,6 +11,7 @@ __all__ = [
     "ClaimError",
     "ClaimResult",
     "Evidence",
+    "Means",
     "Measured",
     "Outcome",
     "TestResult",

@@ -53,6 +53,27 @@ class Measured:
         return f"{wanted.case} on {wanted.network} has no {wanted.metric}: nothing arrived in its window"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """Other evidence's means, taken as exact: which way a claim leans that too few trials leave open."""
+
+    of: Evidence
+
+    @property
+    def exact(self) -> bool:
+        """Without intervals."""
+        return True
+
+    def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
+        """See Evidence."""
+        values = self.of.by_seed(wanted).values()
+        return {0: sum(values) / len(values)} if values else {}
+
+    def why_none(self, wanted: Quantity) -> str:
+        """See Evidence."""
+        return self.of.why_none(wanted)
+
+
 def measured(campaigns: Iterable[Findings], networks: Mapping[str, str]) -> Measured:
     """Cells of campaigns by case and network; of equal ones the last campaign's count.
 

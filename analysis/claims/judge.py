@@ -63,6 +63,11 @@ class ClaimResult:
         """All comparisons."""
         return tuple(outcome for test in self.tests for outcome in test.outcomes)
 
+    @property
+    def looked_at(self) -> bool:
+        """Whether anything that it speaks of was measured on both of its sides."""
+        return any(outcome.centre is not None or outcome.answer is not Answer.UNCLEAR for outcome in self.outcomes)
+
 
 def judge(claim: Claim, evidence: Evidence) -> ClaimResult:
     """Hold the claim against the evidence.  All of its tests must hold; one that fails decides."""
@@ -99,7 +104,7 @@ def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
         if not values[-1]:
             return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=evidence.why_none(quantity))
     if comparison.scale == "ratio" and any(value <= 0 for by_seed in values for value in by_seed.values()):
-        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why="a value is zero: there is no ratio")
+        return _without_ratio(comparison, values, exact=evidence.exact)
     found = _effect(comparison, values)
     if found is None:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why="no trials of equal seed")
@@ -116,6 +121,26 @@ def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     return Outcome(comparison=comparison, answer=answer, centre=centre, low=low, high=high, why=why)
 
 
+def _without_ratio(comparison: Comparison, values: Sequence[Mapping[int, float]], *, exact: bool) -> Outcome:
+    """Where a value is zero, `first above a times second` is asked of the differences, which always exist."""
+    why = "a value is zero: no ratio"
+    if len(values) != 2 or exact or not any(value > 0 for by_seed in values for value in by_seed.values()):
+        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=why)
+    over, under = values
+    margins = []
+    for bound, sign in ((comparison.low, 1.0), (comparison.high, -1.0)):
+        if bound is not None:
+            first = {seed: sign * value for seed, value in over.items()}
+            second = {seed: -sign * bound * value for seed, value in under.items()}
+            margins.append(_sum([first, second], [1.0, 1.0]))
+    if all(one is not None and one.low is not None and one.low > 0 for one in margins):
+        answer = Answer.YES
+    else:
+        beyond = any(one is not None and one.high is not None and one.high < 0 for one in margins)
+        answer = Answer.NO if beyond else Answer.UNCLEAR
+    return Outcome(comparison=comparison, answer=answer, why=f"{why}; judged by differences")
+
+
 def _inside(comparison: Comparison, low: float, high: float) -> Answer:
     """Bounds themselves are outside, so that what is equal is neither more nor less."""
     least = -math.inf if comparison.low is None else comparison.low
@@ -129,12 +154,17 @@ def _effect(comparison: Comparison, values: Sequence[Mapping[int, float]]) -> Co
     """The effect as a contrast against 0: of logarithms for a ratio, of the values else."""
     signs = [1.0] * len(comparison.over) + [-1.0] * len(comparison.under)
     scaled = [_scaled(comparison, by_seed) for by_seed in values]
-    shared = sorted(set.intersection(*(set(by_seed) for by_seed in scaled)))
-    if len(shared) < 2 and len(scaled) == 2 and min(map(len, scaled)) > 1:
-        over, under = (list(by_seed.values()) for by_seed in scaled)
-        return unpaired(under, over)
-    effects = [sum(sign * by_seed[seed] for sign, by_seed in zip(signs, scaled, strict=True)) for seed in shared]
-    return paired([(0.0, effect) for effect in effects])
+    return _sum(scaled, signs)
+
+
+def _sum(values: Sequence[Mapping[int, float]], signs: Sequence[float]) -> Contrast | None:
+    """Sum of signed values over trials of equal seed; two of which no seeds are shared are taken as independent."""
+    signed = [{seed: sign * one for seed, one in by_seed.items()} for sign, by_seed in zip(signs, values, strict=True)]
+    shared = sorted(set.intersection(*map(set, signed)))
+    if len(shared) < 2 and len(signed) == 2 and min(map(len, signed)) > 1:
+        first, second = (list(by_seed.values()) for by_seed in signed)
+        return unpaired([-value for value in second], first)
+    return paired([(0.0, sum(by_seed[seed] for by_seed in signed)) for seed in shared])
 
 
 def _scaled(comparison: Comparison, by_seed: Mapping[int, float]) -> dict[int, float]:

@@ -58,7 +58,11 @@ def summary(result: PaperResult) -> dict[str, object]:
         "campaigns": [one.folder.name for one in result.campaigns],
         "link_bound": {"near": result.near, "measured": sum(row.near is not None for row in result.bound)},
         "claims": {
-            one.ours.claim.id: {"ours": one.ours.verdict, "published": {k: v.verdict for k, v in one.published.items()}}
+            one.ours.claim.id: {
+                "ours": one.ours.verdict,
+                "means_alone": one.leaning,
+                "published": {name: found.verdict for name, found in one.published.items()},
+            }
             for one in result.claims
         },
     }

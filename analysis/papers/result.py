@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.claims import ClaimResult, Measured, judge
+from analysis.claims import ClaimResult, Means, Measured, Verdict, judge
 from analysis.claims.comparisons import Comparison, Quantity
 from analysis.claims.evidence import measured
 from analysis.claims.judge import Outcome, outcome
@@ -63,9 +63,13 @@ class BoundRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRow:
-    """A claim by our results, and by each reading of the published numbers (reading name to result)."""
+    """A claim by our results, and by each reading of the published numbers (reading name to result).
+
+    leaning: what our means alone would say, without intervals.
+    """
 
     ours: ClaimResult
+    leaning: Verdict
     published: dict[str, ClaimResult]
 
 
@@ -103,6 +107,7 @@ def hold(paper: Paper, campaigns: Sequence[Findings]) -> PaperResult:
         claims=tuple(
             ClaimRow(
                 ours=judge(claim, evidence),
+                leaning=judge(claim, Means(of=evidence)).verdict,
                 published={name: judge(claim, values) for name, values in readings.items()},
             )
             for claim in paper.claims

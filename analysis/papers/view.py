@@ -54,7 +54,16 @@ def verdict_text(result: PaperResult) -> str:
     """How many claims hold, in one sentence."""
     counts = Counter(claim.ours.verdict for claim in result.claims)
     told = ", ".join(f"{counts[verdict]} {_many(verdict, counts[verdict])}" for verdict in Verdict if counts[verdict])
-    return f"Of {len(result.claims)} claims {told}."
+    unseen = sum(not claim.ours.looked_at for claim in result.claims)
+    rest = f" {unseen} of these speak of cases without valid trials." if unseen else ""
+    return f"Of {len(result.claims)} claims {told}.{rest}"
+
+
+def leaning_text(claim: ClaimRow) -> str:
+    """Which way an open claim leans; empty when it is decided, or when its means leave it open too."""
+    if claim.ours.verdict is not Verdict.INCONCLUSIVE or claim.leaning is Verdict.INCONCLUSIVE:
+        return ""
+    return f"by the means alone: {claim.leaning}"
 
 
 def _many(verdict: Verdict, count: int) -> str:
@@ -105,6 +114,7 @@ def _claim(claim: ClaimRow) -> dict[str, Any]:
         "finding": ours.claim.finding,
         "note": ours.claim.note,
         "verdict": ours.verdict.value,
+        "leaning": leaning_text(claim),
         "tone": _TONE[ours.verdict],
         "counts": [wording.counts([one.answer for one in test.outcomes], test.test.for_) for test in ours.tests],
         "support": support_text(claim),

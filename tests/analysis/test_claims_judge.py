@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.claims import Means
 from analysis.claims.comparisons import Comparison, Quantity, comparisons
 from analysis.claims.judge import Answer, Verdict, judge, outcome, quantified
 from analysis.claims.vocabulary import Claim, Difference, Knee, Monotone, Ratio, WithinPercent
@@ -75,6 +76,24 @@ def test_equal_seeds_are_paired_so_that_common_weather_cancels() -> None:
     assert (found.low, found.high) == (pytest.approx(2.0), pytest.approx(2.0))
 
 
+@given(a=st.lists(st.floats(0.5, 2), min_size=3, max_size=3), factor=st.floats(0.1, 10), bound=st.floats(0.2, 5))
+def test_without_a_zero_differences_would_answer_like_ratios_or_not_at_all(
+    a: list[float], factor: float, bound: float
+) -> None:
+    near = Values({A: trials(*(factor * one for one in a)), B: trials(*a)})
+    with_zero = Values({A: trials(*(factor * one for one in a), 0.0), B: trials(*a, 0.0)})
+    answers = {outcome(ratio(low=bound), near).answer, outcome(ratio(low=bound), with_zero).answer}
+    assert answers != {Answer.YES, Answer.NO}
+
+
+def test_means_lean_where_one_trial_decides_nothing() -> None:
+    one = Values({A: trials(2.0), B: trials(1.0)})
+    test = {"test": "ratio", **BASE, "pairs": [["a", "b"]], "above": 1}
+    assert judge(claim(test), one).verdict is Verdict.INCONCLUSIVE
+    assert judge(claim(test), Means(of=one)).verdict is Verdict.HOLDS
+    assert judge(claim(test), Means(of=Values({}))).verdict is Verdict.INCONCLUSIVE
+
+
 def test_other_seeds_are_compared_unpaired() -> None:
     values = Values({A: trials(20.0, 20.2, 19.9), B: trials(10.0, 10.1, 9.95, first=50)})
     assert outcome(ratio(low=1.9, high=2.1), values).answer is Answer.YES
@@ -88,7 +107,13 @@ def test_four_quantities_without_common_seeds_cannot_be_told() -> None:
 
 def test_a_zero_has_no_ratio_but_a_difference() -> None:
     values = Values({A: trials(0.0, 0.0), B: trials(10.0, 11.0)})
-    assert outcome(ratio(high=1), values).why == "a value is zero: there is no ratio"
+    found = outcome(ratio(high=1), values)
+    assert (found.centre, found.answer) == (None, Answer.YES)
+    assert found.why == "a value is zero: no ratio; judged by differences"
+    assert outcome(ratio(low=1), values).answer is Answer.NO
+    assert outcome(ratio(low=0.8, high=1.25), values).answer is Answer.NO
+    nothing = Values({A: trials(0.0, 0.0), B: trials(0.0, 0.0)})
+    assert outcome(ratio(high=1), nothing).answer is Answer.UNCLEAR
     apart = Comparison(over=(A,), under=(B,), scale="difference", high=5)
     assert outcome(apart, values).answer is Answer.YES
 

@@ -17,6 +17,7 @@ from analysis.claims.comparisons import Quantity
 from analysis.papers import PaperResult, hold, read_paper, write
 from analysis.papers.paper import PaperError
 from analysis.papers.published import PublishedError, read_published, reading
+from analysis.papers.view import verdict_text
 
 HEAD = "case,reading,note,published_per_s.wireline,latency_ms.wireline\n"
 
@@ -150,6 +151,22 @@ def test_each_claim_is_judged_by_ours_and_by_both_readings(result: PaperResult) 
     assert set(claims["object-costs-throughput"].published) == {"printed", "exchanged"}
     assert claims["o2o-5k-wireless-types-equal"].ours.verdict is Verdict.INCONCLUSIVE  # set1-04 was not run
     assert claims["f2m-100-wire-six-to-eighteen"].ours.verdict is Verdict.HOLDS
+
+
+def test_one_trial_is_inconclusive_and_leans_as_the_published_values_do(tmp_path: Path) -> None:
+    one = hold(PAPER, [findings(cells(published_values(), trials=1, noise=0.0), tmp_path)])
+    assert {claim.ours.verdict for claim in one.claims} == {Verdict.INCONCLUSIVE}
+    leaning = {claim.ours.claim.id: claim.leaning for claim in one.claims}
+    assert leaning == {claim.ours.claim.id: claim.published["exchanged"].verdict for claim in one.claims}
+    assert "by the means alone: holds" in write(one, tmp_path).read_text()
+
+
+def test_claims_of_cases_that_were_not_run_are_counted_apart(tmp_path: Path) -> None:
+    few = {q: value for q, value in published_values().items() if q.case in ("set1-01", "set1-03")}
+    found = hold(PAPER, [findings(cells(few), tmp_path)])
+    looked = [claim.ours.claim.id for claim in found.claims if claim.ours.looked_at]
+    assert "o2o-100-wire-one-pair-equal" in looked
+    assert f"{len(PAPER.claims) - len(looked)} of these speak of cases without valid trials." in verdict_text(found)
 
 
 class Page(HTMLParser):
