@@ -3,16 +3,19 @@ SCENARIO ?= experiments/wireless-vs-wireline.yaml
 KERNEL ?= auto
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
-.PHONY: help setup test-setup experiment report compare resume list profiles calibrate doctor test lint bench clean
+.PHONY: help setup test-setup experiment paper-gaddah-kunz report compare resume list profiles calibrate doctor test lint bench clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## Install what experiments need (system packages, virtual environment)
 	@lab/bootstrap.sh run
 
 experiment: setup ## Run a scenario (SCENARIO=FILE, KERNEL=auto|host|lab; default: wireless against wireline), with its report
 	@$(LAB) run --kernel $(KERNEL) $(SCENARIO)
+
+paper-gaddah-kunz: setup ## Rerun the 2005 pub/sub study, judge its claims (QUICK=1, SET=1|2, TESTS=1,3,5)
+	@$(LAB) paper gaddah-kunz --kernel $(KERNEL) $(if $(QUICK),--quick) $(if $(SET),--set $(SET)) $(if $(TESTS),--tests $(TESTS))
 
 resume: setup ## Go on with the latest unfinished campaign
 	@$(LAB) resume

@@ -109,6 +109,14 @@ _ALL = (
         about="of the deliveries inside the window, those whose latency the captures split into its parts",
     ),
     Metric(
+        name="begun_per_s", label="Sends begun", unit="1/s", better=None,
+        about="sends that were begun inside the window, answered or not, by the window's length",
+    ),
+    Metric(
+        name="delivered_by_drain_per_s", label="Delivered until the drain's end", unit="1/s", better=None,
+        about="of the messages whose send was begun inside the window, those that ever arrived, by the window's length",
+    ),
+    Metric(
         name="deliveries", label="Deliveries counted", unit="count", better=None,
         about="first deliveries inside the window: the sample behind throughput and latency",
     ),

@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from pydantic import BaseModel, ValidationError
 
 from emulation import library
 from emulation.profile import LinkProfile
-from experiments import health, yaml_lines
+from experiments import cases, health
 from experiments.settings import Settings
-from experiments.yaml_lines import Key
+from results import yaml_lines
 from results.schema import VERSION
+from results.yaml_lines import Key
 from stacks import registry
 from stacks.driver import Pattern
 
@@ -118,7 +119,7 @@ def load(path: Path) -> Scenario:
         raise ScenarioError(f"{path}: {cells} cells; at most {_MAX_CELLS} can be run")
     built = [_cell(data, factors, choice, complain) for choice in itertools.product(*map(range, sizes))]
     complain.raise_if_any()
-    printed = {_label(key): tuple(_printed(level) for level in levels) for key, levels in factors.items()}
+    printed = {_label(key): tuple(_printed(key, level) for level in levels) for key, levels in factors.items()}
     _check_references(built[0].settings, printed, complain)
     return Scenario(path=path, name=built[0].settings.scenario, factors=printed, cells=tuple(built))
 
@@ -179,8 +180,10 @@ def _factors(data: Any, at: Key) -> Iterator[tuple[Key, list[Any]]]:
 
 def _check_factors(factors: dict[Key, list[Any]], complain: _Complaints) -> None:
     labels: dict[str, Key] = {}
+    for at, problem in cases.problems(factors.get(cases.KEY, ()), factors):
+        complain.add(at, problem)
     for factor, levels in factors.items():
-        printed = [_printed(level) for level in levels]
+        printed = [_printed(factor, level) for level in levels]
         if not levels:
             complain.add(factor, "[]: a factor needs at least one level")
         for name in sorted({name for name in printed if printed.count(name) > 1}):
@@ -194,17 +197,26 @@ def _cell(
     data: dict[str, Any], factors: dict[Key, list[Any]], choice: tuple[int, ...], complain: _Complaints
 ) -> ScenarioCell:
     chosen = dict(zip(factors, choice, strict=True))
-    plain = _replaced(data, {key: factors[key][index] for key, index in chosen.items()}, ())
-    levels = {_label(key): _printed(factors[key][index]) for key, index in chosen.items()}
+    level_of = {key: factors[key][index] for key, index in chosen.items()}
+    plain = _replaced(data, level_of, ())
+    if cases.KEY in level_of:
+        plain = cases.laid_over(plain)
+    levels = {_label(key): _printed(key, level) for key, level in level_of.items()}
+
+    def place(location: tuple[Any, ...]) -> Key:
+        if cases.says(level_of.get(cases.KEY), location):
+            return (*cases.KEY, chosen[cases.KEY], *location)
+        return _with_level(location, chosen)
+
     try:
         settings = Settings.model_validate(plain)
     except ValidationError as error:
         for detail in error.errors():
             location = tuple(part for part in detail["loc"])
-            complain.add(_with_level(location, chosen), _problem(dict(detail)))
+            complain.add(place(location), _problem(dict(detail)))
         # Checked further with the other cells' problems still to be found.
         return _invalid_cell(levels)
-    profile = _check_against_the_lab(settings, chosen, complain)
+    profile = _check_against_the_lab(settings, place, complain)
     return ScenarioCell(name=cell_name(levels), levels=levels, settings=settings, profile=profile)
 
 
@@ -213,7 +225,7 @@ def _invalid_cell(levels: dict[str, str]) -> ScenarioCell:
     return ScenarioCell(name=cell_name(levels), levels=levels, settings=settings, profile=profile)
 
 
-def _check_against_the_lab(settings: Settings, chosen: dict[Key, int], complain: _Complaints) -> LinkProfile:
+def _check_against_the_lab(settings: Settings, place: Callable[[Key], Key], complain: _Complaints) -> LinkProfile:
     """What only the stacks and the profile library can answer."""
     if settings.scenario in _RESERVED:
         complain.add(("scenario",), f"{settings.scenario!r} is where reference results live: choose another name")
@@ -226,13 +238,13 @@ def _check_against_the_lab(settings: Settings, chosen: dict[Key, int], complain:
             guarantees=settings.workload.guarantees(),
         )
     except (registry.UnknownStackError, registry.StackLacksError) as error:
-        complain.add(_with_level(("stack",), chosen), str(error))
+        complain.add(place(("stack",)), str(error))
     try:
         profile = library.load(settings.network, beside=complain.path.parent)
         profile.groups([f"sta{number}" for number in range(1, settings.stations + 1)])
         return profile
     except (library.ProfileError, ValueError) as error:
-        complain.add(_with_level(("network",), chosen), str(error))
+        complain.add(place(("network",)), str(error))
         return LinkProfile.model_construct()
 
 
@@ -253,12 +265,14 @@ def _replaced(data: Any, levels: dict[Key, Any], at: Key) -> Any:
 
 
 def _label(key: Key) -> str:
-    return str(key[-1])
+    return cases.NAME if key == cases.KEY else str(key[-1])
 
 
-def _printed(level: Any) -> str:
+def _printed(factor: Key, level: Any) -> str:
     """A level as one word, safe in a folder name; of a mapping with several keys, the values in their order."""
-    if isinstance(level, dict):
+    if factor == cases.KEY:
+        words = [cases.name_of(level)]
+    elif isinstance(level, dict):
         words = [str(part) for pair in level.items() for part in pair] if len(level) == 1 else list(level.values())
     else:
         words = [Path(str(level)).stem if str(level).endswith((".yaml", ".yml")) else level]

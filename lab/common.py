@@ -20,6 +20,7 @@ from experiments import campaign as campaigns
 from experiments.campaign import CampaignError
 from experiments.deploy import DeployError
 from experiments.kernels import WANTED, Kernels, NotPossible
+from experiments.papers import UnknownPaper
 from experiments.runner import GaveUp
 from experiments.scenario import ScenarioError
 from results.store import DamagedTrial
@@ -67,7 +68,7 @@ Kernel = Annotated[
     ),
 ]
 
-_USAGE_ERRORS = (ScenarioError, ProfileError)
+_USAGE_ERRORS = (ScenarioError, ProfileError, UnknownPaper)
 _FAILURES = (CampaignError, DamagedTrial, DeployError, GaveUp, KernelError, NotPossible)
 
 

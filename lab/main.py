@@ -7,7 +7,7 @@ from types import FrameType
 
 import typer
 
-from lab import analyse, calibrate, compare, doctor, export, list_, profiles, replay, report, resume, run, shell
+from lab import analyse, calibrate, compare, doctor, export, list_, paper, profiles, replay, report, resume, run, shell
 
 app = typer.Typer(
     name="lab",
@@ -29,6 +29,7 @@ app.command("compare")(compare.compare)
 app.command("analyse")(analyse.analyse)
 app.command("export")(export.export)
 app.command("list")(list_.list_campaigns)
+app.command("paper")(paper.paper)
 app.command("replay")(replay.replay)
 app.command("shell")(shell.shell)
 app.command("profiles")(profiles.profiles)

@@ -34,14 +34,20 @@ def run(
         chosen = kernels(kernel)
         tidy(results)
         loaded = scenarios.only(scenarios.load(scenario), only or [])
-        folder = None if new else campaigns.latest_unfinished(results, loaded.digest)
-        if folder is not None:
-            out.print(f"taking up {shown(folder)} (--new starts afresh)")
-        else:
-            _check(loaded, chosen)
-            folder = campaigns.create(loaded, results)
-            out.print(f"campaign {shown(folder)}")
+        folder = begun(loaded, results, chosen, new=new)
         raise typer.Exit(execution.execute(folder, chosen, build_report=report))
+
+
+def begun(loaded: Scenario, results: Path, chosen: Kernels, *, new: bool) -> Path:
+    """The scenario's unfinished campaign, or a new one; says which."""
+    folder = None if new else campaigns.latest_unfinished(results, loaded.digest)
+    if folder is not None:
+        out.print(f"taking up {shown(folder)} (--new starts afresh)")
+        return folder
+    _check(loaded, chosen)
+    folder = campaigns.create(loaded, results)
+    out.print(f"campaign {shown(folder)}")
+    return folder
 
 
 def _check(scenario: Scenario, chosen: Kernels) -> None:

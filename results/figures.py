@@ -23,10 +23,12 @@ FIGURES = (
 class Ledger:
     """A trial's ledger as the metrics need it; times in CLOCK_MONOTONIC nanoseconds.
 
-    t_ack: answers of accepted sends.  publish: (t_ack, latency) of the same.  t_recv, latency, body_bytes: one
+    t_begun: of every send that was begun.  t_ack: answers of accepted sends.  publish: (t_ack, latency) of the same.
+    t_recv, latency, body_bytes: one
     per first delivery of a message that the ledger knows.
     """
 
+    t_begun: np.ndarray
     t_ack: np.ndarray
     publish_latency: np.ndarray
     t_recv: np.ndarray
@@ -51,6 +53,7 @@ def read_ledger(published: pa.Table, delivered: pa.Table) -> Ledger:
     row = order[at[known]]
     t_recv = got["t_recv_ns"][known]
     return Ledger(
+        t_begun=sent["t_sched_ns"],
         t_ack=t_ack,
         publish_latency=t_ack - sent["t_sched_ns"][acked],
         t_recv=t_recv,
@@ -65,7 +68,10 @@ def window_metrics(ledger: Ledger, window: Window) -> dict[str, float | None]:
     arrived = inside(ledger.t_recv, window)
     latency = ledger.latency[arrived] / 1e9
     publish = ledger.publish_latency[answered] / 1e9
+    of_window = inside(ledger.t_recv - ledger.latency, window)
     metrics: dict[str, float | None] = {
+        "begun_per_s": np.count_nonzero(inside(ledger.t_begun, window)) / window.seconds,
+        "delivered_by_drain_per_s": np.count_nonzero(of_window) / window.seconds,
         "published_per_s": np.count_nonzero(answered) / window.seconds,
         "delivered_per_s": np.count_nonzero(arrived) / window.seconds,
         "deliveries": float(np.count_nonzero(arrived)),

@@ -33,6 +33,7 @@ def test_help_names_every_verb_and_the_exit_statuses() -> None:
         "analyse",
         "export",
         "list",
+        "paper",
         "replay",
         "shell",
         "profiles",

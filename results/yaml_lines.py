@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 Key = tuple[str | int, ...]
+_MERGE = "tag:yaml.org,2002:merge"
 _MAX_VALUES = 100_000  # aliases can make a short file say more than memory holds
 
 
@@ -42,8 +43,15 @@ def _value(loader: yaml.SafeLoader, node: yaml.Node, at: Key, lines: dict[Key, i
     if len(lines) > _MAX_VALUES:
         raise YamlError(f"{path}:{lines[at]}: more than {_MAX_VALUES} values; is that an alias of an alias?")
     if isinstance(node, yaml.MappingNode):
+        inherited: dict[Hashable, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _MERGE:
+                inherited |= _merged(loader, value_node, at, lines, path)
+        lines[at] = node.start_mark.line + 1
         found: dict[Hashable, Any] = {}
         for key_node, value_node in node.value:
+            if key_node.tag == _MERGE:
+                continue
             key = loader.construct_object(key_node, deep=True)
             line = key_node.start_mark.line + 1
             if not isinstance(key, str):
@@ -52,10 +60,20 @@ def _value(loader: yaml.SafeLoader, node: yaml.Node, at: Key, lines: dict[Key, i
                 raise YamlError(f"{path}:{line}: the key {key!r} is given twice")
             found[key] = _value(loader, value_node, (*at, key), lines, path)
             lines[(*at, key)] = line
-        return found
+        return inherited | found
     if isinstance(node, yaml.SequenceNode):
         return [_value(loader, item, (*at, number), lines, path) for number, item in enumerate(node.value)]
     try:
         return loader.construct_object(node, deep=True)
     except ValueError as error:  # a scalar that looks like a date and is none
         raise YamlError(f"{path}:{lines[at]}: {node.value!r}: {error}; put it in quotes if it is text") from error
+
+
+def _merged(
+    loader: yaml.SafeLoader, node: yaml.Node, at: Key, lines: dict[Key, int], path: Path
+) -> dict[Hashable, Any]:
+    """What `<<: *other` brings along; the mapping's own keys go before it."""
+    found = _value(loader, node, at, lines, path)
+    if not isinstance(found, dict):
+        raise YamlError(f"{path}:{node.start_mark.line + 1}: << takes a mapping, as in <<: *other")
+    return found

@@ -1,0 +1,129 @@
+"""From a test to the single comparisons that it is made of: an effect, and the band that it should lie in.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from analysis.claims.vocabulary import (
+    Between,
+    Difference,
+    Knee,
+    Monotone,
+    NoDifference,
+    Product,
+    Ratio,
+    Selector,
+    Side,
+    Test,
+    WithinPercent,
+)
+
+Scale = Literal["ratio", "difference", "value"]
+
+
+class Quantity(NamedTuple):
+    """One metric of one case on one network (the paper's word for it)."""
+
+    case: str
+    network: str
+    metric: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Product of `over` by product of `under` (or their difference, or the one value) lies in low..high.
+
+    low, high: in the effect's own scale (a ratio, or SI units); None where the band is open.
+    """
+
+    over: tuple[Quantity, ...]
+    under: tuple[Quantity, ...] = ()
+    scale: Scale
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """All that it needs."""
+        return self.over + self.under
+
+
+def comparisons(test: Test) -> tuple[Comparison, ...]:
+    """Everything that the test looks at, network after network."""
+    return tuple(found for network in test.network for found in _on(test, network))
+
+
+def _on(test: Test, network: str) -> Iterator[Comparison]:
+    if isinstance(test, Ratio | NoDifference | Difference):
+        return _sided(test, network)
+    if isinstance(test, Between | WithinPercent):
+        return _single(test, network)
+    return _steps(test, network) if isinstance(test, Monotone) else _peak(test, network)
+
+
+def _sided(test: Ratio | NoDifference | Difference, network: str) -> Iterator[Comparison]:
+    for over, under in _sides(test, network):
+        if isinstance(test, NoDifference):
+            most = 1 + test.within_percent / 100
+            yield Comparison(over=over, under=under, scale="ratio", low=1 / most, high=most)
+        else:
+            yield Comparison(over=over, under=under, scale=test.test, low=test.above, high=test.below)
+
+
+def _single(test: Between | WithinPercent, network: str) -> Iterator[Comparison]:
+    for case in test.cases:
+        over = (Quantity(case, network, test.metric),)
+        if isinstance(test, WithinPercent):
+            away = test.of * test.percent / 100
+            yield Comparison(over=over, scale="value", low=test.of - away, high=test.of + away)
+        else:
+            yield Comparison(over=over, scale="value", low=test.above, high=test.below)
+
+
+def _peak(test: Knee, network: str) -> Iterator[Comparison]:
+    for case in test.series:
+        if case != test.at:
+            over, under = ((Quantity(name, network, test.metric),) for name in (test.at, case))
+            yield Comparison(over=over, under=under, scale="ratio", low=1.0)
+
+
+def _steps(test: Monotone, network: str) -> Iterator[Comparison]:
+    back = test.tolerance_percent / 100
+    for before, after in pairwise(test.series):
+        over, under = ((Quantity(name, network, test.metric),) for name in (after, before))
+        if test.direction == "rising":
+            yield Comparison(over=over, under=under, scale="ratio", low=1 - back)
+        else:
+            yield Comparison(over=over, under=under, scale="ratio", high=1 + back)
+
+
+def _sides(
+    test: Ratio | NoDifference | Difference, network: str
+) -> Iterator[tuple[tuple[Quantity, ...], tuple[Quantity, ...]]]:
+    """Numerator and denominator of every comparison."""
+
+    def resolved(product: Product, side: Side | None) -> tuple[Quantity, ...]:
+        return tuple(_quantity(one, side, network, test.metric) for one in product)
+
+    for case in test.cases:
+        one = (Selector(case=case),)
+        yield resolved(one, test.over), resolved(one, test.under)
+    for first, second in test.pairs:
+        if test.over is None:
+            yield resolved(first, None), resolved(second, None)
+        else:
+            yield (
+                resolved(first, test.over) + resolved(second, test.under),
+                resolved(second, test.over) + resolved(first, test.under),
+            )
+
+
+def _quantity(one: Selector, side: Side | None, network: str, metric: str) -> Quantity:
+    return Quantity(
+        one.case,
+        one.network or (side.network if side else None) or network,
+        one.metric or (side.metric if side else None) or metric,
+    )

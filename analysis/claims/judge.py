@@ -1,0 +1,177 @@
+"""Judging claims: each comparison's interval against its band, then how many of them must be inside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from analysis.claims.comparisons import Comparison, comparisons
+from analysis.claims.evidence import Evidence
+from analysis.claims.vocabulary import Claim, Quantifier, Test
+from analysis.statistics import Contrast, paired, unpaired
+
+
+class Answer(StrEnum):
+    """Whether one comparison's effect lies in its band: YES and NO need the whole interval."""
+
+    YES = "yes"
+    NO = "no"
+    UNCLEAR = "unclear"
+
+
+class Verdict(StrEnum):
+    """What a claim comes to."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One comparison: its effect and 95 % interval (None: single values, or too few trials), and why it is unclear."""
+
+    comparison: Comparison
+    answer: Answer
+    centre: float | None = None
+    low: float | None = None
+    high: float | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestResult:
+    """A test with the outcome of each of its comparisons."""
+
+    test: Test
+    verdict: Verdict
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimResult:
+    """A claim with what decided it."""
+
+    claim: Claim
+    verdict: Verdict
+    tests: tuple[TestResult, ...]
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """All comparisons."""
+        return tuple(outcome for test in self.tests for outcome in test.outcomes)
+
+    @property
+    def looked_at(self) -> bool:
+        """Whether anything that it speaks of was measured on both of its sides."""
+        return any(outcome.centre is not None or outcome.answer is not Answer.UNCLEAR for outcome in self.outcomes)
+
+
+def judge(claim: Claim, evidence: Evidence) -> ClaimResult:
+    """Hold the claim against the evidence.  All of its tests must hold; one that fails decides."""
+    tests = tuple(_tested(test, evidence) for test in claim.tests)
+    return ClaimResult(claim=claim, verdict=_all([test.verdict for test in tests]), tests=tests)
+
+
+def _tested(test: Test, evidence: Evidence) -> TestResult:
+    outcomes = tuple(outcome(one, evidence) for one in comparisons(test))
+    return TestResult(test=test, verdict=quantified(test.for_, [one.answer for one in outcomes]), outcomes=outcomes)
+
+
+def quantified(quantifier: Quantifier, answers: Sequence[Answer]) -> Verdict:
+    """all; most: more than half; any.  Unclear ones leave it open wherever they could still decide."""
+    yes, no = answers.count(Answer.YES), answers.count(Answer.NO)
+    possible = len(answers) - no
+    needed = {"all": len(answers), "most": len(answers) // 2 + 1, "any": 1}[quantifier]
+    if yes >= needed:
+        return Verdict.HOLDS
+    return Verdict.FAILS if possible < needed else Verdict.INCONCLUSIVE
+
+
+def _all(verdicts: Sequence[Verdict]) -> Verdict:
+    if Verdict.FAILS in verdicts:
+        return Verdict.FAILS
+    return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts else Verdict.HOLDS
+
+
+def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
+    """One comparison: paired on equal seeds; two quantities without common seeds by Welch's interval."""
+    values = []
+    for quantity in comparison.quantities:
+        values.append(evidence.by_seed(quantity))
+        if not values[-1]:
+            return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=evidence.why_none(quantity))
+    if comparison.scale == "ratio" and any(value <= 0 for by_seed in values for value in by_seed.values()):
+        return _without_ratio(comparison, values, exact=evidence.exact)
+    found = _effect(comparison, values)
+    if found is None:
+        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why="no trials of equal seed")
+    back = _exp if comparison.scale == "ratio" else float
+    centre = back(found.centre)
+    if evidence.exact:
+        return Outcome(comparison=comparison, answer=_inside(comparison, centre, centre), centre=centre)
+    if found.low is None or found.high is None:
+        why = "one trial, no interval"
+        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=centre, why=why)
+    low, high = back(found.low), back(found.high)
+    answer = _inside(comparison, low, high)
+    why = "the interval reaches over the limit" if answer is Answer.UNCLEAR else ""
+    return Outcome(comparison=comparison, answer=answer, centre=centre, low=low, high=high, why=why)
+
+
+def _without_ratio(comparison: Comparison, values: Sequence[Mapping[int, float]], *, exact: bool) -> Outcome:
+    """Where a value is zero, `first above a times second` is asked of the differences, which always exist."""
+    why = "a value is zero: no ratio"
+    if len(values) != 2 or exact or not any(value > 0 for by_seed in values for value in by_seed.values()):
+        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=why)
+    over, under = values
+    margins = []
+    for bound, sign in ((comparison.low, 1.0), (comparison.high, -1.0)):
+        if bound is not None:
+            first = {seed: sign * value for seed, value in over.items()}
+            second = {seed: -sign * bound * value for seed, value in under.items()}
+            margins.append(_sum([first, second], [1.0, 1.0]))
+    if all(one is not None and one.low is not None and one.low > 0 for one in margins):
+        answer = Answer.YES
+    else:
+        beyond = any(one is not None and one.high is not None and one.high < 0 for one in margins)
+        answer = Answer.NO if beyond else Answer.UNCLEAR
+    return Outcome(comparison=comparison, answer=answer, why=f"{why}; judged by differences")
+
+
+def _inside(comparison: Comparison, low: float, high: float) -> Answer:
+    """Bounds themselves are outside, so that what is equal is neither more nor less."""
+    least = -math.inf if comparison.low is None else comparison.low
+    most = math.inf if comparison.high is None else comparison.high
+    if least < low and high < most:
+        return Answer.YES
+    return Answer.NO if high <= least or low >= most else Answer.UNCLEAR
+
+
+def _effect(comparison: Comparison, values: Sequence[Mapping[int, float]]) -> Contrast | None:
+    """The effect as a contrast against 0: of logarithms for a ratio, of the values else."""
+    signs = [1.0] * len(comparison.over) + [-1.0] * len(comparison.under)
+    scaled = [_scaled(comparison, by_seed) for by_seed in values]
+    return _sum(scaled, signs)
+
+
+def _sum(values: Sequence[Mapping[int, float]], signs: Sequence[float]) -> Contrast | None:
+    """Sum of signed values over trials of equal seed; two of which no seeds are shared are taken as independent."""
+    signed = [{seed: sign * one for seed, one in by_seed.items()} for sign, by_seed in zip(signs, values, strict=True)]
+    shared = sorted(set.intersection(*map(set, signed)))
+    if len(shared) < 2 and len(signed) == 2 and min(map(len, signed)) > 1:
+        first, second = (list(by_seed.values()) for by_seed in signed)
+        return unpaired([-value for value in second], first)
+    return paired([(0.0, sum(by_seed[seed] for by_seed in signed)) for seed in shared])
+
+
+def _scaled(comparison: Comparison, by_seed: Mapping[int, float]) -> dict[int, float]:
+    if comparison.scale == "ratio":
+        return {seed: math.log(value) for seed, value in by_seed.items()}
+    return dict(by_seed)
+
+
+def _exp(value: float) -> float:
+    return math.exp(value) if value < 700 else math.inf

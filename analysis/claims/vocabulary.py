@@ -1,0 +1,162 @@
+"""What a claim may say: a small vocabulary of tests over cells and metrics, and how many of them must pass.
+
+A test names its metric and network once; `pairs` are ratios of cases (first by second), `cases` with `over` and
+`under` compare each case with itself (another network, another metric), and `pairs` with both compare the ratios.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+Share = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
+Bound = Annotated[float, Field(allow_inf_nan=False)]
+Quantifier = Literal["all", "most", "any"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+
+
+class Side(_Model):
+    """What one side of a comparison has of its own."""
+
+    metric: str | None = None
+    network: str | None = None
+
+
+class Selector(Side):
+    """A case; metric and network when they are not the test's."""
+
+    case: str
+
+
+def _selector(value: Any) -> Any:
+    return {"case": value} if isinstance(value, str) else value
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+One = Annotated[Selector, BeforeValidator(_selector)]
+Product = Annotated[tuple[One, ...], BeforeValidator(_listed), Field(min_length=1, max_length=4)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
+
+
+class _Test(_Model):
+    metric: str
+    network: Words
+    for_: Quantifier = Field(default="all", alias="for")
+
+
+class _Sided(_Test):
+    pairs: tuple[tuple[Product, Product], ...] = ()
+    cases: tuple[str, ...] = ()
+    over: Side | None = None
+    under: Side | None = None
+
+    @model_validator(mode="after")
+    def _sides(self) -> _Sided:
+        if bool(self.pairs) == bool(self.cases):
+            raise ValueError("give either pairs (of cases) or cases with over and under")
+        if (self.over is None) != (self.under is None) or (self.cases and self.over is None):
+            raise ValueError("over and under belong together, and cases need both")
+        if self.over is not None and self.over == self.under:
+            raise ValueError("over and under are the same: nothing is compared")
+        return self
+
+
+class _Bounded(_Test):
+    above: Bound | None = None
+    below: Bound | None = None
+
+    @model_validator(mode="after")
+    def _band(self) -> _Bounded:
+        if self.above is None and self.below is None:
+            raise ValueError("needs above, below, or both")
+        if self.above is not None and self.below is not None and self.above >= self.below:
+            raise ValueError(f"nothing lies above {self.above:g} and below {self.below:g}")
+        return self
+
+
+class Ratio(_Sided, _Bounded):
+    """First by second lies above and below."""
+
+    test: Literal["ratio"]
+
+    @model_validator(mode="after")
+    def _positive(self) -> Ratio:
+        if any(bound is not None and bound <= 0 for bound in (self.above, self.below)):
+            raise ValueError("a ratio is above 0; its bounds are too")
+        return self
+
+
+class NoDifference(_Sided):
+    """The two are equal within so many per cent, either way."""
+
+    test: Literal["no_difference"]
+    within_percent: Share
+
+
+class Difference(_Sided, _Bounded):
+    """First minus second lies above and below, in the metric's SI unit."""
+
+    test: Literal["difference"]
+
+
+class Between(_Bounded):
+    """The value itself lies above and below, in the metric's SI unit."""
+
+    test: Literal["between"]
+    cases: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class WithinPercent(_Test):
+    """The value lies within so many per cent of a number, in the metric's SI unit."""
+
+    test: Literal["within_percent"]
+    cases: Annotated[tuple[str, ...], Field(min_length=1)]
+    of: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    percent: Annotated[float, Field(gt=0, lt=100)]
+
+
+class _Series(_Test):
+    series: Annotated[tuple[str, ...], Field(min_length=2)]
+
+
+class Monotone(_Series):
+    """Along the series each value is above (below) the one before; steps back within the tolerance do not count."""
+
+    test: Literal["monotone"]
+    direction: Literal["rising", "falling"]
+    tolerance_percent: Annotated[float, Field(ge=0, lt=100)] = 0.0
+
+
+class Knee(_Series):
+    """Along the series the value is highest `at` this case: beyond it, more load gives less."""
+
+    test: Literal["knee"]
+    at: str
+
+    @model_validator(mode="after")
+    def _in_the_series(self) -> Knee:
+        if self.at not in self.series:
+            raise ValueError(f"the knee at {self.at!r} is not in the series {', '.join(self.series)}")
+        return self
+
+
+Test = Annotated[
+    Ratio | NoDifference | Difference | Between | WithinPercent | Monotone | Knee, Field(discriminator="test")
+]
+
+
+class Claim(_Model):
+    """section: of the study.  finding: in our words.  note: how a vague word was read.  All tests must pass."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{2,60}$")]
+    section: str
+    finding: Annotated[str, Field(min_length=15)]
+    note: str = ""
+    tests: Annotated[tuple[Test, ...], Field(min_length=1)]

@@ -1,0 +1,61 @@
+"""What decided a claim, for readers."""
+
+from __future__ import annotations
+
+from analysis.claims.comparisons import Comparison, Quantity
+from analysis.claims.judge import Answer, Outcome
+from analysis.claims.vocabulary import Quantifier
+from analysis.metrics import METRICS
+from analysis.units import digits, inside_sentence, quantity
+
+_HOW_MANY: dict[Quantifier, str] = {"all": "all", "most": "more than half", "any": "one at least"}
+
+
+def effect(outcome: Outcome) -> str:
+    """The effect with its interval, `31.6 [30.1, 33.2]`; or why there is none."""
+    if outcome.centre is None:
+        return outcome.why
+    three = (outcome.centre, outcome.low, outcome.high)
+    values = [_value(outcome.comparison, value) for value in three if value is not None]
+    ends = f" [{values[1]}, {values[2]}]" if len(values) == 3 else ""
+    return values[0] + ends + (f" ({outcome.why})" if outcome.why and not ends else "")
+
+
+def asked(comparison: Comparison) -> str:
+    """The band: `above 5`, `5 to 20`."""
+    low, high = (None if end is None else _value(comparison, end) for end in (comparison.low, comparison.high))
+    if low is not None and high is not None:
+        return f"{low} to {high}"
+    return f"above {low}" if low is not None else f"below {high}" if high is not None else "any"
+
+
+def subject(comparison: Comparison) -> str:
+    """What is compared, `set1-07 / set1-05, wireline, subscriber throughput`; what all share is said once."""
+    same = [len({one[place] for one in comparison.quantities}) == 1 for place in range(3)]
+    first = comparison.quantities[0]
+    shared = [_word(first, place) for place in range(3) if same[place] and not (place == 0 and all(same))]
+
+    def name(one: Quantity) -> str:
+        return " ".join(_word(one, place) for place in range(3) if not same[place]) or one.case
+
+    over = " × ".join(map(name, comparison.over))
+    sign = " − " if comparison.scale == "difference" else " / "
+    under = " × ".join(map(name, comparison.under))
+    if len(comparison.under) > 1:
+        over, under = f"({over})", f"({under})"
+    return ", ".join([over + (sign + under if under else ""), *shared])
+
+
+def counts(answers: list[Answer], quantifier: Quantifier) -> str:
+    """`3 of 3 inside, all needed`."""
+    yes, unclear = answers.count(Answer.YES), answers.count(Answer.UNCLEAR)
+    doubt = f", {unclear} unclear" if unclear else ""
+    return f"{yes} of {len(answers)}{doubt}; {_HOW_MANY[quantifier]} needed"
+
+
+def _word(one: Quantity, place: int) -> str:
+    return inside_sentence(METRICS[one.metric].label) if place == 2 else one[place]
+
+
+def _value(comparison: Comparison, value: float) -> str:
+    return digits(value) if comparison.scale == "ratio" else quantity(METRICS[comparison.over[0].metric], value)

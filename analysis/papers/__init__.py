@@ -1,0 +1,7 @@
+"""A published study against our campaigns of it: row by row, claim by claim, figure by figure."""
+
+from analysis.papers.build import write
+from analysis.papers.paper import Paper, PaperError, read_paper
+from analysis.papers.result import PaperResult, hold
+
+__all__ = ["Paper", "PaperError", "PaperResult", "hold", "read_paper", "write"]

@@ -1,0 +1,109 @@
+"""Writing a study's page, its plots and its tables into a folder."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from analysis.claims import wording
+from analysis.papers.figures import figures, scatter
+from analysis.papers.result import Figures, PaperResult
+from analysis.papers.view import view
+from analysis.report.page import Pages
+from analysis.report.publish import staged
+from analysis.statistics import Estimate
+
+PAGE = "paper.html"
+_HERE = Path(__file__).parent
+_ROWS = (
+    "case", "reading", "note", "network", "metric", "published", "n", "mean", "ci95_half_width", "by_published",
+    "wider_mean", "wider_ci95_half_width",
+)  # fmt: skip
+_RATIOS = ("case", "reading", "metric", "published", "ours", "ci95_low", "ci95_high", "why")
+_CLAIMS = (
+    "claim", "section", "verdict", "published", "subject", "asked", "effect", "ci95_low", "ci95_high", "answer", "why",
+)  # fmt: skip
+Cell = str | float | int | None
+
+
+def write(result: PaperResult, folder: Path) -> Path:
+    """Write paper.html, paper-plots/ and paper-tables/ into `folder`; returns the page's path.
+
+    What was there stays until the new is whole.  Raises ReportBusy when another process writes there.
+    """
+    drawn, dots = figures(result), scatter(result)
+    page = Pages(templates=_HERE, extra="compare.css").fill("paper.html.j2", view(result, drawn, dots))
+    folder.mkdir(parents=True, exist_ok=True)
+    with staged(folder, names=("paper-plots", "paper-tables", PAGE)) as stage:
+        (stage / "paper-plots").mkdir()
+        for plot in (*drawn, *([dots] if dots else [])):
+            (stage / "paper-plots" / f"{plot.name}.svg").write_bytes(plot.svg)
+            (stage / "paper-plots" / f"{plot.name}.png").write_bytes(plot.png)
+        tables = stage / "paper-tables"
+        tables.mkdir()
+        _table(tables / "rows.csv", _ROWS, _rows(result))
+        _table(tables / "ratios.csv", _RATIOS, _ratios(result))
+        _table(tables / "claims.csv", _CLAIMS, _claims(result))
+        (tables / "claims.json").write_text(json.dumps(summary(result), indent=1) + "\n")
+        (stage / PAGE).write_text(page)
+    return folder / PAGE
+
+
+def summary(result: PaperResult) -> dict[str, object]:
+    """The verdicts alone: claim to ours, and to what each reading of the published numbers says."""
+    return {
+        "paper": result.paper.record.name,
+        "campaigns": [one.folder.name for one in result.campaigns],
+        "link_bound": {"near": result.near, "measured": sum(row.near is not None for row in result.bound)},
+        "claims": {
+            one.ours.claim.id: {
+                "ours": one.ours.verdict,
+                "means_alone": one.leaning,
+                "published": {name: found.verdict for name, found in one.published.items()},
+            }
+            for one in result.claims
+        },
+    }
+
+
+def _table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def _rows(result: PaperResult) -> Iterable[Sequence[Cell]]:
+    """SI units: messages per second, seconds."""
+    for row in result.rows:
+        for one in row.figures:
+            yield [row.row.case, row.row.reading, row.row.note, one.quantity.network, one.quantity.metric,
+                   one.published, *_mean(one.ours, with_n=True), _share(one), *_mean(one.wider)]  # fmt: skip
+
+
+def _share(one: Figures) -> float | None:
+    return one.ours.mean / one.published if one.ours and one.published else None
+
+
+def _mean(found: Estimate | None, *, with_n: bool = False) -> list[Cell]:
+    if found is None:
+        return [0, None, None] if with_n else [None, None]
+    return [*([found.n] if with_n else []), found.mean, found.half_width]
+
+
+def _ratios(result: PaperResult) -> Iterable[Sequence[Cell]]:
+    for row in result.rows:
+        for one in row.ratios:
+            ours = one.ours
+            yield [row.row.case, row.row.reading, one.metric, one.published, ours.centre, ours.low, ours.high, ours.why]
+
+
+def _claims(result: PaperResult) -> Iterable[Sequence[Cell]]:
+    for claim in result.claims:
+        theirs = "; ".join(f"{name}: {found.verdict}" for name, found in claim.published.items())
+        for one in claim.ours.outcomes:
+            yield [claim.ours.claim.id, claim.ours.claim.section, claim.ours.verdict, theirs,
+                   wording.subject(one.comparison), wording.asked(one.comparison), one.centre, one.low, one.high,
+                   one.answer, one.why]  # fmt: skip

@@ -1,0 +1,213 @@
+"""How a comparison is answered and a claim judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.claims import Means
+from analysis.claims.comparisons import Comparison, Quantity, comparisons
+from analysis.claims.judge import Answer, Verdict, judge, outcome, quantified
+from analysis.claims.vocabulary import Claim, Difference, Knee, Monotone, Ratio, WithinPercent
+
+A, B, C, D = (Quantity(name, "wire", "delivered_per_s") for name in "abcd")
+POSITIVE = st.floats(1e-3, 1e6)
+
+
+@dataclass(frozen=True)
+class Values:
+    """Evidence made by hand."""
+
+    values: Mapping[Quantity, Mapping[int, float]]
+    exact: bool = False
+    why: str = field(default="not there")
+
+    def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
+        return self.values.get(wanted, {})
+
+    def why_none(self, wanted: Quantity) -> str:
+        return f"{wanted.case}: {self.why}"
+
+
+def exact(**values: float) -> Values:
+    quantities = {Quantity(name, "wire", "delivered_per_s"): {0: value} for name, value in values.items()}
+    return Values(quantities, exact=True)
+
+
+def trials(*values: float, first: int = 1) -> dict[int, float]:
+    return dict(enumerate(values, start=first))
+
+
+def ratio(low: float | None = None, high: float | None = None) -> Comparison:
+    return Comparison(over=(A,), under=(B,), scale="ratio", low=low, high=high)
+
+
+@given(a=POSITIVE, b=POSITIVE, limit=st.floats(0.1, 10))
+def test_exact_values_are_simply_compared(a: float, b: float, limit: float) -> None:
+    found = outcome(ratio(low=limit), exact(a=a, b=b))
+    assert found.centre == pytest.approx(a / b, rel=1e-9)
+    if abs(a / b / limit - 1) > 1e-9:
+        assert found.answer is (Answer.YES if a / b > limit else Answer.NO)
+
+
+def test_an_interval_must_be_inside_the_band_as_a_whole() -> None:
+    steady = Values({A: trials(20.0, 20.2, 19.9), B: trials(10.0, 10.1, 9.95)})
+    noisy = Values({A: trials(20.0, 31.0, 12.0), B: trials(10.0, 10.1, 9.95)})
+    assert outcome(ratio(low=1.5), steady).answer is Answer.YES
+    assert outcome(ratio(low=2.5), steady).answer is Answer.NO
+    assert outcome(ratio(low=1.9, high=2.1), steady).answer is Answer.YES
+    found = outcome(ratio(low=1.5), noisy)
+    assert found.answer is Answer.UNCLEAR
+    assert found.why == "the interval reaches over the limit"
+
+
+def test_equal_seeds_are_paired_so_that_common_weather_cancels() -> None:
+    weather = (1.0, 3.0, 0.5, 2.0)
+    values = Values({A: trials(*(2.0 * one for one in weather)), B: trials(*weather)})
+    found = outcome(ratio(low=1.9, high=2.1), values)
+    assert found.answer is Answer.YES
+    assert (found.low, found.high) == (pytest.approx(2.0), pytest.approx(2.0))
+
+
+@given(a=st.lists(st.floats(0.5, 2), min_size=3, max_size=3), factor=st.floats(0.1, 10), bound=st.floats(0.2, 5))
+def test_without_a_zero_differences_would_answer_like_ratios_or_not_at_all(
+    a: list[float], factor: float, bound: float
+) -> None:
+    near = Values({A: trials(*(factor * one for one in a)), B: trials(*a)})
+    with_zero = Values({A: trials(*(factor * one for one in a), 0.0), B: trials(*a, 0.0)})
+    answers = {outcome(ratio(low=bound), near).answer, outcome(ratio(low=bound), with_zero).answer}
+    assert answers != {Answer.YES, Answer.NO}
+
+
+def test_means_lean_where_one_trial_decides_nothing() -> None:
+    one = Values({A: trials(2.0), B: trials(1.0)})
+    test = {"test": "ratio", **BASE, "pairs": [["a", "b"]], "above": 1}
+    assert judge(claim(test), one).verdict is Verdict.INCONCLUSIVE
+    assert judge(claim(test), Means(of=one)).verdict is Verdict.HOLDS
+    assert judge(claim(test), Means(of=Values({}))).verdict is Verdict.INCONCLUSIVE
+
+
+def test_other_seeds_are_compared_unpaired() -> None:
+    values = Values({A: trials(20.0, 20.2, 19.9), B: trials(10.0, 10.1, 9.95, first=50)})
+    assert outcome(ratio(low=1.9, high=2.1), values).answer is Answer.YES
+
+
+def test_four_quantities_without_common_seeds_cannot_be_told() -> None:
+    values = Values({q: trials(1.0, 1.1, first=100 * n) for n, q in enumerate((A, B, C, D))})
+    found = outcome(Comparison(over=(A, B), under=(C, D), scale="ratio", low=1), values)
+    assert (found.answer, found.why) == (Answer.UNCLEAR, "no trials of equal seed")
+
+
+def test_a_zero_has_no_ratio_but_a_difference() -> None:
+    values = Values({A: trials(0.0, 0.0), B: trials(10.0, 11.0)})
+    found = outcome(ratio(high=1), values)
+    assert (found.centre, found.answer) == (None, Answer.YES)
+    assert found.why == "a value is zero: no ratio; judged by differences"
+    assert outcome(ratio(low=1), values).answer is Answer.NO
+    assert outcome(ratio(low=0.8, high=1.25), values).answer is Answer.NO
+    nothing = Values({A: trials(0.0, 0.0), B: trials(0.0, 0.0)})
+    assert outcome(ratio(high=1), nothing).answer is Answer.UNCLEAR
+    apart = Comparison(over=(A,), under=(B,), scale="difference", high=5)
+    assert outcome(apart, values).answer is Answer.YES
+
+
+def test_one_trial_has_no_interval_and_what_is_missing_is_named() -> None:
+    one = Values({A: trials(2.0), B: trials(1.0)})
+    assert outcome(ratio(low=1), one).why == "one trial, no interval"
+    assert outcome(ratio(low=1), Values({A: trials(2.0)})).why == "b: not there"
+
+
+@given(st.lists(st.sampled_from(Answer), min_size=1, max_size=9), st.sampled_from(["all", "most", "any"]))
+def test_a_verdict_is_what_every_resolution_of_the_unclear_ones_gives(answers: list[Answer], quantifier: str) -> None:
+    def plain(yes: int) -> bool:
+        return {"all": yes == len(answers), "most": yes > len(answers) / 2, "any": yes > 0}[quantifier]
+
+    yes, unclear = answers.count(Answer.YES), answers.count(Answer.UNCLEAR)
+    possible = {plain(yes + more) for more in range(unclear + 1)}
+    expected = {(True,): Verdict.HOLDS, (False,): Verdict.FAILS}.get(tuple(possible), Verdict.INCONCLUSIVE)
+    assert quantified(quantifier, answers) is expected  # type: ignore[arg-type]
+
+
+def claim(*tests: object) -> Claim:
+    return Claim.model_validate({"id": "one", "section": "5", "finding": "what is found here", "tests": list(tests)})
+
+
+BASE = {"metric": "delivered_per_s", "network": "wire"}
+
+
+def test_a_claim_holds_when_all_of_its_tests_do() -> None:
+    above = {"test": "ratio", **BASE, "pairs": [["a", "b"]], "above": 1}
+    below = {"test": "ratio", **BASE, "pairs": [["a", "c"]], "below": 1}
+    values = exact(a=2, b=1, c=3)
+    assert judge(claim(above, below), values).verdict is Verdict.HOLDS
+    assert judge(claim(above, {**below, "pairs": [["a", "b"]]}), values).verdict is Verdict.FAILS
+    assert judge(claim(above, {**below, "pairs": [["a", "d"]]}), values).verdict is Verdict.INCONCLUSIVE
+    failing = {**below, "pairs": [["a", "b"]]}
+    assert judge(claim({**below, "pairs": [["a", "d"]]}, failing), values).verdict is Verdict.FAILS
+
+
+@given(st.lists(POSITIVE, min_size=2, max_size=6))
+def test_monotone_is_every_step(values: list[float]) -> None:
+    names = "abcdef"[: len(values)]
+    test = {"test": "monotone", **BASE, "series": list(names), "direction": "rising"}
+    rising = all(math.log(b) - math.log(a) > 0 for a, b in pairwise(values))
+    found = judge(claim(test), exact(**dict(zip(names, values, strict=True)))).verdict
+    assert found is (Verdict.HOLDS if rising else Verdict.FAILS)
+
+
+@pytest.mark.parametrize(("values", "verdict"), [
+    ((1, 5, 4, 3), Verdict.HOLDS), ((1, 4, 5, 3), Verdict.FAILS), ((1, 5, 5, 3), Verdict.FAILS),
+])  # fmt: skip
+def test_a_knee_is_above_all_other_points(values: tuple[float, ...], verdict: Verdict) -> None:
+    test = {"test": "knee", **BASE, "series": list("abcd"), "at": "b"}
+    assert judge(claim(test), exact(**dict(zip("abcd", values, strict=True)))).verdict is verdict
+
+
+def test_within_percent_and_difference_and_between() -> None:
+    values = exact(a=104.0, b=90.0)
+    near = {"test": "within_percent", **BASE, "cases": ["a"], "of": 100, "percent": 5}
+    assert judge(claim(near), values).verdict is Verdict.HOLDS
+    assert judge(claim({**near, "cases": ["a", "b"]}), values).verdict is Verdict.FAILS
+    assert judge(claim({**near, "cases": ["a", "b"], "for": "any"}), values).verdict is Verdict.HOLDS
+    apart = {"test": "difference", **BASE, "pairs": [["a", "b"]], "above": 10, "below": 20}
+    assert judge(claim(apart), values).verdict is Verdict.HOLDS
+    assert judge(claim({"test": "between", **BASE, "cases": ["a"], "above": 105}), values).verdict is Verdict.FAILS
+
+
+def test_pairs_with_sides_compare_the_ratios() -> None:
+    test = Ratio.model_validate({
+        "test": "ratio", "metric": "delivered_per_s", "network": "wire", "pairs": [["a", "b"]], "above": 1,
+        "over": {"network": "wire"}, "under": {"network": "air"},
+    })  # fmt: skip
+    (found,) = comparisons(test)
+    air = [one._replace(network="air") for one in (A, B)]
+    assert (set(found.over), set(found.under)) == ({A, air[1]}, {B, air[0]})
+
+
+def test_every_network_is_looked_at() -> None:
+    for test in (
+        Monotone.model_validate({"test": "monotone", **BASE, "network": ["x", "y"], "series": ["a", "b"],
+                                 "direction": "falling"}),
+        Knee.model_validate({"test": "knee", **BASE, "network": ["x", "y"], "series": ["a", "b"], "at": "a"}),
+        WithinPercent.model_validate({"test": "within_percent", **BASE, "network": ["x", "y"], "cases": ["a"],
+                                      "of": 1, "percent": 1}),
+        Difference.model_validate({"test": "difference", **BASE, "network": ["x", "y"], "pairs": [["a", "b"]],
+                                   "above": 0}),
+    ):  # fmt: skip
+        assert {one.over[0].network for one in comparisons(test)} == {"x", "y"}
+
+
+def test_a_true_claim_is_rarely_called_false() -> None:
+    generator = np.random.default_rng(7)
+    wrong = 0
+    for _ in range(400):
+        values = Values({q: trials(*np.exp(generator.normal(0, 0.2, 4)).tolist()) for q in (A, B)})
+        wrong += outcome(ratio(low=1 / 1.0001, high=None), values).answer is not Answer.UNCLEAR
+    assert wrong / 400 < 0.09  # 5 % is what a 95 % interval allows

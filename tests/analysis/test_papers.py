@@ -1,0 +1,228 @@
+"""Published against measured: the tables, the rows, the page."""
+
+from __future__ import annotations
+
+import csv
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from invented_results import FOLDER, PAPER, cells, findings, published_values, times
+
+from analysis.claims import Verdict
+from analysis.claims.comparisons import Quantity
+from analysis.papers import PaperResult, hold, read_paper, write
+from analysis.papers.paper import PaperError
+from analysis.papers.published import PublishedError, read_published, reading
+from analysis.papers.view import verdict_text
+
+HEAD = "case,reading,note,published_per_s.wireline,latency_ms.wireline\n"
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> PaperResult:
+    """As published, but row 2 of set 1 delivers half as much, and row 4 was not run."""
+    table = times(0.5, metric="delivered_per_s", cases=["set1-02"])(published_values())
+    wider = {q._replace(metric="begun_per_s"): value * 1.1 for q, value in table.items() if q.metric[0] == "p"}
+    kept = {q: value for q, value in (table | wider).items() if q.case != "set1-04"}
+    folder = tmp_path_factory.mktemp("campaign")
+    return hold(PAPER, [findings(cells(kept), folder)])
+
+
+def test_the_tables_have_all_rows_and_the_suspect_ones_in_both_readings() -> None:
+    assert [len([one for one in PAPER.cases if one.startswith(which)]) for which in ("set1", "set2")] == [32, 18]
+    doubtful = [(row.case, row.reading) for row in PAPER.rows if row.note]
+    assert doubtful == [
+        ("set2-17", "printed"), ("set2-18", "printed"), ("set2-17", "exchanged"), ("set2-18", "exchanged"),
+    ]  # fmt: skip
+    seventeen = Quantity("set2-17", "wireline", "delivered_per_s")
+    assert reading(PAPER.rows).by_seed(seventeen) == {0: 46731.0}
+    assert reading(PAPER.rows, "exchanged").by_seed(seventeen) == {0: 57.19}
+    assert reading(PAPER.rows, "exchanged").by_seed(seventeen._replace(case="set2-18")) == {0: 467.31}
+
+
+def test_published_latencies_are_seconds_here() -> None:
+    latency = Quantity("set1-05", "wireless", "latency_mean_s")
+    assert reading(PAPER.rows).by_seed(latency) == {0: pytest.approx(137.4022)}
+
+
+def test_the_files_say_where_their_numbers_are_from() -> None:
+    for name, table in (("published-set1.csv", "Table 1"), ("published-set2.csv", "Table 2")):
+        comment = "".join(line for line in (FOLDER / name).read_text().splitlines() if line.startswith("#"))
+        assert table in comment
+        assert "figures" in comment
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"no rows"),
+        ("# only words\n", r"no rows"),
+        (HEAD.replace("note", "remark"), r":1: there is no column 'note'"),
+        (HEAD + "a,printed,,1\n", r":2: 4 cells under 5 columns"),
+        (HEAD + "a,printed,,one,2\n", r":2: published_per_s\.wireline: 'one' is not a number above 0"),
+        (HEAD + "a,printed,,0,2\n", r":2: .*'0' is not a number above 0"),
+        (HEAD + "a,printed,,inf,2\n", r"'inf' is not"),
+        (HEAD + "a,printed,,1,2\n# b\na,printed,,1,2\n", r":4: a stands there twice in the reading 'printed'"),
+        (HEAD.replace("latency_ms", "latency") + "a,printed,,1,2\n", r":2: column 'latency\.wireline': 'latency'"),
+    ],
+)
+def test_malformed_published_numbers_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "published.csv"
+    path.write_text(text)
+    with pytest.raises(PublishedError, match=message):
+        read_published(path)
+
+
+@given(data=st.binary(max_size=300))
+def test_any_table_ends_in_rows_or_an_error(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "published.csv"
+    path.write_bytes(HEAD.encode() + data)
+    told = str(path)
+    try:
+        read_published(path)
+    except PublishedError as error:
+        told = str(error)
+    assert str(path) in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("cases: [set2-06, set2-14]", "cases: [set2-06, set2-41]", r"'set2-41' is not in the published tables"),
+        ("network: wireless", "network: air", r":\d+: 'air' is not one of the networks wireline, wireless"),
+        ("places: [no selector, selector]", "places: [selector]", r"2 cases for 1 places"),
+        ("within_percent: 15", "within_percent: lots", r"paper\.yaml:\d+: link_bound\.within_percent"),
+        ("claims: claims.yaml", "claims: ../claims.yaml", r"paper\.yaml:\d+: claims"),
+    ],
+)
+def test_a_malformed_study_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    for path in FOLDER.glob("*.*"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    text = (FOLDER / "paper.yaml").read_text()
+    assert old in text
+    (tmp_path / "paper.yaml").write_text(text.replace(old, new))
+    with pytest.raises(PaperError, match=message):
+        read_paper(tmp_path)
+
+
+def test_a_missing_study_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PaperError, match=r"paper\.yaml: No such file"):
+        read_paper(tmp_path)
+
+
+def test_rows_have_published_and_measured_and_the_ratio_of_the_networks(result: PaperResult) -> None:
+    row = next(row for row in result.rows if row.row.case == "set1-02")
+    delivered = {one.quantity.network: one for one in row.figures if one.quantity.metric == "delivered_per_s"}
+    assert delivered["wireless"].published == pytest.approx(7.6)
+    assert delivered["wireless"].ours is not None
+    assert delivered["wireless"].ours.mean == pytest.approx(3.8, rel=0.01)
+    published = {one.quantity.network: one for one in row.figures if one.quantity.metric == "published_per_s"}
+    assert published["wireless"].wider is not None
+    assert published["wireless"].wider.mean == pytest.approx(8.36, rel=0.01)
+    ratio = next(one for one in row.ratios if one.metric == "delivered_per_s")
+    assert ratio.published == pytest.approx(7.6 / 49.3)
+    assert ratio.ours.centre == pytest.approx(7.6 / 49.3, rel=0.01)
+
+
+def test_link_bound_rows_are_held_against_the_published_values(result: PaperResult) -> None:
+    assert len(result.bound) == 16
+    near = {row.figures.quantity.case: row.near for row in result.bound}
+    assert (near.pop("set1-02"), near.pop("set1-04")) == (False, None)
+    assert set(near.values()) == {True}
+    assert result.near == 14
+    sides = {row.figures.quantity.case: row.figures.quantity.metric for row in result.bound}
+    assert (sides["set1-18"], sides["set1-26"]) == ("delivered_per_s", "published_per_s")
+
+
+def test_a_doubtful_row_is_compared_both_ways(result: PaperResult) -> None:
+    both = [row for row in result.rows if row.row.case == "set2-18"]
+    found = [next(one for one in row.figures if one.quantity.metric == "delivered_per_s") for row in both]
+    assert [one.published for one in found] == [57.19, 467.31]
+    assert found[0].ours == found[1].ours
+    assert found[0].ours is not None
+
+
+def test_each_claim_is_judged_by_ours_and_by_both_readings(result: PaperResult) -> None:
+    claims = {one.ours.claim.id: one for one in result.claims}
+    assert set(claims["object-costs-throughput"].published) == {"printed", "exchanged"}
+    assert claims["o2o-5k-wireless-types-equal"].ours.verdict is Verdict.INCONCLUSIVE  # set1-04 was not run
+    assert claims["f2m-100-wire-six-to-eighteen"].ours.verdict is Verdict.HOLDS
+
+
+def test_one_trial_is_inconclusive_and_leans_as_the_published_values_do(tmp_path: Path) -> None:
+    one = hold(PAPER, [findings(cells(published_values(), trials=1, noise=0.0), tmp_path)])
+    assert {claim.ours.verdict for claim in one.claims} == {Verdict.INCONCLUSIVE}
+    leaning = {claim.ours.claim.id: claim.leaning for claim in one.claims}
+    assert leaning == {claim.ours.claim.id: claim.published["exchanged"].verdict for claim in one.claims}
+    assert "by the means alone: holds" in write(one, tmp_path).read_text()
+
+
+def test_claims_of_cases_that_were_not_run_are_counted_apart(tmp_path: Path) -> None:
+    few = {q: value for q, value in published_values().items() if q.case in ("set1-01", "set1-03")}
+    found = hold(PAPER, [findings(cells(few), tmp_path)])
+    looked = [claim.ours.claim.id for claim in found.claims if claim.ours.looked_at]
+    assert "o2o-100-wire-one-pair-equal" in looked
+    assert f"{len(PAPER.claims) - len(looked)} of these speak of cases without valid trials." in verdict_text(found)
+
+
+class Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.targets: set[str] = set()
+        self.tables: list[int] = []
+        self.pictures = 0
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.ids.add(values.get("id") or "")
+        if tag == "a":
+            self.targets.add((values.get("href") or "").removeprefix("#"))
+        self.tables += [0] if tag == "table" else []
+        if tag == "tr":
+            self.tables[-1] += 1
+        self.pictures += tag == "img"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_has_every_row_every_claim_and_every_figure(result: PaperResult, tmp_path: Path) -> None:
+    path = write(result, tmp_path / "out")
+    page = Page()
+    page.feed(path.read_text())
+    assert page.targets <= page.ids
+    assert {f"claim-{claim.id}" for claim in PAPER.claims} <= page.ids
+    assert page.pictures == 8
+    assert page.tables.count(1 + len(PAPER.rows)) == 4  # a table for each metric, and one of ratios
+    assert f"Of {len(PAPER.claims)} claims" in page.text
+    assert "14 of 15 measured link-bound rows are within 15 % of the published value." in page.text
+    plots = sorted(one.name for one in (tmp_path / "out" / "paper-plots").glob("*.png"))
+    assert plots == [*(f"figure-{number:02}.png" for number in range(8, 15)), "measured-against-published.png"]
+
+
+def test_the_tables_hold_the_numbers_behind_the_page(result: PaperResult, tmp_path: Path) -> None:
+    write(result, tmp_path)
+    tables = tmp_path / "paper-tables"
+    rows = list(csv.DictReader((tables / "rows.csv").open()))
+    assert len(rows) == len(PAPER.rows) * 6
+    one = next(r for r in rows if (r["case"], r["network"], r["metric"]) == ("set1-02", "wireless", "delivered_per_s"))
+    assert float(one["by_published"]) == pytest.approx(0.5, rel=0.01)
+    claims = list(csv.DictReader((tables / "claims.csv").open()))
+    assert {row["claim"] for row in claims} == {claim.id for claim in PAPER.claims}
+    told = json.loads((tables / "claims.json").read_text())
+    assert told["link_bound"] == {"near": 14, "measured": 15}
+    assert told["claims"]["selector-loads-the-broker"]["published"] == {
+        "printed": "does not hold",
+        "exchanged": "does not hold",
+    }
+
+
+def test_nothing_measured_still_makes_a_page(tmp_path: Path) -> None:
+    path = write(hold(PAPER, [findings((), tmp_path)]), tmp_path)
+    assert "Nothing to draw" in path.read_text()

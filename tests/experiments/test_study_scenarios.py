@@ -1,0 +1,89 @@
+"""The scenarios of a study run the rows that were published."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from experiments import papers
+from experiments import scenario as scenarios
+from experiments.papers import UnknownPaper
+from experiments.settings import WorkloadSettings
+
+FOLDER = papers.folder_of("gaddah-kunz")
+TYPED = "body_type" in WorkloadSettings.model_fields
+needs_types = pytest.mark.skipif(not TYPED, reason="workloads have no body types yet, which set 2 asks for")
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    lines = [line for line in (FOLDER / name).read_text().splitlines() if not line.startswith("#")]
+    return [row for row in csv.DictReader(lines) if row["reading"] == "printed"]
+
+
+def as_row(settings: scenarios.Settings) -> dict[str, str]:
+    """What a cell runs, in the words of the published tables."""
+    work = settings.workload
+    return {
+        **{name: str(getattr(work.clients, name)) for name in ("publishers", "subscribers", "topics")},
+        "body_bytes": str(work.body_bytes),
+        "body_type": str(getattr(work, "body_type", "bytes")),
+        "subscription": work.guarantee.subscription,
+        "delivery": work.guarantee.delivery.value,
+        "ack": work.ack.value,
+        "selector": "yes" if work.selector else "no",
+    }
+
+
+@pytest.mark.parametrize("number", [1, pytest.param(2, marks=needs_types)])
+def test_every_published_row_is_run_as_published_on_both_networks(number: int) -> None:
+    scenario = scenarios.load(FOLDER / f"set-{number}.yaml")
+    published = rows(f"published-set{number}.csv")
+    assert len(scenario.cells) == 2 * len(published)
+    assert scenario.baseline == "wireline-100m"
+    for row in published:
+        found = [cell for cell in scenario.cells if cell.levels["case"] == row["case"]]
+        assert {cell.settings.network for cell in found} == {"wireline-100m", "nistnet-80211"}
+        for cell in found:
+            run = as_row(cell.settings)
+            assert {name: run[name] for name in run if name in row} == {n: row[n] for n in run if n in row}
+            assert (cell.settings.stations, cell.settings.congestion_control) == (4, "reno")
+            assert cell.settings.workload.selector is None or run["selector"] == "yes"
+
+
+@needs_types
+def test_the_selector_lets_a_tenth_pass() -> None:
+    scenario = scenarios.load(FOLDER / "set-2.yaml")
+    chosen = {cell.settings.workload.selector for cell in scenario.cells} - {None}
+    assert [(one.high - one.low) / one.of for one in chosen if one] == [0.1]
+
+
+def test_a_part_of_a_study_can_be_chosen_and_run_quickly() -> None:
+    (part,) = papers.chosen(FOLDER, number=1, tests=(3, 20), quick=True)
+    assert part.factors["case"] == ("set1-03", "set1-20")
+    assert len(part.cells) == 4
+    assert {cell.settings.trials for cell in part.cells} == {1}
+    assert {cell.settings.window for cell in part.cells} == {papers.QUICK}
+    (whole,) = papers.chosen(FOLDER, number=1, tests=(), quick=False)
+    assert part.digest != whole.digest
+    assert len(whole.cells) == 64
+
+
+def test_a_quick_round_of_all_cases_is_short_enough() -> None:
+    window = papers.QUICK
+    assert 50 * (window.warmup_s + window.window_s + window.drain_s + 15) <= 35 * 60  # 15 s around a trial
+
+
+def test_what_is_not_there_is_refused() -> None:
+    with pytest.raises(UnknownPaper, match=r"'gadda' is no study that can be run: gaddah-kunz"):
+        papers.folder_of("gadda")
+    with pytest.raises(UnknownPaper, match=r"--set 3: there are the sets 1, 2"):
+        papers.chosen(FOLDER, number=3, tests=(), quick=False)
+    with pytest.raises(UnknownPaper, match=r"--tests 33, 40: no set"):
+        papers.chosen(FOLDER, number=1, tests=(1, 40, 33), quick=False)
+
+
+@pytest.mark.parametrize("path", sorted(Path(papers.HERE).rglob("*.yaml")), ids=lambda path: path.name)
+def test_no_study_is_lost_between_folders(path: Path) -> None:
+    assert (path.parent / "paper.yaml").is_file()
