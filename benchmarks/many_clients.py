@@ -1,6 +1,6 @@
 """What 800 client connections cost: processor and memory of the load generator, and time to connect.
 
-    python benchmarks/many_clients.py [--stack activemq] [--pairs 400] [--body 5120] [--window 20]
+    python benchmarks/many_clients.py [--stack activemq] [--pairs 400] [--body 5120] [--window 20] [--durable]
 
 One trial of N publishers, N subscribers and N topics on four stations behind the wireless channel of the 2005
 pub/sub study.  Exit status 1 when the generator is over its processor guard, the clients hold more than 1.5 GB
@@ -70,13 +70,18 @@ def memory_bytes(trial: Trial, prefix: str) -> float:
 def scenario(arguments: argparse.Namespace) -> dict[str, object]:
     """The study's one-to-one row with so many pairs."""
     clients = {"publishers": arguments.pairs, "subscribers": arguments.pairs, "topics": arguments.pairs}
+    durable = {"subscription": "durable", "delivery": "persistent"}
     return {
         "scenario": "many-clients",
         "network": "nistnet-80211",
         "stations": 4,
         "stack": arguments.stack,
         "congestion_control": "reno",
-        "workload": {"clients": clients, "body_bytes": arguments.body},
+        "workload": {
+            "clients": clients,
+            "body_bytes": arguments.body,
+            "guarantee": durable if arguments.durable else {},
+        },
         "window": {"warmup_s": 10, "window_s": arguments.window, "drain_s": 10},
         "capture": {"snap_bytes": 96},
         "trials": 1,
@@ -90,6 +95,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=400)
     parser.add_argument("--body", type=int, default=5120)
     parser.add_argument("--window", type=float, default=20)
+    parser.add_argument("--durable", action="store_true", help="durable subscriptions, persistent messages")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="airwire-") as name:
         path = Path(name) / "scenario.yaml"

@@ -21,7 +21,7 @@ from experiments.launch import Outcome, Processes, Way
 from experiments.provenance import Provenance
 from experiments.repeats import SideBySide
 from experiments.stopping import precision
-from experiments.turns import may_share, next_turn
+from experiments.turns import leaves_room, may_share, next_turn
 from results.campaign import Campaign, Cell, Planned, read_campaign
 from results.stopping import CellPrecision, End
 from results.store import DamagedTrial, Trial, aside, set_aside, trial_name, trials_of, why_aside
@@ -75,8 +75,9 @@ def run(folder: Path, watcher: Watcher, kernels: Kernels) -> list[Outcome]:
 class Course:
     """A campaign under way.  left: what is still to run, in order.
 
-    crowded: cells whose trials have had too little processor beside others.  alone: why trials that were spoiled
-    beside others are run again by themselves.  Everything but the trials themselves happens in one thread.
+    crowded: cells whose trials have had too little processor beside others, until one alone leaves room.
+    alone: why trials that were spoiled beside others are run again by themselves.
+    Everything but the trials themselves happens in one thread.
     """
 
     folder: Path
@@ -136,6 +137,7 @@ class Course:
             return
         self.outcomes.append(outcome)
         self.watcher.ended(outcome)
+        self._readmit(outcome)
         self._settle(planned.cell)
 
     def _spoiled(self, outcome: Outcome) -> str:
@@ -166,6 +168,14 @@ class Course:
             self.crowded.add(outcome.planned.cell)
         why = again.spoiled_beside_others(trial.verdict(), cpu)
         return f"spoiled beside {others}, so it is run again alone ({why})" if why else ""
+
+    def _readmit(self, outcome: Outcome) -> None:
+        """A cell was not what crowded the machine if its trial, alone, leaves room for as many."""
+        cell = outcome.planned.cell
+        if cell not in self.crowded or outcome.state is not State.VALID:
+            return
+        if leaves_room(self._parallel, self._trial(outcome.planned).manifest().machine_cpu):
+            self.crowded.discard(cell)
 
     def _settle(self, cell: str) -> None:
         """Leave out what the stopping rule makes needless."""

@@ -32,4 +32,9 @@ def may_share(wanted: SideBySide, levels: dict[str, str], alone_cpu: float | Non
         return False
     if wanted.when:
         return wanted.names(levels)
+    return leaves_room(wanted, alone_cpu)
+
+
+def leaves_room(wanted: SideBySide, alone_cpu: float | None) -> bool:
+    """Whether as many trials as are wanted would stay below the bound if each used what one alone has used."""
     return alone_cpu is not None and alone_cpu * wanted.trials <= MACHINE_CPU

@@ -14,7 +14,7 @@ def said(*lab: bool) -> str:
     trials = [
         SimpleNamespace(standing=Standing.VALID, metrics={"lab_kernel": float(one), "waived": 0.0}) for one in lab
     ]
-    return verdict_line(SimpleNamespace(trials=trials))  # type: ignore[arg-type]
+    return verdict_line(SimpleNamespace(trials=trials, cells=()))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,19 @@ def test_a_cell_that_needs_too_much_processor_runs_alone_from_then_on(
     assert all(one.state is State.VALID for one in world.told.outcomes), "alone, the processor is the stack's to use"
 
 
+def test_a_cell_that_others_crowded_out_may_share_again_when_alone_it_leaves_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = {"network=nistnet-80211,stack=reference": 0.1, "network=wireline-100m,stack=reference": 0.5}
+
+    def attempt(spec: TrialSpec) -> dict[str, object]:
+        return {"machine_cpu": busy[spec.cell] + 0.5 * (spec.trial == 1) * bool(spec.beside)}
+
+    world = World(tmp_path, monkeypatch, attempt, trials=2, **BOTH)
+    course = world.run()
+    assert course.crowded == {"network=wireline-100m,stack=reference"}
+
+
 def test_without_names_a_cell_is_tried_alone_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def attempt(spec: TrialSpec) -> dict[str, object]:
         return {"machine_cpu": 0.5 if "wireline" in spec.cell else 0.2}

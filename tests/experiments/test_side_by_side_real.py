@@ -49,7 +49,7 @@ def test_trials_side_by_side_keep_apart_and_are_recorded_as_such(tmp_path: Path)
     for trial in finished:
         manifest = trial.manifest()
         assert manifest.machine_cpu is not None
-        assert 0 < manifest.machine_cpu <= 1
+        assert 0 < manifest.machine_cpu < 1.05  # the kernel counts in ticks
         assert manifest.figures == figures(trial.table("published"), trial.table("delivered"), manifest.window)
         set_aside = list(trial.path.parent.glob(".set-aside-*"))
         assert bool(manifest.beside) != bool(manifest.notes or set_aside), "beside another, or repeated alone"
