@@ -63,6 +63,10 @@ def test_sends_that_a_full_broker_refused_are_repeated_and_counted(tmp_path: Pat
     assert manifest.workload.when_full == "refuse"
     assert manifest.workload.producers[0].retries > 10
     assert published.column("outcome").to_pylist().count(Outcome.ACKED) > 50
+    metrics = {
+        row["metric"]: row["value"] for row in reduce_trial(trial.path, 0).to_pylist() if row["table"] == "trial"
+    }
+    assert metrics["retries"] == manifest.workload.producers[0].retries
     found = reconcile(published, trial.table("delivered"), manifest.workload.consumers)
     assert found.closes
     assert found.lost == 0
