@@ -61,6 +61,10 @@ _ALL = (
     ),
     Metric(name="refused", label="Sends refused", unit="count", better="lower", about="whole trial"),
     Metric(
+        name="retries", label="Sends repeated", unit="count", better="lower",
+        about="because the provider had refused them for want of space, whole trial",
+    ),
+    Metric(
         name="longest_silence_s", label="Longest silence", unit="s", better="lower",
         about="longest time inside the window in which no subscriber received anything",
     ),

@@ -90,6 +90,8 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     mean_rates = {queue: mean_rate(one, window) for queue, one in steps.items()}
     metrics |= medium_metrics(proof, deliveries=metrics["deliveries"] or 0.0, mean_rates=mean_rates)
     metrics["window_s"] = window.seconds
+    if manifest.workload.when_full == "refuse":
+        metrics["retries"] = float(sum(one.retries for one in manifest.workload.producers))
     for name, value in metrics.items():
         if value is not None:
             rows.add("trial", name, value=value)

@@ -145,9 +145,7 @@ async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog) -> Async
         await _all(jobs)
         yield clients
     finally:
-        for task in clients.receiving:
-            task.cancel()
-        await asyncio.gather(*clients.receiving, return_exceptions=True)
+        await _end(clients.receiving)
         closing = [asyncio.ensure_future(connection.close()) for connection in clients.connections.values()]
         await _settle(closing)
 
@@ -182,6 +180,15 @@ async def _all(jobs: Sequence[Awaitable[None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel tasks that have no end of their own; the first that failed before says why."""
+    for task in tasks:
+        task.cancel()
+    for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(outcome, Exception):
+            raise outcome
 
 
 async def _settle(closing: Sequence[asyncio.Future[None]]) -> None:

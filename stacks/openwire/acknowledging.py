@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from stacks.driver import Ack
-from stacks.openwire.commands import DELIVERED, STANDARD, MessageId
+from stacks.openwire.commands import DELIVERED, STANDARD
 
 
 class Run(NamedTuple):
-    """Messages that one acknowledgement covers."""
+    """Messages that one acknowledgement covers.  first, last: identities, marshalled."""
 
-    first: MessageId
-    last: MessageId
+    first: bytes
+    last: bytes
     messages: int
 
 
@@ -32,12 +32,12 @@ class Acknowledgement:
         self._due: Run | None = None  # neither acknowledged nor, for CLIENT, told to be delivered
         self._delivered: Run | None = None  # CLIENT: not acknowledged
 
-    def taken(self, identity: MessageId) -> None:
+    def taken(self, identity: bytes) -> None:
         """Before the application has the message."""
         if self._ack is Ack.CLIENT:
             self._delivered = _longer(self._delivered, identity)
 
-    def handled(self, identity: MessageId) -> None:
+    def handled(self, identity: bytes) -> None:
         """After the application is done with it."""
         if self._ack is Ack.AUTO:
             self._tell(STANDARD, Run(identity, identity, 1))
@@ -62,5 +62,5 @@ class Acknowledgement:
             self._due = None
 
 
-def _longer(run: Run | None, identity: MessageId) -> Run:
+def _longer(run: Run | None, identity: bytes) -> Run:
     return Run(identity, identity, 1) if run is None else Run(run.first, identity, run.messages + 1)

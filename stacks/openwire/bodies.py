@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import chain, repeat
 
 from results.marker import SIZE as HEAD
 from stacks.driver import BodyType
@@ -23,8 +24,10 @@ from stacks.openwire.wire import Reader, WireError
 # ActiveMQ's client resets its stream behind each object.
 _BYTE_ARRAY = bytes.fromhex("aced0005 75 72 0002 5b42 acf317f8060854e0 02 0000 78 70")
 _RESET = b"\x79"
-_REST = "rest"
+_FIRST, _REST = wire.utf("0"), "rest"
 _LONG = struct.Struct(">q")
+_LONG_FIELD = 9  # with its type
+_MAP_HEAD = 4 + 3 + 5 + HEAD  # bytes of a map's count and first field
 
 CODES = {BodyType.BYTES: 24, BodyType.MAP: 25, BodyType.OBJECT: 26, BodyType.STREAM: 27, BodyType.TEXT: 28}
 
@@ -65,39 +68,56 @@ def _fields(size: int) -> tuple[struct.Struct, struct.Struct, int]:
 def _stream(body: bytes | bytearray) -> bytes:
     plain, typed, end = _fields(len(body))
     numbers = plain.unpack_from(body, min(len(body), HEAD))
-    parts = [properties.write(bytes(body[:HEAD])), typed.pack(*(part for one in numbers for part in (LONG, one)))]
+    parts = [properties.write(bytes(body[:HEAD])), typed.pack(*chain.from_iterable(zip(repeat(LONG), numbers)))]
     if end < len(body):
         parts.append(properties.write(bytes(body[end:])))
     return b"".join(parts)
 
 
 def _from_stream(content: bytes) -> bytes:
-    reader = Reader(content)
-    parts = []
+    parts, reader = [], Reader(content)
     while reader.left:
-        parts.append(_field(properties.read(reader)))
+        if longs := _run(content[len(content) - reader.left :: _LONG_FIELD]):
+            longs = min(longs, reader.left // _LONG_FIELD) or 1
+            plain, typed, _ = _fields(HEAD + _LONG.size * longs)
+            parts.append(plain.pack(*typed.unpack(reader.take(typed.size))[1::2]))
+        else:
+            parts.append(_field(properties.read(reader)))
     return b"".join(parts)
 
 
+def _run(types: bytes) -> int:
+    """How many fields from here on are longs: the types that would stand where each of them begins."""
+    return len(types) - len(types.lstrip(bytes((LONG,))))
+
+
 @lru_cache(maxsize=16)
-def _names(count: int) -> tuple[bytes, ...]:
-    """Names of the first `count` fields as they are written, a long's type behind each but the first."""
-    return (wire.utf("0"), *(wire.utf(str(number)) + bytes((LONG,)) for number in range(1, count)))
+def _named(longs: int) -> tuple[struct.Struct, tuple[bytes, ...]]:
+    """How a map's longs are written with their names, and these, a long's type behind each."""
+    names = tuple(wire.utf(str(number)) + bytes((LONG,)) for number in range(1, longs + 1))
+    return struct.Struct(">" + "".join(f"{len(name)}sq" for name in names)), names
 
 
 def _map(body: bytes | bytearray) -> bytes:
     plain, _, end = _fields(len(body))
     numbers = plain.unpack_from(body, min(len(body), HEAD))
-    head, *names = _names(1 + len(numbers))
+    named, names = _named(len(numbers))
     rest = [wire.utf(_REST), properties.write(bytes(body[end:]))] if end < len(body) else []
     count = 1 + len(numbers) + len(rest) // 2
-    fields = (part for name, one in zip(names, numbers, strict=True) for part in (name, _LONG.pack(one)))
-    return b"".join((wire.int32(count), head, properties.write(bytes(body[:HEAD])), *fields, *rest))
+    fields = named.pack(*chain.from_iterable(zip(names, numbers, strict=True)))
+    return b"".join((wire.int32(count), _FIRST, properties.write(bytes(body[:HEAD])), fields, *rest))
 
 
 def _from_map(content: bytes) -> bytes:
     """By name: a JMS map has no order."""
     reader = Reader(content)
+    if (longs := _in_order(content)) is not None:
+        reader.take(_MAP_HEAD - HEAD)
+        head, named = reader.take(HEAD), _named(longs)[0]
+        plain = _fields(HEAD + _LONG.size * longs)[0]
+        numbers = plain.pack(*named.unpack(reader.take(named.size))[1::2])
+        rest = _field(properties.read(reader)) if reader.left and reader.utf() == _REST else b""
+        return _whole(reader, head + numbers + rest)
     fields = properties.read_map(reader)
     rest = _field(fields.pop(_REST, b""))
     try:
@@ -105,6 +125,22 @@ def _from_map(content: bytes) -> bytes:
     except KeyError as error:
         raise WireError(f"a map without field {error}; it has {', '.join(list(fields)[:8])}") from None
     return _whole(reader, numbered + rest)
+
+
+def _in_order(content: bytes) -> int | None:
+    """How many longs a map has whose fields stand in the order in which they are written here, else None."""
+    start = _FIRST + properties.write(bytes(HEAD))[:-HEAD]
+    count = int.from_bytes(content[:4])
+    if not content.startswith(start, 4) or count * _LONG_FIELD > len(content):
+        return None
+    for longs in (count - 1, count - 2):  # without and with a rest
+        if longs >= 0:
+            named, names = _named(longs)
+            found = _MAP_HEAD + named.size <= len(content) and named.unpack_from(content, _MAP_HEAD)[::2] == names
+            ends = _MAP_HEAD + named.size == len(content)
+            if found and ends == (longs == count - 1):
+                return longs
+    return None
 
 
 def _field(value: Primitive) -> bytes:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from stacks.driver import Endpoint, FullError, StackError
 from stacks.openwire import properties
@@ -27,6 +26,7 @@ from stacks.openwire.commands import (
     decode,
     frame,
 )
+from stacks.openwire.dispatching import DISPATCH
 from stacks.openwire.wire import WireError
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
@@ -42,7 +42,16 @@ _WISHES: dict[str, properties.Primitive] = {
     "StackTraceEnabled": False,
     "TcpNoDelayEnabled": True,
 }
-OnDispatch = Callable[[MessageDispatch], None]
+
+
+class Consumer(Protocol):
+    """Who is handed messages."""
+
+    def on_frame(self, frame: bytes) -> bool:
+        """Take the message in this frame, if it is one for this consumer that needs no further look."""
+
+    def on_dispatch(self, dispatch: MessageDispatch) -> None:
+        """Take this message."""
 
 
 class Connection(asyncio.Protocol):
@@ -55,7 +64,7 @@ class Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self.lost: str | None = None
         self.local: tuple[str, int] | None = None
-        self.consumers: dict[ConsumerId, OnDispatch] = {}
+        self.consumers: dict[ConsumerId, Consumer] = {}
         loop = asyncio.get_running_loop()
         self._buffer = bytearray()
         self._agreed: asyncio.Future[int] = loop.create_future()
@@ -76,12 +85,12 @@ class Connection(asyncio.Protocol):
     def expect(self) -> tuple[int, asyncio.Future[None]]:
         """A number for a command that the caller writes, and what ends with its response."""
         answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._number += 1
+        number = self.next_number()
         if self._ended.done() or self.lost is not None:
             _fail(answer, self.lost or "the connection is closed")
         else:
-            self._answers[self._number] = answer
-        return self._number, answer
+            self._answers[number] = answer
+        return number, answer
 
     def waiter(self) -> asyncio.Future[None]:
         """A future for the caller to end, that fails when the connection does."""
@@ -94,8 +103,12 @@ class Connection(asyncio.Protocol):
 
     def tell(self, command: Structure) -> None:
         """Send a command that is not answered."""
+        self.write(frame(command, number=self.next_number()))
+
+    def next_number(self) -> int:
+        """A number for a command that the caller writes, and that is not answered."""
         self._number += 1
-        self.write(frame(command, number=self._number))
+        return self._number
 
     def write(self, frames: bytes) -> None:
         """Send whole frames.  What one read's messages cause leaves in one write."""
@@ -187,6 +200,8 @@ class Connection(asyncio.Protocol):
                 with memoryview(self._buffer) as view:
                     data = bytes(view[at + _SIZE : at + _SIZE + size])
                 at += _SIZE + size
+                if data[0] == DISPATCH and not self._closing and self._taken(data):
+                    continue
                 if (received := decode(data)) is not None:
                     self._dispatch(received)
         finally:
@@ -223,7 +238,10 @@ class Connection(asyncio.Protocol):
         consumer = None if dispatch.consumer is None else self.consumers.get(dispatch.consumer)
         if consumer is None:
             raise WireError(f"a message for consumer {dispatch.consumer}, which does not exist")
-        consumer(dispatch)
+        consumer.on_dispatch(dispatch)
+
+    def _taken(self, data: bytes) -> bool:
+        return any(consumer.on_frame(data) for consumer in self.consumers.values())
 
     def _fail_all(self, reason: str) -> None:
         _fail(self._agreed, reason)

@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import NamedTuple
 
 from stacks.driver import Ack, Handler, StackError
 from stacks.openwire import bodies
 from stacks.openwire.acknowledging import Acknowledgement, Run
-from stacks.openwire.commands import (
-    ConsumerInfo,
-    Message,
-    MessageAck,
-    MessageDispatch,
-    MessageId,
-    MessagePull,
-    RemoveInfo,
-)
+from stacks.openwire.commands import ConsumerInfo, MessageDispatch, MessagePull, RemoveInfo
 from stacks.openwire.connection import Connection
+from stacks.openwire.dispatching import Arrived, Inlet, arrived
 from stacks.openwire.wire import WireError
-
-
-class _Arrived(NamedTuple):
-    message: Message
-    identity: MessageId
-    redelivered: bool
 
 
 class Consumer:
@@ -33,14 +19,15 @@ class Consumer:
 
     def __init__(self, connection: Connection, info: ConsumerInfo, *, ack: Ack, handler: Handler | None = None) -> None:
         self._connection, self._info, self._handler = connection, info, handler
-        self._arrived: deque[_Arrived] = deque()
+        self._inlet = Inlet(info)
+        self._arrived: deque[Arrived] = deque()
         self._waiting: asyncio.Future[None] | None = None
         self._last_delivered = -1
         self._acknowledgement = Acknowledgement(self._tell, ack=ack, prefetch=info.prefetch)
 
     async def open(self) -> None:
         """Returns when the subscription is in force; StackError when refused."""
-        self._connection.consumers[self._info.consumer] = self._on_dispatch
+        self._connection.consumers[self._info.consumer] = self
         await self._connection.request(self._info)
 
     async def receive(self) -> tuple[bytes, bool]:
@@ -67,32 +54,36 @@ class Consumer:
         self._acknowledgement.close()
         return RemoveInfo(self._info.consumer, self._last_delivered)
 
-    def _on_dispatch(self, dispatch: MessageDispatch) -> None:
-        message = dispatch.message
-        if message is None:  # a pull that found nothing
-            return
-        if message.identity is None:
-            raise WireError("a message without an identity")
-        arrived = _Arrived(message, message.identity, dispatch.redeliveries > 0)
+    def on_frame(self, frame: bytes) -> bool:
+        """Called by the connection with a frame that holds a message; whether it is ours and plain."""
+        found = self._inlet.read(frame)
+        if found is not None:
+            self._arrive(found)
+        return found is not None
+
+    def on_dispatch(self, dispatch: MessageDispatch) -> None:
+        """Called by the connection with a message that is not plain."""
+        if dispatch.message is not None:  # else a pull that found nothing
+            self._arrive(arrived(dispatch, dispatch.message))
+
+    def _arrive(self, found: Arrived) -> None:
         if self._handler is not None:
-            self._take(arrived, self._handler)
+            self._take(found, self._handler)
             return
-        self._arrived.append(arrived)
+        self._arrived.append(found)
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
-    def _take(self, arrived: _Arrived, handler: Handler | None = None) -> tuple[bytes, bool]:
-        message, identity, redelivered = arrived
-        if message.compressed:
+    def _take(self, found: Arrived, handler: Handler | None = None) -> tuple[bytes, bool]:
+        if found.compressed:
             raise WireError("a compressed message, which no client of ours sends")
-        body = bodies.body(message.code, message.content)
-        self._last_delivered = identity.broker_sequence
-        self._acknowledgement.taken(identity)
+        body = bodies.body(found.code, found.content)
+        self._last_delivered = found.broker_sequence
+        self._acknowledgement.taken(found.identity)
         if handler is not None:
-            handler(body, redelivered)
-        self._acknowledgement.handled(identity)
-        return body, redelivered
+            handler(body, found.redelivered)
+        self._acknowledgement.handled(found.identity)
+        return body, found.redelivered
 
     def _tell(self, kind: int, run: Run) -> None:
-        info = self._info
-        self._connection.tell(MessageAck(info.destination, None, info.consumer, kind, *run))
+        self._connection.write(self._inlet.acknowledgement(self._connection.next_number(), kind, *run))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import Any
 
 _BOOL, _BYTE, _SHORT, _USHORT = struct.Struct(">?"), struct.Struct(">b"), struct.Struct(">h"), struct.Struct(">H")
 _INT, _LONG, _FLOAT, _DOUBLE = struct.Struct(">i"), struct.Struct(">q"), struct.Struct(">f"), struct.Struct(">d")
 _MAX_UTF = 0xFFFF
+_BEYOND_16_BITS, _HALF = re.compile("[\U00010000-\U0010ffff]"), re.compile("[\ud800-\udfff]")
 
 ABSENT, PRESENT = b"\0", b"\1"
 
@@ -155,10 +157,8 @@ def sequence(data: bytes | bytearray | None) -> bytes:
 
 def encode_text(text: str) -> bytes:
     """Modified UTF-8: UTF-16 units one by one, and never a NUL byte."""
-    if text.isascii():
-        return text.encode().replace(b"\0", b"\xc0\x80")
-    units = text.encode("utf-16-be", "surrogatepass")
-    if len(units) > 2 * len(text):  # beyond 16 bits: each half of the pair by itself
+    if _BEYOND_16_BITS.search(text):  # each half of a pair by itself
+        units = text.encode("utf-16-be", "surrogatepass")
         text = "".join(map(chr, struct.unpack(f">{len(units) // 2}H", units)))
     return text.encode("utf-8", "surrogatepass").replace(b"\0", b"\xc0\x80")
 
@@ -167,7 +167,7 @@ def decode_text(data: bytes) -> str:
     """The text of modified UTF-8; WireError when it is none."""
     try:
         text = data.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
-        if any("\ud800" <= sign <= "\udfff" for sign in text):
+        if _HALF.search(text):
             text = text.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
         return text
     except UnicodeError as error:

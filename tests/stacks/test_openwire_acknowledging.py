@@ -2,7 +2,7 @@
 
 from stacks.driver import Ack
 from stacks.openwire.acknowledging import Acknowledgement, Run
-from stacks.openwire.commands import DELIVERED, STANDARD, MessageId
+from stacks.openwire.commands import DELIVERED, STANDARD
 
 
 class Told:
@@ -13,11 +13,11 @@ class Told:
         self.acknowledgement = Acknowledgement(self._tell, ack=ack, prefetch=prefetch)
 
     def _tell(self, kind: int, run: Run) -> None:
-        self.said.append((kind, run.first.producer_sequence, run.last.producer_sequence, run.messages))
+        self.said.append((kind, int(run.first), int(run.last), run.messages))
 
     def have(self, *numbers: int) -> None:
         for number in numbers:
-            identity = MessageId(None, None, number, number)
+            identity = b"%d" % number
             self.acknowledgement.taken(identity)
             self.acknowledgement.handled(identity)
 
@@ -53,7 +53,7 @@ def test_client_acknowledges_when_told_to_and_only_asks_for_more_before() -> Non
 def test_a_handler_may_acknowledge_the_message_in_its_hand() -> None:
     told = Told(Ack.CLIENT, 8)
     for number in (1, 2):
-        identity = MessageId(None, None, number, number)
+        identity = b"%d" % number
         told.acknowledgement.taken(identity)
         told.acknowledgement.acknowledge()
         told.acknowledgement.handled(identity)

@@ -31,6 +31,7 @@ from stacks.openwire.commands import (
     decode,
     frame,
 )
+from stacks.openwire.dispatching import Inlet, arrived
 from stacks.openwire.producing import Template, message
 from stacks.openwire.wire import Reader, WireError
 
@@ -204,3 +205,78 @@ def test_a_marker_stands_in_a_text_one_character_a_byte() -> None:
     marker.pack_into(body, Marker(200, 70_000, 1 << 40))
     text = Reader(bodies.content(BodyType.TEXT, body)).big_utf()
     assert text.encode("latin-1") == body
+
+
+def pulled_apart(command: MessageDispatch, info: ConsumerInfo) -> tuple[Any, Any]:
+    """A message as the inlet reads it, and as the tables do."""
+    assert command.message is not None
+    data = frame(command, number=5)[4:]
+    return Inlet(info).read(data), arrived(command, command.message)
+
+
+@st.composite
+def plain_messages(draw: st.DrawFn, topic: Destination) -> commands.Message:
+    """As a broker sends on what a producer of ours, or Java's own, has sent."""
+    producer = draw(PRODUCERS.filter(lambda one: bool(one.connection)))
+    identity = MessageId(None, producer, draw(LONGS), draw(LONGS))
+    return message(draw(st.integers(23, 28)), identity, topic, persistent=draw(st.booleans()))._replace(
+        timestamp=draw(LONGS),
+        arrival=draw(LONGS),
+        broker_in=draw(LONGS),
+        content=draw(st.none() | st.binary(max_size=40)),
+        properties=draw(st.none() | st.binary(max_size=40)),
+    )
+
+
+@given(CONSUMERS, TOPICS, INTS, st.data())
+def test_plain_messages_are_read_as_the_tables_read_them(
+    consumer: ConsumerId, topic: Destination, redeliveries: int, draw: st.DataObject
+) -> None:
+    plain = draw.draw(plain_messages(topic))
+    info = ConsumerInfo(consumer, False, topic, 10)
+    fast, slow = pulled_apart(MessageDispatch(consumer, topic, plain, redeliveries), info)
+    assert fast == slow
+
+
+@given(messages().filter(lambda one: one.identity is not None), CONSUMERS, TOPICS, INTS)
+def test_other_messages_are_left_to_the_tables(
+    one: commands.Message, consumer: ConsumerId, topic: Destination, redeliveries: int
+) -> None:
+    info = ConsumerInfo(consumer, False, topic, 10)
+    fast, slow = pulled_apart(MessageDispatch(consumer, topic, one, redeliveries), info)
+    assert fast is None or fast == slow
+
+
+@given(PRODUCERS, CONSUMERS, TOPICS, st.data())
+def test_damaged_messages_are_read_or_left_to_the_tables(
+    producer: ProducerId, consumer: ConsumerId, topic: Destination, draw: st.DataObject
+) -> None:
+    plain = message(24, MessageId(None, producer, 1, 2), topic, persistent=True)._replace(content=b"content")
+    data = bytearray(frame(MessageDispatch(consumer, topic, plain, 0))[4:])
+    data[draw.draw(st.integers(0, len(data) - 1))] = draw.draw(st.integers(0, 255))
+    found = Inlet(ConsumerInfo(consumer, False, topic, 10)).read(bytes(data[: draw.draw(st.integers(0, len(data)))]))
+    if found is not None:
+        with suppress(WireError):
+            decoded = decode(bytes(data))
+            assert decoded is not None
+            assert isinstance(decoded.command, MessageDispatch)
+            assert found == arrived(decoded.command, decoded.command.message)  # type: ignore[arg-type]
+
+
+@given(CONSUMERS, TOPICS, st.tuples(IDENTITIES, IDENTITIES), st.integers(0, 6), INTS)
+def test_acknowledgements_are_written_as_the_tables_write_them(
+    consumer: ConsumerId, topic: Destination, run: tuple[MessageId, MessageId], kind: int, number: int
+) -> None:
+    inlet = Inlet(ConsumerInfo(consumer, False, topic, 10))
+    first, last = map(commands.MESSAGE_ID.write, run)
+    written = inlet.acknowledgement(number, kind, first, last, 7)
+    assert written == frame(MessageAck(topic, None, consumer, kind, *run, 7), number=number)
+
+
+@pytest.mark.parametrize("kind", [BodyType.STREAM, BodyType.MAP])
+@given(st.data())
+def test_damaged_fields_are_read_or_refused(kind: BodyType, draw: st.DataObject) -> None:
+    content = bytearray(bodies.content(kind, draw.draw(st.binary(min_size=20, max_size=90))))
+    content[draw.draw(st.integers(0, len(content) - 1))] = draw.draw(st.integers(0, 255))
+    with suppress(WireError):
+        bodies.body(bodies.CODES[kind], bytes(content[: draw.draw(st.integers(0, len(content)))]))
