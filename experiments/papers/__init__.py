@@ -13,7 +13,7 @@ from experiments.settings import Settings, WindowSettings
 
 HERE = Path(__file__).parent
 # So that 50 cases on 2 networks take less than an hour: what is still filling then is not steady.
-QUICK = WindowSettings(warmup_s=5, window_s=12, drain_s=4)
+QUICK = WindowSettings(warmup_s=4, window_s=10, drain_s=3)
 
 
 class UnknownPaper(ValueError):
