@@ -114,7 +114,7 @@ _ALL = (
     ),
     Metric(
         name="begun_per_s", label="Sends begun", unit="1/s", better=None,
-        about="sends that were begun inside the window, answered or not, by the window's length",
+        about="sends that were begun inside the window, answered later or never but not refused, by its length",
     ),
     Metric(
         name="delivered_by_drain_per_s", label="Delivered until the drain's end", unit="1/s", better=None,

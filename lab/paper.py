@@ -21,6 +21,9 @@ def paper(
     kernel: Kernel = "auto",
     number: Annotated[int | None, typer.Option("--set", help="Only this set of experiments.")] = None,
     tests: Annotated[str, typer.Option(metavar="1,3,5", help="Only these rows of the published tables.")] = "",
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="FACTOR=LEVEL", help="Only cells with this level.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="One trial, short windows: an hour instead of a day.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Start afresh even if this was interrupted.")] = False,
     campaign: Annotated[
@@ -37,7 +40,7 @@ def paper(
         tidy(results)
         if not campaigns:
             chosen = kernels(kernel)
-            scenarios = papers.chosen(folder, number=number, tests=_numbers(tests), quick=quick)
+            scenarios = papers.chosen(folder, number=number, tests=_numbers(tests), only=only or (), quick=quick)
             campaigns = [begun(one, results, chosen, new=new) for one in scenarios]
             for one in campaigns:
                 status = max(status, execution.execute(one, chosen, build_report=True), key=_SEVERITY.index)

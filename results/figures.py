@@ -23,9 +23,8 @@ FIGURES = (
 class Ledger:
     """A trial's ledger as the metrics need it; times in CLOCK_MONOTONIC nanoseconds.
 
-    t_begun: of every send that was begun.  t_ack: answers of accepted sends.  publish: (t_ack, latency) of the same.
-    t_recv, latency, body_bytes: one
-    per first delivery of a message that the ledger knows.
+    t_begun: of every send that was not refused.  t_ack: answers of accepted sends.  publish: (t_ack, latency) of the
+    same.  t_recv, latency, body_bytes: one per first delivery of a message that the ledger knows.
     """
 
     t_begun: np.ndarray
@@ -40,7 +39,8 @@ def read_ledger(published: pa.Table, delivered: pa.Table) -> Ledger:
     """Match first deliveries with their publications.  Tables have the shapes of results.schema."""
     sent = {name: published.column(name).to_numpy() for name in ("producer", "seq", "t_sched_ns", "body_bytes")}
     ack = published.column("t_ack_ns")
-    acked = ack.is_valid().to_numpy() & (published.column("outcome").to_numpy() == Outcome.ACKED)
+    outcome = published.column("outcome").to_numpy()
+    acked = ack.is_valid().to_numpy() & (outcome == Outcome.ACKED)
     t_ack = ack.fill_null(0).to_numpy()[acked]
     first = first_deliveries(delivered)
     got = {name: delivered.column(name).to_numpy()[first] for name in ("producer", "seq", "t_recv_ns")}
@@ -53,7 +53,7 @@ def read_ledger(published: pa.Table, delivered: pa.Table) -> Ledger:
     row = order[at[known]]
     t_recv = got["t_recv_ns"][known]
     return Ledger(
-        t_begun=sent["t_sched_ns"],
+        t_begun=sent["t_sched_ns"][outcome != Outcome.FAILED],
         t_ack=t_ack,
         publish_latency=t_ack - sent["t_sched_ns"][acked],
         t_recv=t_recv,

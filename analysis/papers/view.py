@@ -55,7 +55,7 @@ def verdict_text(result: PaperResult) -> str:
     counts = Counter(claim.ours.verdict for claim in result.claims)
     told = ", ".join(f"{counts[verdict]} {_many(verdict, counts[verdict])}" for verdict in Verdict if counts[verdict])
     unseen = sum(not claim.ours.looked_at for claim in result.claims)
-    rest = f" {unseen} of these speak of cases without valid trials." if unseen else ""
+    rest = f" {unseen} of them speak of cases without valid trials." if unseen else ""
     return f"Of {len(result.claims)} claims {told}.{rest}"
 
 

@@ -13,7 +13,7 @@ from experiments.settings import Settings, WindowSettings
 
 HERE = Path(__file__).parent
 # So that 50 cases on 2 networks take less than an hour: what is still filling then is not steady.
-QUICK = WindowSettings(warmup_s=5, window_s=12, drain_s=4)
+QUICK = WindowSettings(warmup_s=4, window_s=10, drain_s=3)
 
 
 class UnknownPaper(ValueError):
@@ -28,8 +28,12 @@ def folder_of(name: str) -> Path:
     return known[name]
 
 
-def chosen(folder: Path, *, number: int | None, tests: Collection[int], quick: bool) -> tuple[Scenario, ...]:
+def chosen(
+    folder: Path, *, number: int | None, tests: Collection[int], only: Collection[str] = (), quick: bool
+) -> tuple[Scenario, ...]:
     """The scenarios of a study, or the one of set `number`; only the tests given, all when none is.
+
+    only: `factor=level`, as for any scenario.
 
     UnknownPaper when there is no such set or test, ScenarioError when a scenario cannot be run.
     """
@@ -40,8 +44,9 @@ def chosen(folder: Path, *, number: int | None, tests: Collection[int], quick: b
     missing = set(tests) - {test for one in wanted.values() for test in _tests(one)}
     if missing:
         raise UnknownPaper(f"--tests {', '.join(map(str, sorted(missing)))}: no set that was chosen has such a test")
-    found = (_only(one, tests) for one in wanted.values())
-    return tuple(_quick(one) if quick else one for one in found if one is not None)
+    parts = (_only(one, tests) for one in wanted.values())
+    found = (scenarios.only(one, only) for one in parts if one is not None)
+    return tuple(_quick(one) if quick else one for one in found)
 
 
 def _tests(scenario: Scenario) -> Iterator[int]:

@@ -48,6 +48,8 @@ def test_throughputs_and_latencies_are_those_worked_out_by_hand() -> None:
     metrics = window_metrics(read_ledger(sends, arrivals), WINDOW)
     assert metrics["published_per_s"] == 2 / 8
     assert metrics["delivered_per_s"] == 3 / 8  # 0, 1 and 2; the second 2 is a duplicate, 3 came too late
+    assert metrics["begun_per_s"] == 4 / 8  # 1 to 4: 5 was refused
+    assert metrics["delivered_by_drain_per_s"] == 3 / 8  # 1, 2 and 3, which came too late for the window
     assert metrics["deliveries"] == 3
     assert metrics["goodput_bit_s"] == 3 * 8000 / 8
     assert metrics["latency_mean_s"] == pytest.approx((1.0 + 1.0 + 4.0) / 3)

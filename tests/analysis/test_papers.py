@@ -166,7 +166,7 @@ def test_claims_of_cases_that_were_not_run_are_counted_apart(tmp_path: Path) -> 
     found = hold(PAPER, [findings(cells(few), tmp_path)])
     looked = [claim.ours.claim.id for claim in found.claims if claim.ours.looked_at]
     assert "o2o-100-wire-one-pair-equal" in looked
-    assert f"{len(PAPER.claims) - len(looked)} of these speak of cases without valid trials." in verdict_text(found)
+    assert f"{len(PAPER.claims) - len(looked)} of them speak of cases without valid trials." in verdict_text(found)
 
 
 class Page(HTMLParser):

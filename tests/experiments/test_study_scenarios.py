@@ -70,9 +70,15 @@ def test_a_part_of_a_study_can_be_chosen_and_run_quickly() -> None:
     assert len(whole.cells) == 64
 
 
+def test_one_network_of_a_study_can_be_run_alone() -> None:
+    (part,) = papers.chosen(FOLDER, number=1, tests=(2, 4), only=["network=nistnet-80211"], quick=False)
+    assert [cell.name for cell in part.cells] == [f"network=nistnet-80211,case=set1-0{test}" for test in (2, 4)]
+
+
 def test_a_quick_round_of_all_cases_is_short_enough() -> None:
     window = papers.QUICK
-    assert 50 * (window.warmup_s + window.window_s + window.drain_s + 15) <= 35 * 60  # 15 s around a trial
+    around = 16  # seconds of a trial beside its load, measured on a busy machine
+    assert 100 * (window.warmup_s + window.window_s + window.drain_s + around) <= 57 * 60
 
 
 def test_what_is_not_there_is_refused() -> None:
