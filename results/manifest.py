@@ -100,6 +100,9 @@ class Git(Record):
     dirty: bool
 
 
+CapturePoint = Literal["station", "wired", "client", "server"]
+
+
 class Capture(Record):
     """One pcap of one port.  Its times are wall clock; clock_offset_ns = wall - monotonic.
 
@@ -110,7 +113,7 @@ class Capture(Record):
 
     file: str
     port: str
-    side: Literal["station", "wired", "client", "server"]
+    side: CapturePoint
     node: str
     snap_bytes: int
     packets: int
