@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.findings import TrialFinding
+from analysis.journey.parts import KEYS, LATENCY, PARTS
 
-LATENCY = "latency"
-PARTS = (
-    "client", "uplink_recovery", "uplink_air", "wire", "broker", "downlink_recovery", "downlink_air", "receiver",
-)  # fmt: skip
 LABELS = {part: part.replace("_", " ") for part in PARTS}
-KEYS = ("mean", "p50", "p90", "p99", "p99.9")
 MISFIT = 0.01  # of the latency: parts that sum to it within this share explain it
 UNSAID = "nothing was found that joins its packets with its messages"
 

@@ -9,7 +9,8 @@ from emulation.capture import Tap
 from emulation.linkplan import LinkPlan, queues, side
 from emulation.loss import DIRECTIONS
 from emulation.timeline import LinkState
-from experiments.settings import CAPTURE_POINTS, CapturePoint, CaptureSettings
+from experiments.settings import CAPTURE_POINTS, CaptureSettings
+from results.manifest import CapturePoint
 from topologies.network import Network
 
 # On a slow link whole packets cost nothing: at 20 Mbit/s each port's record grows by 2.5 MB a second.

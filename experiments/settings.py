@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from emulation.units import parse_time
 from experiments.repeats import Repeats, SideBySide
+from results.manifest import CapturePoint
 from results.marker import SIZE as MARKER_BYTES
 from results.verdict import Check
 from stacks.driver import Ack, BodyType, Delivery, Guarantee
@@ -126,8 +127,7 @@ class WindowSettings(_Settings):
     drain_s: _seconds(0, 3600) = 5.0  # type: ignore[valid-type]
 
 
-CapturePoint = Literal["station", "wired", "client", "server"]
-CAPTURE_POINTS: tuple[CapturePoint, ...] = ("station", "wired", "client", "server")
+CAPTURE_POINTS: tuple[CapturePoint, ...] = get_args(CapturePoint)
 
 
 class CaptureSettings(_Settings):

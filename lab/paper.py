@@ -40,12 +40,11 @@ def paper(
         tidy(results)
         if not campaigns:
             chosen = kernels(kernel)
-            scenarios = papers.chosen(folder, number=number, tests=_numbers(tests), only=only or (), quick=quick)
-            campaigns = [begun(one, results, chosen, new=new) for one in scenarios]
-            for one in campaigns:
-                status = max(status, execution.execute(one, chosen, build_report=True), key=_SEVERITY.index)
-                if status is Status.INTERRUPTED:
-                    raise typer.Exit(status)
+            scenario = papers.chosen(folder, number=number, tests=_numbers(tests), only=only or (), quick=quick)
+            campaigns = [begun(scenario, results, chosen, new=new)]
+            status = execution.execute(campaigns[0], chosen, build_report=True)
+            if status is Status.INTERRUPTED:
+                raise typer.Exit(status)
         page = results / "papers" / name
         raise typer.Exit(max(status, _judged(folder, campaigns, page), key=_SEVERITY.index))
 

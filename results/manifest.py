@@ -111,6 +111,9 @@ class Git(Record):
     dirty: bool
 
 
+CapturePoint = Literal["station", "wired", "client", "server"]
+
+
 class Capture(Record):
     """One pcap of one port.  Its times are wall clock; clock_offset_ns = wall - monotonic.
 
@@ -121,7 +124,7 @@ class Capture(Record):
 
     file: str
     port: str
-    side: Literal["station", "wired", "client", "server"]
+    side: CapturePoint
     node: str
     snap_bytes: int
     packets: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from analysis.journey.breakdown import PARTS
 from analysis.journey.summary import summary
 from analysis.journey.trial import Journey, journey
 from analysis.recorded import Recorded
@@ -23,10 +22,9 @@ def add_journey(found: Journey, rows: Rows) -> None:
         rows.add("trial", "journey_share", value=found.account.attributed / found.account.deliveries)
     for direction, copies in found.copies.items():
         rows.add("trial", f"copies_{direction}", value=copies)
-    for key, parts in summary(found.parts).items() if found.account.attributed else ():
-        for part, value in zip(PARTS, parts.tolist(), strict=True):
-            if part != "wire" or found.wire_known:
-                rows.add("journey", part, key=key, value=value)
-        rows.add("journey", "latency", key=key, value=float(parts.sum()))
+    for key, means in summary(found.parts, found.latency).items():
+        for name, value in means.items():
+            if name != "wire" or found.wire_known:
+                rows.add("journey", name, key=key, value=value)
     if found.why:
         rows.add("journey", "why", text=found.why)

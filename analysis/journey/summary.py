@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
+from analysis.journey.parts import LATENCY, MEAN, PARTS, PERCENTILES
+
 # Of all deliveries, so many on each side of a percentile speak for it, at most half of those beyond it.
 NEIGHBOURS = 0.01
 
@@ -20,10 +21,16 @@ def near(latency: np.ndarray, share: float) -> np.ndarray:
     return found
 
 
-def summary(parts: np.ndarray) -> dict[str, np.ndarray]:
-    """Mean parts by key (`mean`, `p50`, ...).  parts: one row each, one column per delivery, in seconds."""
-    if not parts.shape[1]:
+def summary(parts: np.ndarray, latency: np.ndarray) -> dict[str, dict[str, float]]:
+    """Means by key (parts.KEYS): of every part, by its name, and of the ledger's latency, which the parts must sum to.
+
+    parts: one row each, one column per delivery, in seconds; latency: of the same deliveries.
+    """
+    if not len(latency):
         return {}
-    latency = parts.sum(axis=0)
-    chosen = {key: near(latency, share) for key, share in PERCENTILES.items()}
-    return {"mean": parts.mean(axis=1)} | {key: parts[:, which].mean(axis=1) for key, which in chosen.items()}
+    chosen = {MEAN: np.arange(len(latency))} | {key: near(latency, share) for key, share in PERCENTILES.items()}
+    return {
+        key: dict(zip(PARTS, parts[:, which].mean(axis=1).tolist(), strict=True))
+        | {LATENCY: float(latency[which].mean())}
+        for key, which in chosen.items()
+    }

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.journey import clients, markers, places, reasons
-from analysis.journey.breakdown import Breakdown, breakdown
 from analysis.journey.clients import ABSENT, AMBIGUOUS, Deliveries
 from analysis.journey.intervals import Intervals, intervals
 from analysis.journey.legs import Leg, legs
 from analysis.journey.markers import Hits
 from analysis.journey.passages import Passages, passages
 from analysis.journey.places import ENTER, SERVER, Direction, Ends, View
+from analysis.journey.split import Split, split
 from analysis.recorded import Recorded
 from results.body import extents
 from results.manifest import Manifest
@@ -23,7 +23,9 @@ from results.manifest import Manifest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journey:
-    """parts[i, j]: seconds of part i (as breakdown.PARTS) of attributed delivery j; wire_known: whether `wire` is one.
+    """parts[i, j]: seconds of part i (as parts.PARTS) of attributed delivery j.
+
+    latency: of the same deliveries, seconds, as the ledger has it.  wire_known: whether `wire` is a part.
 
     copies: by direction, mean transmissions per byte of the attributed messages.  why: why nothing, or not
     everything, is known; '' when all is.
@@ -31,6 +33,7 @@ class Journey:
 
     account: reasons.Account
     parts: np.ndarray
+    latency: np.ndarray
     wire_known: bool
     copies: dict[Direction, float]
     why: str
@@ -80,15 +83,16 @@ def journey(recorded: Recorded, manifest: Manifest, *, published: pa.Table, deli
     body = extents(work.body_type, published.column("body_bytes").to_numpy().astype(np.int64)[row], **named)
     there, back = up.legs(sent[found], body), down.legs(got[found], body)
     server_seen = any(view.place == SERVER for view in views)
-    split = breakdown(
+    times = split(
         t_sched_ns=published.column("t_sched_ns").to_numpy()[row], t_recv_ns=wanted.t_recv_ns[found],
         up=there, down=back, clock_offset_ns=manifest.clock_offset_ns, server_seen=server_seen,
     )  # fmt: skip
-    account = _account(sent, got, split)
-    known = split.attributed
+    account = _account(sent, got, times)
+    known = times.attributed
     return Journey(
         account=account,
-        parts=split.parts[:, known] / 1e9,
+        parts=times.parts[:, known] / 1e9,
+        latency=times.latency[known] / 1e9,
         wire_known=server_seen,
         copies=_copies(there, back, row, known),
         why=reasons.explain(account, views, both),
@@ -112,18 +116,18 @@ def _way(
 
 def _nothing(wanted: Deliveries, why: str) -> Journey:
     account = reasons.Account(deliveries=len(wanted), incomplete=len(wanted))
-    return Journey(account=account, parts=np.empty((0, 0)), wire_known=False, copies={}, why=why)
+    return Journey(account=account, parts=np.empty((0, 0)), latency=np.empty(0), wire_known=False, copies={}, why=why)
 
 
-def _account(sent: np.ndarray, got: np.ndarray, split: Breakdown) -> reasons.Account:
+def _account(sent: np.ndarray, got: np.ndarray, times: Split) -> reasons.Account:
     ambiguous = (sent == AMBIGUOUS) | (got == AMBIGUOUS)
     return reasons.Account(
         deliveries=len(sent),
         ambiguous=int(np.count_nonzero(ambiguous)),
         no_uplink_marker=int(np.count_nonzero(~ambiguous & (sent == ABSENT))),
         no_downlink_marker=int(np.count_nonzero(~ambiguous & (sent != ABSENT) & (got == ABSENT))),
-        incomplete=int(np.count_nonzero(~split.complete)),
-        negative=int(np.count_nonzero(split.complete & ~(split.ordered & split.closed))),
+        incomplete=int(np.count_nonzero(~times.complete)),
+        negative=int(np.count_nonzero(times.complete & ~times.ordered)),
     )
 
 

@@ -129,10 +129,12 @@ def _ticks(ax: Any, low: float, high: float, *, log: bool, points: bool) -> None
 
 
 def _round_ratios(low: float, high: float) -> list[float]:
-    """Equal, and at most two pairs of round ratios, where there is room."""
-    room, values = 0.2 * math.log(high / low), [1.0]
-    for less, more in _RATIOS:
-        if low <= less and more <= high and min(abs(math.log(more / one)) for one in values) > room:
+    """Equal, and pairs of round ratios, as many as have room; at least the widest pair that fits."""
+    fitting = [pair for pair in _RATIOS if low <= pair[0] and pair[1] <= high]
+    values = [1.0, *max(fitting, key=lambda pair: pair[1], default=())]
+    room = 0.2 * math.log(high / low)
+    for less, more in fitting:
+        if min(abs(math.log(more / one)) for one in values) > room:
             values += [less, more]
     return sorted(values)
 

@@ -10,9 +10,10 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.breakdown import LABELS, PARTS, Breakdown, breakdowns, share, whys
+from analysis.breakdown import LABELS, Breakdown, breakdowns, share, whys
 from analysis.compare import FACTOR
 from analysis.findings import CellFinding, Findings, TrialFinding
+from analysis.journey.parts import PARTS
 from analysis.metrics import METRICS
 from analysis.plots.cells import colours, groups
 from analysis.plots.eventmarks import text_length

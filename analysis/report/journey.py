@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.breakdown import LABELS, PARTS, breakdowns, share, whys
+from analysis.breakdown import LABELS, breakdowns, share, whys
 from analysis.findings import TrialFinding
+from analysis.journey.parts import PARTS
 from analysis.metrics import METRICS
 from analysis.report.shown import Shown, amount
 from analysis.units import digits

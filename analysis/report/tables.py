@@ -6,9 +6,9 @@ import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from analysis.breakdown import KEYS, LATENCY, PARTS
 from analysis.compare import comparisons, matches
 from analysis.findings import Findings, Standing
+from analysis.journey.parts import KEYS, LATENCY, PARTS
 from analysis.metrics import METRICS
 from analysis.statistics import bootstrap_mean
 

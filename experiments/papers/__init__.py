@@ -1,10 +1,11 @@
-"""Published studies, each a folder: scenarios, published numbers, claims.  What is run of a study is chosen here."""
+"""Published studies, each a folder: scenario, published numbers, claims.  What is run of a study is chosen here."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from experiments import cases
 from experiments import scenario as scenarios
@@ -12,6 +13,7 @@ from experiments.scenario import Scenario
 from experiments.settings import Settings, WindowSettings
 
 HERE = Path(__file__).parent
+MATRIX = "matrix.yaml"  # a study's cases: `set1-03` is row 3 of its first table
 # So that 50 cases on 2 networks take less than an hour: what is still filling then is not steady.
 QUICK = WindowSettings(warmup_s=4, window_s=10, drain_s=3)
 
@@ -30,36 +32,36 @@ def folder_of(name: str) -> Path:
 
 def chosen(
     folder: Path, *, number: int | None, tests: Collection[int], only: Collection[str] = (), quick: bool
-) -> tuple[Scenario, ...]:
-    """The scenarios of a study, or the one of set `number`; only the tests given, all when none is.
+) -> Scenario:
+    """The cases of a study, or those of set `number`; only the tests (rows of the published tables) given, if any.
 
     only: `factor=level`, as for any scenario.
 
-    UnknownPaper when there is no such set or test, ScenarioError when a scenario cannot be run.
+    UnknownPaper when there is no such set or test, ScenarioError when the scenario cannot be run.
     """
-    sets = {int(path.stem.removeprefix("set-")): path for path in sorted(folder.glob("set-*.yaml"))}
+    scenario = scenarios.load(folder / MATRIX)
+    rows = {case: _row(case) for case in scenario.factors[cases.NAME]}
+    sets = sorted({row.number for row in rows.values()})
     if number is not None and number not in sets:
         raise UnknownPaper(f"--set {number}: there are the sets {', '.join(map(str, sets))}")
-    wanted = {key: scenarios.load(path) for key, path in sets.items() if number in (None, key)}
-    missing = set(tests) - {test for one in wanted.values() for test in _tests(one)}
-    if missing:
+    rows = {case: row for case, row in rows.items() if number in (None, row.number)}
+    if missing := set(tests) - {row.test for row in rows.values()}:
         raise UnknownPaper(f"--tests {', '.join(map(str, sorted(missing)))}: no set that was chosen has such a test")
-    parts = (_only(one, tests) for one in wanted.values())
-    found = (scenarios.only(one, only) for one in parts if one is not None)
-    return tuple(_quick(one) if quick else one for one in found)
+    wanted = [f"{cases.NAME}={case}" for case, row in rows.items() if not tests or row.test in tests]
+    found = scenarios.only(scenario, [*wanted, *only])
+    return _quick(found) if quick else found
 
 
-def _tests(scenario: Scenario) -> Iterator[int]:
-    """The row of each case in its published table: what its name ends in."""
-    return (int(case.rpartition("-")[2]) for case in scenario.factors[cases.NAME])
+class _Row(NamedTuple):
+    """Where a case stands in the published tables: set, and test in it."""
+
+    number: int
+    test: int
 
 
-def _only(scenario: Scenario, tests: Collection[int]) -> Scenario | None:
-    names = dict(zip(_tests(scenario), scenario.factors[cases.NAME], strict=True))
-    words = [f"{cases.NAME}={names[test]}" for test in tests if test in names]
-    if tests and not words:
-        return None
-    return scenarios.only(scenario, words)
+def _row(case: str) -> _Row:
+    table, _, test = case.rpartition("-")
+    return _Row(int(table.removeprefix("set")), int(test))
 
 
 def _quick(scenario: Scenario) -> Scenario:

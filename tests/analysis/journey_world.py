@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pcap_files import ACK, address, pcap
 from synthetic_campaign import OFFSET, SECOND, START, Load, Spec, manifest
 
 from analysis.capture.reader import read_capture
-from analysis.journey.breakdown import PARTS
+from analysis.journey.parts import PARTS
 from analysis.journey.trial import Journey, journey
 from analysis.recorded import Recorded
 from results.manifest import Capture, Cell, Consumer, Manifest, Node, Producer, Workload
@@ -163,6 +164,7 @@ class World:
 
 def parts_ms(found: Journey) -> list[dict[str, float]]:
     """The parts of each attributed delivery in milliseconds, without those that are zero."""
+    assert np.allclose(found.parts.sum(axis=0), found.latency, rtol=0.01)
     return [
         {name: round(value * 1e3, 4) for name, value in zip(PARTS, column, strict=True) if value}
         for column in found.parts.T.tolist()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.breakdown import KEYS, LATENCY, PARTS
 from analysis.findings import Findings, TrialFinding
+from analysis.journey.parts import KEYS, LATENCY, PARTS
 
 SPREAD = dict(zip(KEYS, (1.0, 0.8, 2.0, 6.0, 19.0), strict=True))  # of a latency's percentiles, of its mean
 WEIGHTS = dict(zip(PARTS, (2.0, 1.0, 5.0, 0.1, 1.0, 3.0, 6.0, 0.2), strict=True))

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from journeys import journey, travelled
 from test_analysis_report import AIR, WIRED, rows
 
-from analysis.breakdown import KEYS, LATENCY, PARTS, Breakdown, breakdowns, whys
+from analysis.breakdown import Breakdown, breakdowns, whys
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding, gather
+from analysis.journey.parts import KEYS, LATENCY, PARTS
 from analysis.plots.journeybars import UNEXPLAINED, cell_bars, journey_plots, segments
 from analysis.plots.panel import Panel
 from analysis.plots.tracks import tracks

@@ -8,7 +8,6 @@ import pytest
 from journey_world import CONSUMER_PORT, OFFSET, PRODUCER_PORT, SECOND, World, body, parts_ms
 from pcap_files import ACK, SYN
 
-from analysis.capture.columns import Packets
 from results.manifest import Consumer, Producer
 from stacks.driver import BodyType
 from stacks.openwire import bodies
@@ -369,7 +368,6 @@ def test_deliveries_outside_the_window_are_not_asked_for(tmp_path: Path) -> None
     assert world.journey(tmp_path).account.deliveries == 1
 
 
-@pytest.mark.skipif("protocol" not in Packets.__dataclass_fields__, reason="this reader gives TCP packets only")
 def test_a_datagram_is_a_stream_of_its_own(tmp_path: Path) -> None:
     world = World()
     for seq in range(2):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from test_trial_real import run
 
-from analysis.journey.breakdown import PARTS
+from analysis.journey.parts import PARTS
 from analysis.trial import reduce_trial
 
 

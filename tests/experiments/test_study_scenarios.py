@@ -10,11 +10,8 @@ import pytest
 from experiments import papers
 from experiments import scenario as scenarios
 from experiments.papers import UnknownPaper
-from experiments.settings import WorkloadSettings
 
 FOLDER = papers.folder_of("gaddah-kunz")
-TYPED = "body_type" in WorkloadSettings.model_fields
-needs_types = pytest.mark.skipif(not TYPED, reason="workloads have no body types yet, which set 2 asks for")
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -28,7 +25,7 @@ def as_row(settings: scenarios.Settings) -> dict[str, str]:
     return {
         **{name: str(getattr(work.clients, name)) for name in ("publishers", "subscribers", "topics")},
         "body_bytes": str(work.body_bytes),
-        "body_type": str(getattr(work, "body_type", "bytes")),
+        "body_type": work.body_type.value,
         "subscription": work.guarantee.subscription,
         "delivery": work.guarantee.delivery.value,
         "ack": work.ack.value,
@@ -36,9 +33,9 @@ def as_row(settings: scenarios.Settings) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("number", [1, pytest.param(2, marks=needs_types)])
+@pytest.mark.parametrize("number", [1, 2])
 def test_every_published_row_is_run_as_published_on_both_networks(number: int) -> None:
-    scenario = scenarios.load(FOLDER / f"set-{number}.yaml")
+    scenario = papers.chosen(FOLDER, number=number, tests=(), quick=False)
     published = rows(f"published-set{number}.csv")
     assert len(scenario.cells) == 2 * len(published)
     assert scenario.baseline == "wireline-100m"
@@ -52,26 +49,34 @@ def test_every_published_row_is_run_as_published_on_both_networks(number: int) -
             assert cell.settings.workload.selector is None or run["selector"] == "yes"
 
 
-@needs_types
+def test_the_whole_matrix_is_one_campaign_with_the_studys_stopping_rule() -> None:
+    whole = papers.chosen(FOLDER, number=None, tests=(), quick=False)
+    assert len(whole.cells) == 100
+    rule = whole.settings.trials.rule
+    assert rule is not None
+    assert (rule.half_width, set(rule.metrics)) == (0.05, {"published_per_s", "delivered_per_s", "latency_mean_s"})
+    assert whole.settings.parallel.when == {"network": ("nistnet-80211",)}
+
+
 def test_the_selector_lets_a_tenth_pass() -> None:
-    scenario = scenarios.load(FOLDER / "set-2.yaml")
+    scenario = papers.chosen(FOLDER, number=2, tests=(), quick=False)
     chosen = {cell.settings.workload.selector for cell in scenario.cells} - {None}
     assert [(one.high - one.low) / one.of for one in chosen if one] == [0.1]
 
 
 def test_a_part_of_a_study_can_be_chosen_and_run_quickly() -> None:
-    (part,) = papers.chosen(FOLDER, number=1, tests=(3, 20), quick=True)
+    part = papers.chosen(FOLDER, number=1, tests=(3, 20), quick=True)
     assert part.factors["case"] == ("set1-03", "set1-20")
     assert len(part.cells) == 4
-    assert {cell.settings.trials for cell in part.cells} == {1}
+    assert {cell.settings.trials.cap for cell in part.cells} == {1}
     assert {cell.settings.window for cell in part.cells} == {papers.QUICK}
-    (whole,) = papers.chosen(FOLDER, number=1, tests=(), quick=False)
-    assert part.digest != whole.digest
-    assert len(whole.cells) == 64
+    both = papers.chosen(FOLDER, number=None, tests=(3,), quick=True)
+    assert both.factors["case"] == ("set1-03", "set2-03")
+    assert len({part.digest, both.digest, papers.chosen(FOLDER, number=1, tests=(3, 20), quick=False).digest}) == 3
 
 
 def test_one_network_of_a_study_can_be_run_alone() -> None:
-    (part,) = papers.chosen(FOLDER, number=1, tests=(2, 4), only=["network=nistnet-80211"], quick=False)
+    part = papers.chosen(FOLDER, number=1, tests=(2, 4), only=["network=nistnet-80211"], quick=False)
     assert [cell.name for cell in part.cells] == [f"network=nistnet-80211,case=set1-0{test}" for test in (2, 4)]
 
 

@@ -8,37 +8,33 @@ import numpy as np
 
 from analysis.journey.legs import UNKNOWN, Leg
 
-PARTS = (
-    "client", "uplink_recovery", "uplink_air", "wire", "broker", "downlink_recovery", "downlink_air", "receiver",
-)  # fmt: skip
 # The captures' clock is read by another processor than the clients' one: so much may a part be below nothing.
 TOLERANCE_NS = 1_000_000
-SUM_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breakdown:
-    """parts[i, j]: nanoseconds of part i (as PARTS) of delivery j.  Masks over the deliveries:
+class Split:
+    """parts[i, j]: nanoseconds of part i (as PARTS) of delivery j; they telescope, so their sum is its latency.
 
-    complete: every moment is known.  ordered: no part is below nothing.  closed: the parts sum to the latency.
-    attributed: all of it.
+    latency: the ledger's, in nanoseconds.  Masks over the deliveries: complete, every moment is known; ordered, no
+    part is below nothing.
     """
 
     parts: np.ndarray
+    latency: np.ndarray
     complete: np.ndarray
     ordered: np.ndarray
-    closed: np.ndarray
 
     @property
     def attributed(self) -> np.ndarray:
         """Deliveries whose journey is known."""
-        found: np.ndarray = self.complete & self.ordered & self.closed
+        found: np.ndarray = self.complete & self.ordered
         return found
 
 
-def breakdown(
+def split(
     *, t_sched_ns: np.ndarray, t_recv_ns: np.ndarray, up: Leg, down: Leg, clock_offset_ns: int, server_seen: bool
-) -> Breakdown:
+) -> Split:
     """One entry per delivery in all arguments.
 
     clock_offset_ns: wall clock of the legs minus clock of the ledger.  server_seen: whether the server's own port
@@ -60,10 +56,9 @@ def breakdown(
         ]
     )
     parts[:, ~complete] = 0
-    latency = t_recv_ns - t_sched_ns
-    return Breakdown(
+    return Split(
         parts=parts,
+        latency=t_recv_ns - t_sched_ns,
         complete=complete,
         ordered=np.all(parts >= -TOLERANCE_NS, axis=0),
-        closed=np.abs(parts.sum(axis=0) - latency) <= SUM_TOLERANCE * np.abs(latency),
     )
