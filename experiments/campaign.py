@@ -64,7 +64,7 @@ def create(scenario: Scenario, root: Path) -> Path:
         order=plan(scenario),
         stopping=scenario.settings.trials.rule,
     )
-    return write(campaign, root, scenario.path.read_bytes())
+    return write(campaign, root, scenario.source)
 
 
 def now() -> str:

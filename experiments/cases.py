@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from experiments.overlay import laid_into
 from results.yaml_lines import Key
 
 _LIST = "cases"
@@ -48,7 +49,7 @@ def name_of(level: Any) -> str:
 def laid_over(data: Mapping[str, Any]) -> dict[str, Any]:
     """The scenario with its one chosen case (under key `cases`) laid over it."""
     rest = {key: value for key, value in data.items() if key != _LIST}
-    merged: dict[str, Any] = _merged(rest, {key: value for key, value in data[_LIST].items() if key != NAME})
+    merged: dict[str, Any] = laid_into(rest, {key: value for key, value in data[_LIST].items() if key != NAME})
     return merged
 
 
@@ -59,12 +60,6 @@ def says(level: Any, location: Key) -> bool:
             return False
         level = level[part]
     return bool(location)
-
-
-def _merged(below: Any, above: Any) -> Any:
-    if isinstance(below, dict) and isinstance(above, dict):
-        return below | {key: _merged(below.get(key), value) for key, value in above.items()}
-    return above
 
 
 def _leaves(value: Any, at: Key) -> Iterator[tuple[Key, Any]]:

@@ -15,9 +15,8 @@ from pydantic import BaseModel, ValidationError
 
 from emulation import library
 from emulation.profile import LinkProfile
-from experiments import cases, health
+from experiments import cases, health, overlay
 from experiments.settings import Settings
-from results import yaml_lines
 from results.schema import VERSION
 from results.yaml_lines import Key
 from stacks import registry
@@ -45,9 +44,13 @@ class ScenarioCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A checked scenario.  digest changes with anything that can change a measurement."""
+    """A checked scenario.  source: its file, and those it is based on.
+
+    digest changes with anything that can change a measurement.
+    """
 
     path: Path
+    source: bytes
     name: str
     factors: dict[str, tuple[str, ...]]
     cells: tuple[ScenarioCell, ...]
@@ -103,13 +106,11 @@ def only(scenario: Scenario, wanted: Iterable[str]) -> Scenario:
 def load(path: Path) -> Scenario:
     """Read and check a scenario file; ScenarioError names every problem found."""
     try:
-        data, lines = yaml_lines.read(path)
-    except yaml_lines.YamlError as error:
+        text = overlay.read(path)
+    except overlay.OverlayError as error:
         raise ScenarioError(str(error)) from error
-    if not isinstance(data, dict):
-        raise ScenarioError(f"{path}: a scenario is a mapping of keys, see README.md")
-    factors = dict(_factors(data, ()))
-    complain = _Complaints(path, lines)
+    factors = dict(_factors(text.data, ()))
+    complain = _Complaints(path, text.places)
     _check_factors(factors, complain)
     sizes = [len(levels) for levels in factors.values()]
     cells = 1
@@ -117,11 +118,12 @@ def load(path: Path) -> Scenario:
         cells *= size
     if cells > _MAX_CELLS:
         raise ScenarioError(f"{path}: {cells} cells; at most {_MAX_CELLS} can be run")
-    built = [_cell(data, factors, choice, complain) for choice in itertools.product(*map(range, sizes))]
+    built = [_cell(text.data, factors, choice, complain) for choice in itertools.product(*map(range, sizes))]
     complain.raise_if_any()
     printed = {_label(key): tuple(_printed(key, level) for level in levels) for key, levels in factors.items()}
     _check_references(built[0].settings, printed, complain)
-    return Scenario(path=path, name=built[0].settings.scenario, factors=printed, cells=tuple(built))
+    name = built[0].settings.scenario
+    return Scenario(path=path, source=text.source, name=name, factors=printed, cells=tuple(built))
 
 
 def _check_references(settings: Settings, factors: dict[str, tuple[str, ...]], complain: _Complaints) -> None:
@@ -151,16 +153,17 @@ def _list(words: Iterable[str]) -> str:
 class _Complaints:
     """Problems, each once, in the order in which they were met."""
 
-    def __init__(self, path: Path, lines: dict[Key, int]) -> None:
-        self.path, self._lines = path, lines
+    def __init__(self, path: Path, places: dict[Key, overlay.Place]) -> None:
+        self.path, self._places = path, places
         self._found: dict[str, None] = {}
 
     def add(self, at: Key, problem: str) -> None:
         known = at
-        while known and known not in self._lines:
+        while known and known not in self._places:
             known = known[:-1]
+        path, line = self._places.get(known, (self.path, 1))
         where = ".".join(str(part) for part in at if isinstance(part, str))
-        self._found[f"{self.path}:{self._lines.get(known, 1)}: {where + ': ' if where else ''}{problem}"] = None
+        self._found[f"{path}:{line}: {where + ': ' if where else ''}{problem}"] = None
 
     def raise_if_any(self) -> None:
         if self._found:
