@@ -69,6 +69,35 @@ _ALL = (
         about="longest time inside the window in which no subscriber received anything",
     ),
     Metric(
+        name="lost", label="Messages lost, number", unit="count", better="lower",
+        about="answered, overtaken, never arrived; whole trial, all subscribers together",
+    ),
+    Metric(
+        name="interruptions", label="Interruptions", unit="count", better=None,
+        about="outages and handovers of the link, and times when a subscriber was away, over before the window's end; "
+        "each counts once for each subscriber, those that touch as one",
+    ),
+    Metric(
+        name="back_after_s", label="First message after an interruption", unit="s", better="lower",
+        about="from the end of an interruption to the subscriber's first message, mean over interruptions",
+    ),
+    Metric(
+        name="caught_up_after_s", label="Caught up after an interruption", unit="s", better="lower",
+        about="from the end of an interruption to the last message that it held up, or the first after it, mean",
+    ),
+    Metric(
+        name="held_up", label="Messages held up", unit="count", better="lower",
+        about="due before the end of an interruption, arrived after it",
+    ),
+    Metric(
+        name="held_up_worst_s", label="Worst latency of those held up", unit="s", better="lower",
+        about="longest latency of a message that an interruption held up",
+    ),
+    Metric(
+        name="not_back", label="Subscribers that heard nothing more", unit="count", better="lower",
+        about="interruptions after which the subscriber had no message any more",
+    ),
+    Metric(
         name="air_utilisation", label="Link utilisation", unit="share", better=None,
         about="bytes at layer 2 through the busiest queue of the link, of its rate, inside the window",
     ),
@@ -135,4 +164,7 @@ COMPARED = (
     "rtt_mean_uplink_s", "rtt_mean_downlink_s",
 )  # fmt: skip
 CHIEF = ("delivered_per_s", "published_per_s", "latency_p50_s", "latency_p99_s", "loss_share")  # of lab compare
+INTERRUPTED = (
+    "interruptions", "back_after_s", "caught_up_after_s", "held_up", "held_up_worst_s", "lost", "not_back",
+)  # fmt: skip
 KEY = ("delivered_per_s", "published_per_s", "latency_p50_s", "loss_share", "air_utilisation")

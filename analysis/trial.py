@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.captures import capture_rows
+from analysis.interruptions import absences, interruption_metrics
 from analysis.journey.rows import journey_rows
 from analysis.ledger import Ledger, account_metrics, latency_ecdf, latency_percentiles, read_ledger, window_metrics
 from analysis.medium import medium_metrics
@@ -89,6 +90,7 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     steps = rate_steps(tables["resources"], window)
     mean_rates = {queue: mean_rate(one, window) for queue, one in steps.items()}
     metrics |= medium_metrics(proof, deliveries=metrics["deliveries"] or 0.0, mean_rates=mean_rates)
+    metrics |= interruption_metrics(ledger, manifest.workload.consumers, profile=manifest.profile, window=window)
     metrics["window_s"] = window.seconds
     if manifest.workload.when_full == "refuse":
         metrics["retries"] = float(sum(one.retries for one in manifest.workload.producers))
@@ -101,6 +103,9 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
             rows.add("second", name, t=t, value=value)
     for event in proof.events:
         rows.add("event", t=event.at_s, value=(event.t_ns - window.start_ns) / 1e9, text=event.label)
+    for t_ns, label in absences(manifest.workload.consumers):
+        at = (t_ns - window.start_ns) / 1e9
+        rows.add("event", t=round(at, 1), value=at, text=label)
     _distribution(ledger, window, rows)
     for name, trend in window_trends(ledger, window).items():
         rows.add("trend", name, t=trend.p, value=trend.change)

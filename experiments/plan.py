@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from experiments.load.protocol import ConsumerPlan, NodePlan, ProducerPlan
+from experiments.load.protocol import AwayPlan, ConsumerPlan, NodePlan, ProducerPlan
 from experiments.settings import Settings
 from results.manifest import Consumer, Producer, Workload
 from stacks.driver import Delivery, Endpoint
@@ -53,6 +53,7 @@ def node_plans(
     settings: Settings, work: Workload, *, at: Endpoint, seed: int, out_dir: Callable[[str], Path]
 ) -> tuple[NodePlan, ...]:
     """One plan per station that has clients.  out_dir: from a station's name to the folder for its ledger."""
+    away = settings.workload.away
     nodes = sorted({one.node for one in work.producers} | {one.node for one in work.consumers})
     return tuple(
         NodePlan(
@@ -85,6 +86,7 @@ def node_plans(
             prefetch=settings.workload.prefetch,
             loop=work.loop,
             rate_per_producer=work.rate_per_producer,
+            away=AwayPlan(at_s=away.at_s, lasts_s=away.lasts_s) if away else None,
             property_range=settings.workload.selector.of if settings.workload.selector else None,
             seed=seed,
             out_dir=str(out_dir(node)),

@@ -278,7 +278,8 @@ def _printed(factor: Key, level: Any) -> str:
     elif isinstance(level, dict):
         words = [str(part) for pair in level.items() for part in pair] if len(level) == 1 else list(level.values())
     else:
-        words = [Path(str(level)).stem if str(level).endswith((".yaml", ".yml")) else level]
+        name = "none" if level is None else str(level)
+        words = [Path(name).stem if name.endswith((".yaml", ".yml")) else name]
     text = "-".join(map(str, words))
     return "".join(char if char.isalnum() or char in ".-_" else "-" for char in text) or "none"
 

@@ -70,6 +70,13 @@ class SelectorSettings(_Settings):
 _ACKS = {Ack.AUTO: Guarantee.ACK_AUTO, Ack.DUPS_OK: Guarantee.ACK_DUPS_OK, Ack.CLIENT: Guarantee.ACK_CLIENT}
 
 
+class AwaySettings(_Settings):
+    """Every subscriber's connection is cut at_s into the window, without a word, and made again lasts_s later."""
+
+    at_s: _seconds(0, 86_400)  # type: ignore[valid-type]
+    lasts_s: _seconds(0.1, 86_400)  # type: ignore[valid-type]
+
+
 class WorkloadSettings(_Settings):
     """rate: messages per second and publisher, in an open loop only.
 
@@ -92,6 +99,7 @@ class WorkloadSettings(_Settings):
     loop: Literal["closed", "open"] = "closed"
     rate: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
     selector: SelectorSettings | None = None
+    away: AwaySettings | None = None
 
     @model_validator(mode="after")
     def _a_rate_belongs_to_an_open_loop(self) -> WorkloadSettings:
@@ -188,6 +196,16 @@ class Settings(_Settings):
         if self.faults and self.stack != "reference":
             raise ValueError(f"faults can be switched on in stack 'reference' only, not in {self.stack!r}")
         parse(self.fault_words())
+        return self
+
+    @model_validator(mode="after")
+    def _subscribers_come_back_inside_the_window(self) -> Settings:
+        away = self.workload.away
+        if away is not None and away.at_s + away.lasts_s >= self.window.window_s:
+            raise ValueError(
+                f"workload.away: subscribers would come back {away.at_s + away.lasts_s:g} s into the window, which "
+                f"lasts {self.window.window_s:g} s: make it longer, or let them leave earlier"
+            )
         return self
 
     def fault_words(self) -> list[str]:

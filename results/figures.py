@@ -24,12 +24,13 @@ class Ledger:
     """A trial's ledger as the metrics need it; times in CLOCK_MONOTONIC nanoseconds.
 
     t_begun: of every send that was not refused.  t_ack: answers of accepted sends.  publish: (t_ack, latency) of the
-    same.  t_recv, latency, body_bytes: one per first delivery of a message that the ledger knows.
+    same.  consumer, t_recv, latency, body_bytes: one per first delivery of a message that the ledger knows.
     """
 
     t_begun: np.ndarray
     t_ack: np.ndarray
     publish_latency: np.ndarray
+    consumer: np.ndarray
     t_recv: np.ndarray
     latency: np.ndarray
     body_bytes: np.ndarray
@@ -43,7 +44,7 @@ def read_ledger(published: pa.Table, delivered: pa.Table) -> Ledger:
     acked = ack.is_valid().to_numpy() & (outcome == Outcome.ACKED)
     t_ack = ack.fill_null(0).to_numpy()[acked]
     first = first_deliveries(delivered)
-    got = {name: delivered.column(name).to_numpy()[first] for name in ("producer", "seq", "t_recv_ns")}
+    got = {name: delivered.column(name).to_numpy()[first] for name in ("consumer", "producer", "seq", "t_recv_ns")}
     sent_keys = message_keys(sent["producer"], sent["seq"])
     order = np.argsort(sent_keys, kind="stable")
     got_keys = message_keys(got["producer"], got["seq"])
@@ -56,6 +57,7 @@ def read_ledger(published: pa.Table, delivered: pa.Table) -> Ledger:
         t_begun=sent["t_sched_ns"][outcome != Outcome.FAILED],
         t_ack=t_ack,
         publish_latency=t_ack - sent["t_sched_ns"][acked],
+        consumer=got["consumer"][known],
         t_recv=t_recv,
         latency=t_recv - sent["t_sched_ns"][row],
         body_bytes=sent["body_bytes"][row],

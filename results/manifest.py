@@ -35,10 +35,21 @@ class Producer(Record):
     retries: int = 0
 
 
+class Absence(Record):
+    """When a client's connection was cut, when it set out to come back, and when it was back, None = never.
+
+    CLOCK_MONOTONIC nanoseconds.
+    """
+
+    left_ns: int
+    due_ns: int
+    back_ns: int | None = None
+
+
 class Consumer(Record):
     """selector: half-open range [low, high) of the message property, None = every message.
 
-    ports: as a producer's.
+    ports: as a producer's.  absences: one after the other.
     """
 
     id: int
@@ -47,6 +58,7 @@ class Consumer(Record):
     durable: bool = False
     selector: tuple[int, int] | None = None
     ports: tuple[int, ...] = ()
+    absences: tuple[Absence, ...] = ()
 
 
 class Workload(Record):

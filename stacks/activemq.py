@@ -95,6 +95,10 @@ class Connection:
             acknowledge()
         await self._session.close(limit_s=CLOSE_LIMIT_S)
 
+    def abort(self) -> None:
+        """Cut the connection without a word to the broker."""
+        self._session.abort()
+
 
 class Publisher:
     """Sends to one topic."""

@@ -133,6 +133,9 @@ class Connection(Protocol):
     async def close(self) -> None:
         """Acknowledge what is due and leave; durable subscriptions stay at the provider."""
 
+    def abort(self) -> None:
+        """Cut the connection without a word to the provider, as a device does that goes out of reach."""
+
 
 class Receiver(Protocol):
     async def receive(self) -> tuple[bytes, bool]:

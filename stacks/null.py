@@ -44,6 +44,7 @@ class NullPublisher:
 class NullConnection:
     def __init__(self, topics: Topics) -> None:
         self._topics = topics
+        self._subscriptions: list[tuple[str, tuple[Handler, Selector | None]]] = []
 
     async def publisher(self, topic: str, *, delivery: Delivery) -> NullPublisher:
         """A publisher on one topic; nothing is ever on a disk, whatever `delivery` says."""
@@ -51,9 +52,11 @@ class NullConnection:
         return NullPublisher(self._topics[topic])
 
     async def subscribe(self, topic: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
-        """In force at once, for as long as the process lives."""
+        """In force at once, until the connection is cut or the process ends."""
         del ack
-        self._topics[topic].append((handler, subscription.selector))
+        one = (handler, subscription.selector)
+        self._topics[topic].append(one)
+        self._subscriptions.append((topic, one))
 
     @property
     def lost(self) -> str | None:
@@ -67,6 +70,12 @@ class NullConnection:
 
     async def close(self) -> None:
         """Nothing to close."""
+
+    def abort(self) -> None:
+        """Its subscriptions end."""
+        for topic, one in self._subscriptions:
+            self._topics[topic].remove(one)
+        self._subscriptions.clear()
 
 
 @dataclass(frozen=True, slots=True)

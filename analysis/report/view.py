@@ -10,7 +10,7 @@ from typing import Any
 from analysis.compare import FACTOR, Comparison, Match, comparisons, describe, matches
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.headlines import headlines, trends_line, verdict_line
-from analysis.metrics import KEY, METRICS
+from analysis.metrics import INTERRUPTED, KEY, METRICS
 from analysis.names import trial_page
 from analysis.plots.sketch import Sketch
 from analysis.plots.style import Plot
@@ -67,6 +67,9 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "key_metrics": [METRICS[name] for name in KEY],
         "overview": [[cell.name, title_of(cell), [estimated(METRICS[n], cell.estimate(n)) for n in KEY]]
                      for cell in findings.cells],
+        "interrupted_metrics": [METRICS[name] for name in INTERRUPTED],
+        "interrupted": [[cell.name, title_of(cell), [estimated(METRICS[n], cell.estimate(n)) for n in INTERRUPTED]]
+                        for cell in findings.cells if cell.estimate("interruptions") is not None],
         "cell_plots": [drawing(plot) for plot in plots.cells],
         "latency_plots": [drawing(plot) for plot in {p.name: p for p in plots.latency.values()}.values()],
         "journey_plots": [drawing(plot) for plot in plots.journey],

@@ -58,6 +58,7 @@ async def _serve(listen: Orders) -> Done:
         lost_connections=totals.lost_connections,
         producer_ports={number: tuple(ports) for number, ports in clients.producer_ports.items()},
         consumer_ports={number: tuple(ports) for number, ports in clients.consumer_ports.items()},
+        absences={number: tuple(one) for number, one in clients.absences.items()},
         retries={log.producer: log.retries for log in ledger.published if log.retries},
     )
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from experiments.load.protocol import ConsumerPlan, NodePlan, ProducerPlan
 from experiments.load.recording import DeliveredLog
+from results.manifest import Absence
 from stacks.driver import (
     Ack,
     BodyType,
@@ -43,13 +44,22 @@ class Clients:
 
     producer_ports, consumer_ports: by id, the local port of every connection that the client has had.
     receiving: consumers that ask for one message after the other, without end.
+    absences: by consumer id, when its connection was cut and made again.
+    consume: connects and subscribes a consumer; StackError when refused, and the connection is gone again.
     """
+
+    consume: Callable[[ConsumerPlan], Awaitable[None]]
 
     connections: dict[str, Connection] = field(default_factory=dict)
     publishers: dict[int, tuple[Connection, Publisher]] = field(default_factory=dict)
     producer_ports: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     consumer_ports: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     receiving: list[asyncio.Task[None]] = field(default_factory=list)
+    absences: defaultdict[int, list[Absence]] = field(default_factory=lambda: defaultdict(list))
+
+    def cut(self, consumer: int) -> None:
+        """End a consumer's connection without a word."""
+        self.connections.pop(_consumer(consumer)).abort()
 
     def lost(self) -> tuple[str, ...]:
         """One line for each connection that ended without being closed."""
@@ -64,7 +74,7 @@ def handler(log: DeliveredLog, consumer: int) -> Handler:
     """What a consumer's driver calls with each message."""
     now = time.monotonic_ns
     arrived = log.arrived
-    log.by_consumer[consumer] = 0
+    log.by_consumer.setdefault(consumer, 0)
 
     def receive(body: bytes, redelivered: bool) -> None:
         arrived(consumer, now(), body, redelivered)
@@ -100,47 +110,16 @@ async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog) -> Async
 
     They are closed on the way out, for at most CLOSE_TIMEOUT_S.
     """
-    clients = Clients()
     turn = asyncio.Semaphore(PARALLEL)
     at = Endpoint(host=plan.host, port=plan.port)
-    delivery = Delivery.PERSISTENT if plan.persistent else Delivery.NONPERSISTENT
-
-    async def consume(consumer: ConsumerPlan) -> None:
-        label = f"consumer {consumer.id}"
-        connection = await stack.connect(at, f"{plan.node}-consumer-{consumer.id}")
-        _keep(clients, connection, label, clients.consumer_ports[consumer.id])
-        subscription = Subscription(
-            name=f"consumer-{consumer.id}" if consumer.durable else None,
-            selector=consumer.selector and Selector(low=consumer.selector[0], high=consumer.selector[1]),
-            prefetch=plan.prefetch,
-        )
-        receive = handler(log, consumer.id)
-        if plan.ack is Ack.CLIENT:
-            receive = acknowledging(receive, _jms(connection).acknowledge, every=plan.acknowledge_every)
-        if plan.receive == "listener":
-            await connection.subscribe(consumer.topic_name, receive, subscription=subscription, ack=plan.ack)
-            return
-        receiver = await _jms(connection).receiver(consumer.topic_name, subscription=subscription, ack=plan.ack)
-        clients.receiving.append(asyncio.ensure_future(one_by_one(receiver, receive)))
-
-    async def produce(producer: ProducerPlan) -> None:
-        label = f"producer {producer.id}"
-        connection = await stack.connect(at, f"{plan.node}-producer-{producer.id}")
-        _keep(clients, connection, label, clients.producer_ports[producer.id])
-        if plan.body_type is BodyType.BYTES:
-            publisher = await connection.publisher(producer.topic_name, delivery=delivery)
-        else:
-            publisher = await _jms(connection).typed_publisher(
-                producer.topic_name, delivery=delivery, body_type=plan.body_type
-            )
-        clients.publishers[producer.id] = (connection, publisher)
+    clients = Clients(consume=lambda consumer: _consume(consumer, plan, stack, log, clients))
 
     async def limited(label: str, action: Callable[[T], Awaitable[None]], client: T) -> None:
         async with turn:
             await _explained(f"{label} on node {plan.node} at {at.host}:{at.port}", action(client), plan)
 
-    jobs = [limited(f"consumer {one.id}", consume, one) for one in plan.consumers]
-    jobs += [limited(f"producer {one.id}", produce, one) for one in plan.producers]
+    jobs = [limited(_consumer(one.id), clients.consume, one) for one in plan.consumers]
+    jobs += [limited(_producer(one.id), lambda one: _produce(one, plan, stack, clients), one) for one in plan.producers]
     try:
         await _all(jobs)
         yield clients
@@ -148,6 +127,61 @@ async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog) -> Async
         await _end(clients.receiving)
         closing = [asyncio.ensure_future(connection.close()) for connection in clients.connections.values()]
         await _settle(closing)
+
+
+def _consumer(number: int) -> str:
+    return f"consumer {number}"
+
+
+def _producer(number: int) -> str:
+    return f"producer {number}"
+
+
+async def _consume(consumer: ConsumerPlan, plan: NodePlan, stack: Stack, log: DeliveredLog, clients: Clients) -> None:
+    label = _consumer(consumer.id)
+    at = Endpoint(host=plan.host, port=plan.port)
+    connection = await stack.connect(at, f"{plan.node}-consumer-{consumer.id}")
+    _keep(clients, connection, label, clients.consumer_ports[consumer.id])
+    try:
+        await _subscribe(connection, consumer, plan, log, clients.receiving)
+    except BaseException:
+        clients.connections.pop(label).abort()
+        raise
+
+
+async def _subscribe(
+    connection: Connection,
+    consumer: ConsumerPlan,
+    plan: NodePlan,
+    log: DeliveredLog,
+    receiving: list[asyncio.Task[None]],
+) -> None:
+    subscription = Subscription(
+        name=f"consumer-{consumer.id}" if consumer.durable else None,
+        selector=consumer.selector and Selector(low=consumer.selector[0], high=consumer.selector[1]),
+        prefetch=plan.prefetch,
+    )
+    receive = handler(log, consumer.id)
+    if plan.ack is Ack.CLIENT:
+        receive = acknowledging(receive, _jms(connection).acknowledge, every=plan.acknowledge_every)
+    if plan.receive == "listener":
+        await connection.subscribe(consumer.topic_name, receive, subscription=subscription, ack=plan.ack)
+        return
+    receiver = await _jms(connection).receiver(consumer.topic_name, subscription=subscription, ack=plan.ack)
+    receiving.append(asyncio.ensure_future(one_by_one(receiver, receive)))
+
+
+async def _produce(producer: ProducerPlan, plan: NodePlan, stack: Stack, clients: Clients) -> None:
+    connection = await stack.connect(Endpoint(host=plan.host, port=plan.port), f"{plan.node}-producer-{producer.id}")
+    _keep(clients, connection, _producer(producer.id), clients.producer_ports[producer.id])
+    delivery = Delivery.PERSISTENT if plan.persistent else Delivery.NONPERSISTENT
+    if plan.body_type is BodyType.BYTES:
+        publisher = await connection.publisher(producer.topic_name, delivery=delivery)
+    else:
+        publisher = await _jms(connection).typed_publisher(
+            producer.topic_name, delivery=delivery, body_type=plan.body_type
+        )
+    clients.publishers[producer.id] = (connection, publisher)
 
 
 def _jms(connection: Connection) -> JmsConnection:

@@ -67,9 +67,10 @@ class FleetResult:
         return tuple(f"{node}: {reason}" for node, done in self.nodes.items() for reason in done.lost_connections)
 
     def with_clients(self, workload: Workload) -> Workload:
-        """The workload with the ports that its clients' connections had, and how often producers sent again."""
+        """The workload with what its clients tell: their ports, absences, and how often producers sent again."""
         producers = {number: ports for done in self.nodes.values() for number, ports in done.producer_ports.items()}
         consumers = {number: ports for done in self.nodes.values() for number, ports in done.consumer_ports.items()}
+        absences = {number: times for done in self.nodes.values() for number, times in done.absences.items()}
         retries = {number: count for done in self.nodes.values() for number, count in done.retries.items()}
         return workload.model_copy(
             update={
@@ -78,7 +79,8 @@ class FleetResult:
                     for one in workload.producers
                 ),
                 "consumers": tuple(
-                    one.model_copy(update={"ports": consumers.get(one.id, ())}) for one in workload.consumers
+                    one.model_copy(update={"ports": consumers.get(one.id, ()), "absences": absences.get(one.id, ())})
+                    for one in workload.consumers
                 ),
             }
         )

@@ -17,6 +17,7 @@ from experiments.load.owner import say
 from experiments.load.protocol import NodePlan, Times
 from experiments.load.publishing import Lateness, Producer
 from experiments.load.recording import PublishedLog
+from experiments.load.roaming import roam
 from experiments.load.schedule import constant, padding, poisson, properties
 
 PROGRESS_NS, DRAIN_PROGRESS_NS = 1_000_000_000, 100_000_000
@@ -70,6 +71,7 @@ async def measure(
     own.lateness.since_ns = own.lag.since_ns = times.start_ns
     jobs = [_publish(ledger.plan, producer, times) for producer in ready]
     jobs += [_report(ledger, clients, clock, times), _watch(own, clock, times)]
+    jobs.append(roam(ledger.plan, clients, clock, times))
     with _no_collections():
         async with _background(jobs) as running:
             pending: set[asyncio.Future[Any]] = {stop, *running}

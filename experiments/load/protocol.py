@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from results.manifest import Record
+from results.manifest import Absence, Record
 from results.marker import SIZE
 from stacks.driver import Ack, BodyType
 
@@ -41,6 +41,13 @@ class ConsumerPlan(Record):
     selector: tuple[int, int] | None = None
 
 
+class AwayPlan(Record):
+    """Every consumer's connection is cut at_s after the window's start, and made again lasts_s later."""
+
+    at_s: float = Field(ge=0)
+    lasts_s: float = Field(gt=0)
+
+
 class NodePlan(Record):
     """Everything that one client process does.
 
@@ -67,6 +74,7 @@ class NodePlan(Record):
     arrivals: Literal["constant", "poisson"] = "constant"
     rate_per_producer: float | None = Field(default=None, gt=0, le=1e6)
     property_range: int | None = Field(default=None, ge=1, le=2**31 - 1)
+    away: AwayPlan | None = None
     seed: int = 0
     out_dir: str
     connect_timeout_s: float = Field(default=10.0, gt=0)
@@ -134,6 +142,7 @@ class Done(Record):
     cpu_seconds: from go to the end of the window; cpu_seconds_total: of the process.
     producer_ports, consumer_ports: by id, the local ports of the client's connections, one after the other.
     retries: by producer id, sends that were repeated because the destination was full; producers without are left out.
+    absences: by consumer id, when its connection was cut and made again.
     """
 
     event: Literal["done"] = "done"
@@ -150,6 +159,7 @@ class Done(Record):
     producer_ports: dict[int, tuple[int, ...]]
     consumer_ports: dict[int, tuple[int, ...]]
     retries: dict[int, int] = Field(default_factory=dict)
+    absences: dict[int, tuple[Absence, ...]] = Field(default_factory=dict)
 
 
 class Failure(Record):

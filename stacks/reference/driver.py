@@ -130,6 +130,10 @@ class Wire(asyncio.Protocol):
         self.closing = True
         self._transport.close()
 
+    def abort(self) -> None:
+        self.closing = True
+        self._transport.abort()
+
     def _handle(self, frame: Frame) -> None:
         match frame:
             case Message(subscription) if subscription in self.inlets:
@@ -186,6 +190,10 @@ class ReferenceConnection:
             self._wire.closing = True
             await asyncio.wait([answer])
         self._wire.end()
+
+    def abort(self) -> None:
+        """Cut the connection without a word to the broker."""
+        self._wire.abort()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,93 @@
+"""What interruptions cost a subscriber: outages and handovers of the link, and times when it was away itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from results.figures import Ledger
+from results.manifest import Consumer, Window
+
+# Two that are nearer than this are one: a device notices an outage, and leaves, a moment after it has begun.
+_TOGETHER_NS = 50_000_000
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Interruption:
+    """CLOCK_MONOTONIC nanoseconds.  A subscriber's absence ends when it sets out to come back."""
+
+    start_ns: int
+    end_ns: int
+
+
+def of_link(profile: dict[str, Any], window: Window) -> tuple[Interruption, ...]:
+    """Outages and handovers that a profile (as a manifest has it) puts into the window.  Changes interrupt nothing."""
+    found = []
+    for event in profile.get("timeline") or ():
+        lasts = event.get("outage") or (event.get("handover") or {}).get("lasts")
+        if lasts:
+            start = window.start_ns + round(event["at"] * 1e9)
+            found.append(Interruption(start, start + round(lasts * 1e9)))
+    return tuple(found)
+
+
+def of_consumer(consumer: Consumer, link: Iterable[Interruption], window: Window) -> tuple[Interruption, ...]:
+    """The link's and its own, those that touch as one; only those that are over before the window is."""
+    every = sorted([*link, *(Interruption(one.left_ns, one.due_ns) for one in consumer.absences)])
+    joined: list[Interruption] = []
+    for one in every:
+        if joined and one.start_ns <= joined[-1].end_ns + _TOGETHER_NS:
+            joined[-1] = Interruption(joined[-1].start_ns, max(joined[-1].end_ns, one.end_ns))
+        else:
+            joined.append(one)
+    return tuple(one for one in joined if one.end_ns < window.end_ns)
+
+
+def absences(consumers: Iterable[Consumer]) -> list[tuple[int, str]]:
+    """When subscribers left (the first of those that came back together), and when they set out to come back."""
+    left: dict[int, int] = {}
+    for consumer in consumers:
+        for one in consumer.absences:
+            left[one.due_ns] = min(one.left_ns, left.get(one.due_ns, one.left_ns))
+    moments = [(t_ns, "subscribers leave") for t_ns in left.values()]
+    return sorted([*moments, *((t_ns, "subscribers come back") for t_ns in left)])
+
+
+def interruption_metrics(
+    ledger: Ledger, consumers: Sequence[Consumer], *, profile: dict[str, Any], window: Window
+) -> dict[str, float]:
+    """Empty without interruptions; else, over those of every subscriber:
+
+    interruptions, held_up (messages that were due before one's end and came after it), not_back (interruptions after
+    which nothing came any more): counts.  back_after_s (first message after its end), caught_up_after_s (last message
+    that it held up, or the first after it): means over those after which something came.  held_up_worst_s: the longest
+    latency of a message held up.
+    """
+    link = of_link(profile, window)
+    spans = {consumer.id: of_consumer(consumer, link, window) for consumer in consumers}
+    total = sum(map(len, spans.values()))
+    if not total:
+        return {}
+    back, caught_up, held_up, worst = [], [], 0, 0
+    for number, interruptions in spans.items():
+        mine = ledger.consumer == number
+        t_came, latency = ledger.t_recv[mine], ledger.latency[mine]
+        for one in interruptions:
+            after = t_came >= one.end_ns
+            if not after.any():
+                continue
+            first = int(t_came[after].min())
+            late = after & (t_came - latency < one.end_ns)
+            held_up += int(np.count_nonzero(late))
+            worst = max(worst, int(latency[late].max(initial=0)))
+            back.append(first - one.end_ns)
+            caught_up.append(int(t_came[late].max(initial=first)) - one.end_ns)
+    found = {"interruptions": float(total), "not_back": float(total - len(back)), "held_up": float(held_up)}
+    if back:
+        found |= {"back_after_s": float(np.mean(back)) / 1e9, "caught_up_after_s": float(np.mean(caught_up)) / 1e9}
+    if held_up:
+        found["held_up_worst_s"] = worst / 1e9
+    return found

@@ -1,0 +1,84 @@
+"""What interruptions cost, on ledgers worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from synthetic_campaign import SECOND, START, WINDOW
+from test_analysis_ledger import delivered, published
+
+from analysis.interruptions import absences, interruption_metrics
+from analysis.ledger import read_ledger
+from results.manifest import Absence, Consumer
+from results.schema import Outcome
+
+OUTAGE = {"timeline": [{"at": 2.0, "outage": 1.0}, {"at": 5.0, "change": {"rate": 1e6}}]}
+
+
+def at(seconds: float) -> int:
+    return START + round(seconds * SECOND)
+
+
+def consumer(*spans: tuple[float, float]) -> Consumer:
+    gone = tuple(Absence(left_ns=at(left), due_ns=at(due)) for left, due in spans)
+    return Consumer(id=10, node="sta1", topic=0, absences=gone)
+
+
+def cost(arrivals: list[tuple[int, float]], *consumers: Consumer, profile: dict[str, Any] = OUTAGE) -> dict[str, float]:
+    """Message n is due n seconds after the window's start."""
+    sends = published([(n, float(n), n + 0.1, Outcome.ACKED) for n in range(8)])
+    ledger = read_ledger(sends, delivered(arrivals))
+    return interruption_metrics(ledger, consumers or (consumer(),), profile=profile, window=WINDOW)
+
+
+def test_what_came_late_and_how_long_it_took() -> None:
+    found = cost([(0, 0.1), (1, 1.1), (3, 3.2), (2, 3.9), (4, 4.1), (5, 5.1)])
+    assert found == {
+        "interruptions": 1,
+        "not_back": 0,
+        "held_up": 1,  # message 2, due at 2 s; message 3 was due when the outage was over
+        "back_after_s": pytest.approx(0.2),
+        "caught_up_after_s": pytest.approx(0.9),
+        "held_up_worst_s": pytest.approx(1.9),
+    }
+
+
+def test_without_interruption_there_is_nothing_to_tell() -> None:
+    assert cost([(0, 0.1)], profile={"timeline": [{"at": 5.0, "change": {"rate": 1e6}}]}) == {}
+    assert cost([(0, 0.1)], profile={}) == {}
+
+
+def test_nothing_held_up_is_caught_up_with_the_first_message() -> None:
+    found = cost([(1, 1.1), (4, 4.5)])
+    assert (found["held_up"], found["back_after_s"], found["caught_up_after_s"]) == (0, 1.5, 1.5)
+    assert "held_up_worst_s" not in found
+
+
+def test_who_hears_nothing_more_is_counted_apart() -> None:
+    assert cost([(0, 0.1), (1, 1.1)]) == {"interruptions": 1, "not_back": 1, "held_up": 0}
+
+
+def test_a_handover_is_an_interruption() -> None:
+    profile = {"timeline": [{"at": 2.0, "handover": {"lasts": 0.4, "loss": 1.0}}]}
+    assert cost([(3, 3.1)], profile=profile)["back_after_s"] == pytest.approx(0.7)
+
+
+def test_an_absence_that_begins_in_an_outage_is_one_with_it() -> None:
+    found = cost([(1, 1.1), (4, 4.6)], consumer((2.5, 4.0)))
+    assert (found["interruptions"], found["back_after_s"]) == (1, pytest.approx(0.6))
+
+
+def test_absences_alone_count_for_those_who_were_away() -> None:
+    others = Consumer(id=11, node="sta1", topic=0)
+    found = cost([(1, 1.1), (4, 4.6)], consumer((2.5, 4.0)), others, profile={})
+    assert (found["interruptions"], found["back_after_s"]) == (1, pytest.approx(0.6))
+
+
+def test_what_outlasts_the_window_is_left_out() -> None:
+    assert cost([(1, 1.1)], profile={"timeline": [{"at": 7.5, "outage": 3.0}]}) == {}
+
+
+def test_those_who_leave_together_make_one_mark() -> None:
+    first, second = consumer((2.0, 3.0)), consumer((2.0004, 3.0))
+    assert absences([second, first]) == [(at(2.0), "subscribers leave"), (at(3.0), "subscribers come back")]
