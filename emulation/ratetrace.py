@@ -57,8 +57,9 @@ class RateTrace(Frozen):
 
     def counts(self, *, step_s: float, until_s: float) -> np.ndarray:
         """Opportunities in each step of `step_s` seconds from 0 to `until_s`, the trace repeated as often as needed."""
-        # Rounded, because 3 steps of 50 ms are a little more than 150 ms, and a chance at 150 belongs to the next one.
-        edges = np.round(np.arange(0, int(np.ceil(until_s / step_s)) + 1) * step_s * 1e3, 6)
+        # Rounded, because 4.23 s are a little more than 423 steps of 10 ms, and 3 steps of 50 ms than 150 ms.
+        steps = int(np.ceil(round(until_s / step_s, 6)))
+        edges = np.round(np.arange(0, steps + 1) * step_s * 1e3, 6)
         times = np.asarray(self.opportunities_ms, dtype=np.float64)
         rounds, rest = np.divmod(edges, float(self.opportunities_ms[-1]))
         # An opportunity at the period's very end belongs to this round, one at 0 ms to the beginning of each.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -41,6 +41,7 @@ def delivered(found: list[Pace], *, step_s: float = STEP_S, late_s: float = 0.0)
 
 
 @given(TIMES, st.sampled_from([10, 50, 70, 1000]), st.integers(1, 9))
+@example([705], 10, 6)
 def test_a_trace_is_repeated_and_every_chance_counted_once(times: list[int], step_ms: int, rounds: int) -> None:
     trace, period = RateTrace(opportunities_ms=tuple(times)), times[-1]
     until_ms = rounds * period
