@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from contextlib import suppress
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
+from stacks.channel import Channel, fail, opened
 from stacks.driver import Endpoint, FullError, StackError
 from stacks.openwire import properties
 from stacks.openwire.commands import (
@@ -54,27 +54,19 @@ class Consumer(Protocol):
         """Take this message."""
 
 
-class Connection(asyncio.Protocol):
-    """A connection; `connect` opens one.
+class Connection(Channel):
+    """A connection; `connect` opens one.  consumers: who is handed the messages for a consumer."""
 
-    lost: why it ended without close(), None while it is well.  From then on requests end with StackError.
-    local: address and port at our end.  consumers: who is handed the messages for a consumer.
-    """
+    LANGUAGE = "OpenWire"
 
     def __init__(self) -> None:
-        self.lost: str | None = None
-        self.local: tuple[str, int] | None = None
+        super().__init__()
         self.consumers: dict[ConsumerId, Consumer] = {}
-        loop = asyncio.get_running_loop()
         self._buffer = bytearray()
-        self._agreed: asyncio.Future[int] = loop.create_future()
-        self._ended: asyncio.Future[None] = loop.create_future()
+        self._agreed: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._answers: dict[int, asyncio.Future[None]] = {}
         self._waiting: set[asyncio.Future[None]] = set()
         self._number = 0
-        self._closing = False
-        self._reading = False
-        self._held: list[bytes] = []
 
     def request(self, command: Structure) -> asyncio.Future[None]:
         """Send a command; the future ends with its response, or StackError (FullError for a full destination)."""
@@ -86,8 +78,8 @@ class Connection(asyncio.Protocol):
         """A number for a command that the caller writes, and what ends with its response."""
         answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         number = self.next_number()
-        if self._ended.done() or self.lost is not None:
-            _fail(answer, self.lost or "the connection is closed")
+        if (over := self.over) is not None:
+            fail(answer, over)
         else:
             self._answers[number] = answer
         return number, answer
@@ -95,8 +87,8 @@ class Connection(asyncio.Protocol):
     def waiter(self) -> asyncio.Future[None]:
         """A future for the caller to end, that fails when the connection does."""
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if self._ended.done() or self.lost is not None:
-            _fail(waiting, self.lost or "the connection is closed")
+        if (over := self.over) is not None:
+            fail(waiting, over)
         self._waiting.add(waiting)
         waiting.add_done_callback(self._waiting.discard)
         return waiting
@@ -109,13 +101,6 @@ class Connection(asyncio.Protocol):
         """A number for a command that the caller writes, and that is not answered."""
         self._number += 1
         return self._number
-
-    def write(self, frames: bytes) -> None:
-        """Send whole frames.  What one read's messages cause leaves in one write."""
-        if self._reading:
-            self._held.append(frames)
-        elif not self._transport.is_closing():
-            self._transport.write(frames)
 
     async def agree(self) -> None:
         """Introduce ourselves; returns when both sides know how they write."""
@@ -148,47 +133,8 @@ class Connection(asyncio.Protocol):
             self.abort()
         await self._ended
 
-    def abort(self) -> None:
-        """Cut the connection without a word to the peer."""
-        self._closing = True
-        self._transport.abort()
-
-    def lose(self, reason: str) -> str:
-        """Give the connection up for this reason, which is returned."""
-        if self.lost is None and not self._closing:
-            self.lost = reason
-        self._fail_all(reason)
-        self._transport.abort()
-        return reason
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by asyncio."""
-        self._transport = cast(asyncio.Transport, transport)
-        self.local = transport.get_extra_info("sockname")[:2]
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def data_received(self, data: bytes) -> None:
-        """Called by asyncio."""
+    def _read(self, data: bytes) -> None:
         self._buffer += data
-        self._reading = True
-        try:
-            self._frames()
-        except WireError as error:
-            self.lose(f"the server does not speak OpenWire: {error}")
-        finally:
-            self._reading = False
-            if self._held:
-                self.write(b"".join(self._held))
-                self._held.clear()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Called by asyncio."""
-        if not self._closing:
-            self.lose(f"connection lost: {exc}" if exc else "the server closed the connection")
-        self._fail_all(self.lost or "the connection is closed")
-        self._ended.set_result(None)
-
-    def _frames(self) -> None:
         at, end = 0, len(self._buffer)
         try:
             while end - at >= _SIZE and self.lost is None:
@@ -198,11 +144,11 @@ class Connection(asyncio.Protocol):
                 if end - at < _SIZE + size:
                     return
                 with memoryview(self._buffer) as view:
-                    data = bytes(view[at + _SIZE : at + _SIZE + size])
+                    one = bytes(view[at + _SIZE : at + _SIZE + size])
                 at += _SIZE + size
-                if data[0] == DISPATCH and not self._closing and self._taken(data):
+                if one[0] == DISPATCH and not self._closing and self._taken(one):
                     continue
-                if (received := decode(data)) is not None:
+                if (received := decode(one)) is not None:
                     self._dispatch(received)
         finally:
             del self._buffer[:at]  # one move per read, not per frame
@@ -218,7 +164,7 @@ class Connection(asyncio.Protocol):
             case ExceptionResponse():
                 if (answer := self._answers.pop(command.correlation, None)) is not None:
                     kind = FullError if command.cause is not None and command.cause.kind == _FULL else StackError
-                    _fail(answer, _words(command.cause), kind)
+                    fail(answer, _words(command.cause), kind)
             case WireFormatInfo():
                 if not self._agreed.done():
                     self._agreed.set_result(command.version)
@@ -244,23 +190,19 @@ class Connection(asyncio.Protocol):
         return any(consumer.on_frame(data) for consumer in self.consumers.values())
 
     def _fail_all(self, reason: str) -> None:
-        _fail(self._agreed, reason)
+        fail(self._agreed, reason)
         for answer in (*self._answers.values(), *self._waiting):
-            _fail(answer, reason)
+            fail(answer, reason)
         self._answers.clear()
 
 
 async def connect(at: Endpoint) -> Connection:
     """Open a connection and agree on how to write; StackError when refused."""
-    loop = asyncio.get_running_loop()
-    try:
-        transport, connection = await loop.create_connection(Connection, at.host, at.port)
-    except OSError as error:
-        raise StackError(f"cannot connect to {at.host} port {at.port}: {error}") from error
+    connection = await opened(Connection, at)
     try:
         await connection.agree()
     except BaseException:
-        transport.abort()
+        connection.abort()
         raise
     return connection
 
@@ -269,9 +211,3 @@ def _words(cause: Throwable | None) -> str:
     if cause is None:
         return "an error without a word"
     return cause.message or cause.kind or "an error without a word"
-
-
-def _fail(answer: asyncio.Future[Any], reason: str, kind: type[StackError] = StackError) -> None:
-    if not answer.done():
-        answer.set_exception(kind(reason))
-        answer.exception()  # seen: an answer that nobody waits for any more is no news

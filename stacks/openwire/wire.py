@@ -6,6 +6,8 @@ import re
 import struct
 from typing import Any
 
+from stacks.channel import LanguageError
+
 _BOOL, _BYTE, _SHORT, _USHORT = struct.Struct(">?"), struct.Struct(">b"), struct.Struct(">h"), struct.Struct(">H")
 _INT, _LONG, _FLOAT, _DOUBLE = struct.Struct(">i"), struct.Struct(">q"), struct.Struct(">f"), struct.Struct(">d")
 _MAX_UTF = 0xFFFF
@@ -14,7 +16,7 @@ _BEYOND_16_BITS, _HALF = re.compile("[\U00010000-\U0010ffff]"), re.compile("[\ud
 ABSENT, PRESENT = b"\0", b"\1"
 
 
-class WireError(ValueError):
+class WireError(LanguageError):
     """The peer sent what is not OpenWire, or is beyond the limits; or a value that the format cannot carry."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stacks.channel import LanguageError
 from stacks.stomp.frame import COMMANDS, UNESCAPED, Frame
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -16,7 +17,7 @@ _DIGITS = re.compile(r"[0-9]{1,18}")
 _CR, _LF = 0x0D, 0x0A
 
 
-class FrameError(ValueError):
+class FrameError(LanguageError):
     """The peer sent what is not STOMP, or is beyond the limits; its stream cannot be read further."""
 
 

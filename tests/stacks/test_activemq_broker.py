@@ -1,17 +1,19 @@
 """The ActiveMQ driver against a real broker."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 from activemq_brokers import Broker, quiet, running_broker, until
+from activemq_clients import Clients, Got, numbered
 
-from stacks.activemq import ActiveMQ, Connection
-from stacks.driver import Ack, Delivery, Endpoint, Selector, StackError, Subscription
+from stacks.activemq import ActiveMQ
+from stacks.driver import Ack, Delivery, StackError, Subscription
 from stacks.lazy import LAZY_MESSAGES
 
 STACK = ActiveMQ()
-Got = list[tuple[bytes, bool]]
+CLIENTS = Clients(STACK)
+subscriber, publish = CLIENTS.subscriber, CLIENTS.publish
 
 
 @pytest.fixture(scope="module")
@@ -20,110 +22,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         yield running
 
 
-class Subscriber:
-    """A connection that collects what its subscription gets."""
-
-    def __init__(self, connection: Connection, *, fail_at: int, vanish_at: int) -> None:
-        self.connection, self.got = connection, Got()
-        self._fail_at, self._vanish_at = fail_at, vanish_at
-
-    def handle(self, body: bytes, redelivered: bool) -> None:
-        if len(self.got) == self._fail_at:
-            raise ArithmeticError("told to fail")
-        self.got.append((body, redelivered))
-        if len(self.got) == self._vanish_at:
-            self.vanish()
-
-    def bodies(self) -> list[bytes]:
-        return [body for body, _ in self.got]
-
-    def vanish(self) -> None:
-        """Leave without a word."""
-        self.connection._session.abort()
-
-
-async def subscriber(
-    at: Endpoint,
-    client: str,
-    topic: str,
-    *,
-    durable: bool = False,
-    ack: Ack = Ack.AUTO,
-    selector: Selector | None = None,
-    fail_at: int = -1,
-    vanish_at: int = -1,
-) -> Subscriber:
-    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # a handler told to fail is no news
-    new = Subscriber(await connect_again(at, client), fail_at=fail_at, vanish_at=vanish_at)
-    subscription = Subscription(name="s" if durable else None, selector=selector)
-    await new.connection.subscribe(topic, new.handle, subscription=subscription, ack=ack)
-    return new
-
-
 def _ignore(body: bytes, redelivered: bool) -> None:
     """Handle a message by doing nothing."""
-
-
-async def connect_again(at: Endpoint, client: str) -> Connection:
-    """Connect; a broker needs a moment to notice that the client's last connection has vanished."""
-    while True:
-        try:
-            return await STACK.connect(at, client)
-        except StackError as error:
-            if "already connected" not in str(error):
-                raise
-            await asyncio.sleep(0.05)
-
-
-async def publish(
-    at: Endpoint,
-    topic: str,
-    bodies: Sequence[bytes],
-    *,
-    delivery: Delivery = Delivery.PERSISTENT,
-    props: Sequence[int] = (),
-) -> None:
-    connection = await STACK.connect(at, f"publisher of {topic}")
-    publisher = await connection.publisher(topic, delivery=delivery)
-    for number, body in enumerate(bodies):
-        await publisher.send(body, props[number] if props else None)
-    await connection.close()
-
-
-def numbered(count: int, size: int = 0) -> list[bytes]:
-    return [b"%d" % number + b"\0" * size for number in range(count)]
-
-
-def test_a_durable_subscription_gets_what_it_missed_and_another_does_not(broker: Broker) -> None:
-    async def talk() -> tuple[Got, Got]:
-        at, topic = broker.at, "missed"
-        for durable in (True, False):
-            gone = await subscriber(at, f"missed-{durable}", topic, durable=durable)
-            await gone.connection.close()
-        await publish(at, topic, numbered(5))
-        back = [await subscriber(at, f"missed-{durable}", topic, durable=durable) for durable in (True, False)]
-        await until(lambda: len(back[0].got) == 5)
-        await quiet(back[1].got)
-        for one in back:
-            await one.connection.close()
-        return back[0].got, back[1].got
-
-    assert broker.run(talk) == ([(body, False) for body in numbered(5)], [])
-
-
-@pytest.mark.parametrize("durable", [False, True])
-def test_selectors_compare_numbers_not_text(broker: Broker, durable: bool) -> None:
-    async def talk() -> list[bytes]:
-        topic = f"selected-{durable}"
-        chosen = await subscriber(broker.at, topic, topic, durable=durable, selector=Selector(low=9, high=100))
-        values = [-10, 8, 9, 10, 11, 99, 100, 101, 1000]
-        await publish(broker.at, topic, [b"%d" % value for value in values], props=values)
-        await publish(broker.at, topic, [b"without"])
-        await quiet(chosen.got)
-        await chosen.connection.close()
-        return chosen.bodies()
-
-    assert broker.run(talk) == [b"9", b"10", b"11", b"99"]
 
 
 def test_auto_has_the_broker_send_again_only_what_was_not_handled(broker: Broker) -> None:
@@ -181,21 +81,6 @@ def test_dups_ok_leaves_nothing_to_send_again_after_a_close(broker: Broker) -> N
     assert broker.run(talk) == []
 
 
-def test_messages_of_one_producer_arrive_in_order_with_many_under_way(broker: Broker) -> None:
-    async def talk() -> list[bytes]:
-        at, topic = broker.at, "ordered"
-        reader = await subscriber(at, "ordered", topic, ack=Ack.DUPS_OK)
-        writer = await STACK.connect(at, "ordered-writer")
-        publisher = await writer.publisher(topic, delivery=Delivery.NONPERSISTENT)
-        await asyncio.gather(*(publisher.send(body) for body in numbered(3000)))
-        await until(lambda: len(reader.got) == 3000)
-        await writer.close()
-        await reader.connection.close()
-        return reader.bodies()
-
-    assert broker.run(talk) == numbered(3000)
-
-
 def test_bodies_arrive_as_they_were_sent(broker: Broker) -> None:
     bodies = [b"", b"\0", bytes(range(256)), b"\n\n\0a:b\r\n", b"z" * 1_000_000]
 
@@ -248,47 +133,6 @@ def test_a_durable_subscription_that_is_away_does_not_hold_the_publisher_up(brok
         return back.bodies()
 
     assert broker.run(talk) == bodies
-
-
-def test_a_client_id_in_use_is_refused_in_the_brokers_words(broker: Broker) -> None:
-    """About one refusal in 5,000 the broker closes without its ERROR frame when processors are short: three tries."""
-
-    async def talk() -> list[str]:
-        refusals = []
-        for client_id in ("twin-1", "twin-2", "twin-3"):
-            first = await STACK.connect(broker.at, client_id)
-            with pytest.raises(StackError) as caught:
-                await STACK.connect(broker.at, client_id)
-            await first.close()
-            refusals.append(str(caught.value))
-        return refusals
-
-    refusals = broker.run(talk)
-    told = [refusal for number, refusal in enumerate(refusals, 1) if f"Client: twin-{number} already" in refusal]
-    assert len(told) >= 2, refusals
-
-
-def test_persistent_messages_outlive_the_broker_and_others_do_not(broker: Broker) -> None:
-    async def before() -> None:
-        for delivery in Delivery:
-            topic = f"outlive-{delivery}"
-            await (await subscriber(broker.at, topic, topic, durable=True)).connection.close()
-            await publish(broker.at, topic, numbered(3), delivery=delivery)
-
-    async def after() -> dict[Delivery, list[bytes]]:
-        got = {}
-        for delivery in Delivery:
-            topic = f"outlive-{delivery}"
-            back = await subscriber(broker.at, topic, topic, durable=True)
-            await quiet(back.got)
-            await back.connection.close()
-            got[delivery] = back.bodies()
-        return got
-
-    broker.run(before)
-    broker.kill()
-    broker.do("start")
-    assert broker.run(after) == {Delivery.PERSISTENT: numbered(3), Delivery.NONPERSISTENT: []}
 
 
 def test_a_reset_forgets_messages_and_subscriptions(broker: Broker) -> None:

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 from activemq_brokers import Broker, quiet, running_broker, until
-from openwire_clients import STACK, Got, connect_again, numbered, publish, subscriber, wanted
+from activemq_clients import Clients, Got, numbered, wanted
 
 from stacks.activemq import ActiveMQ
-from stacks.activemq_openwire import Connection
+from stacks.activemq_openwire import ActiveMQOpenWire, Connection
 from stacks.driver import Ack, BodyType, Delivery, Selector, StackError, Subscription
 
+STACK = ActiveMQOpenWire()
+CLIENTS = Clients(STACK)
+subscriber, publish, connect_again = CLIENTS.subscriber, CLIENTS.publish, CLIENTS.connect_again
 BODY = bytes(range(256)) + b"and 5"
 PEER = Path(__file__).with_name("JmsPeer.java")
 
@@ -95,39 +98,6 @@ def test_stomp_and_openwire_reach_each_other(broker: Broker) -> None:
         return reader.bodies(), over_stomp
 
     assert broker.run(talk) == ([BODY, BODY[::-1]],) * 2
-
-
-def test_a_durable_subscription_gets_what_it_missed_and_another_does_not(broker: Broker) -> None:
-    async def talk() -> tuple[Got, Got]:
-        at, topic = broker.openwire, "missed"
-        for durable in (True, False):
-            gone = await subscriber(at, f"missed-{durable}", topic, durable=durable)
-            await gone.connection.close()
-        await publish(at, topic, numbered(5))
-        back = [await subscriber(at, f"missed-{durable}", topic, durable=durable) for durable in (True, False)]
-        await until(lambda: len(back[0].got) == 5)
-        await quiet(back[1].got)
-        for one in back:
-            await one.connection.close()
-        return back[0].got, back[1].got
-
-    assert broker.run(talk) == ([(body, False) for body in numbered(5)], [])
-
-
-@pytest.mark.parametrize("durable", [False, True])
-def test_selectors_compare_numbers(broker: Broker, durable: bool) -> None:
-    async def talk() -> list[bytes]:
-        topic = f"selected-{durable}"
-        selector = Selector(low=9, high=100)
-        chosen = await subscriber(broker.openwire, topic, topic, durable=durable, selector=selector)
-        values = [-10, 8, 9, 10, 11, 99, 100, 101, 1000]
-        await publish(broker.openwire, topic, [b"%d" % value for value in values], props=values)
-        await publish(broker.openwire, topic, [b"without"])
-        await quiet(chosen.got)
-        await chosen.connection.close()
-        return chosen.bodies()
-
-    assert broker.run(talk) == [b"9", b"10", b"11", b"99"]
 
 
 def test_auto_has_the_broker_send_again_only_what_was_not_handled(broker: Broker) -> None:
@@ -223,32 +193,6 @@ def test_receiving_ends_with_the_connection(broker: Broker) -> None:
     broker.run(talk)
 
 
-def test_messages_of_one_producer_arrive_in_order_with_many_under_way(broker: Broker) -> None:
-    async def talk() -> list[bytes]:
-        at, topic = broker.openwire, "ordered"
-        reader = await subscriber(at, "ordered", topic, ack=Ack.DUPS_OK)
-        writer = await STACK.connect(at, "ordered-writer")
-        publisher = await writer.publisher(topic, delivery=Delivery.NONPERSISTENT)
-        await asyncio.gather(*(publisher.send(body) for body in numbered(3000)))
-        await until(lambda: len(reader.got) == 3000)
-        await writer.close()
-        await reader.connection.close()
-        return reader.bodies()
-
-    assert broker.run(talk) == numbered(3000)
-
-
-def test_a_client_id_in_use_is_refused_in_the_brokers_words(broker: Broker) -> None:
-    async def talk() -> str:
-        first = await STACK.connect(broker.openwire, "twin")
-        with pytest.raises(StackError) as caught:
-            await STACK.connect(broker.openwire, "twin")
-        await first.close()
-        return str(caught.value)
-
-    assert "Client: twin already connected" in broker.run(talk)
-
-
 def test_a_topic_that_is_a_pattern_is_refused_and_the_connection_lives_on(broker: Broker) -> None:
     async def talk() -> None:
         connection = await connect_again(broker.openwire, "lives-on")
@@ -258,26 +202,3 @@ def test_a_topic_that_is_a_pattern_is_refused_and_the_connection_lives_on(broker
         await connection.close()
 
     broker.run(talk)
-
-
-def test_persistent_messages_outlive_the_broker_and_others_do_not(broker: Broker) -> None:
-    async def before() -> None:
-        for delivery in Delivery:
-            topic = f"outlive-{delivery}"
-            await (await subscriber(broker.openwire, topic, topic, durable=True)).connection.close()
-            await publish(broker.openwire, topic, numbered(3), delivery=delivery)
-
-    async def after() -> dict[Delivery, list[bytes]]:
-        got = {}
-        for delivery in Delivery:
-            topic = f"outlive-{delivery}"
-            back = await subscriber(broker.openwire, topic, topic, durable=True)
-            await quiet(back.got)
-            await back.connection.close()
-            got[delivery] = back.bodies()
-        return got
-
-    broker.run(before)
-    broker.kill()
-    broker.do("start")
-    assert broker.run(after) == {Delivery.PERSISTENT: numbered(3), Delivery.NONPERSISTENT: []}

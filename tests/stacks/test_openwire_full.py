@@ -4,20 +4,22 @@ import asyncio
 from pathlib import Path
 
 from activemq_brokers import Broker, running_broker, until
-from openwire_clients import connect_again, numbered, subscriber
+from activemq_clients import Clients, numbered
 
+from stacks.activemq_openwire import ActiveMQOpenWire
 from stacks.driver import Ack, Delivery, FullError, Publisher
 
+CLIENTS = Clients(ActiveMQOpenWire())
 COUNT, SIZE = 1500, 5000  # far more than socket buffers and the topic's memory hold
 
 
 async def fill(broker: Broker) -> tuple[int, int, list[bytes]]:
     """Publish to a subscriber that stops reading: how many sends were answered and refused by then, what came after."""
     at = broker.openwire
-    reader = await subscriber(at, "slow", "slow", ack=Ack.DUPS_OK)
+    reader = await CLIENTS.subscriber(at, "slow", "slow", ack=Ack.DUPS_OK)
     transport = reader.connection._connection._transport
     transport.pause_reading()
-    writer = await connect_again(at, "slow-writer")
+    writer = await CLIENTS.connect_again(at, "slow-writer")
     publisher = await writer.publisher("slow", delivery=Delivery.NONPERSISTENT)
     sends = [publisher.send(body) for body in numbered(COUNT, SIZE)]
     settled = -1

@@ -1,0 +1,111 @@
+"""What connections over asyncio have in common, whatever is spoken on them: ends, failures, writes in one piece."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar, cast
+
+from stacks.driver import Endpoint, StackError
+
+
+class LanguageError(ValueError):
+    """The peer sent what is not its protocol, or is beyond the limits; its stream cannot be read further."""
+
+
+class Channel(asyncio.Protocol):
+    """One connection to a server.
+
+    lost: why it ended without close(), None while it is well.  From then on requests end with StackError.
+    local: address and port at our end.
+    """
+
+    LANGUAGE: ClassVar[str]
+
+    def __init__(self) -> None:
+        self.lost: str | None = None
+        self.local: tuple[str, int] | None = None
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._closing = False
+        self._reading = False
+        self._held: list[bytes] = []
+
+    def write(self, frames: bytes) -> None:
+        """Send whole frames.  What one read's messages cause leaves in one write."""
+        if self._reading:
+            self._held.append(frames)
+        elif not self._transport.is_closing():
+            self._transport.write(frames)
+
+    def abort(self) -> None:
+        """Cut the connection without a word to the peer."""
+        self._closing = True
+        self._transport.abort()
+
+    def lose(self, reason: str) -> str:
+        """Give the connection up for this reason, which is returned."""
+        if self.lost is None and not self._closing:
+            self.lost = reason
+        self._fail_all(reason)
+        self._transport.abort()
+        return reason
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by asyncio."""
+        # A cast: the transports of uvloop are no subclasses.
+        self._transport = cast(asyncio.Transport, transport)
+        self.local = transport.get_extra_info("sockname")[:2]
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def data_received(self, data: bytes) -> None:
+        """Called by asyncio."""
+        self._reading = True
+        try:
+            self._read(data)
+        except LanguageError as error:
+            self.lose(f"the server does not speak {self.LANGUAGE}: {error}")
+        finally:
+            self._reading = False
+            if self._held:
+                self.write(b"".join(self._held))
+                self._held.clear()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by asyncio."""
+        if not self._closing:
+            self.lose(f"connection lost: {exc}" if exc else "the server closed the connection")
+        self._fail_all(self.lost or "the connection is closed")
+        self._ended.set_result(None)
+
+    @property
+    def over(self) -> str | None:
+        """Why nothing can be asked any more, None while something can."""
+        return self.lost or ("the connection is closed" if self._ended.done() else None)
+
+    def _read(self, data: bytes) -> None:
+        """Take what has come; LanguageError when it cannot be read."""
+        raise NotImplementedError
+
+    def _fail_all(self, reason: str) -> None:
+        """End what waits for an answer."""
+        raise NotImplementedError
+
+
+C = TypeVar("C", bound=Channel)
+
+
+async def opened(kind: Callable[[], C], at: Endpoint) -> C:
+    """A connection of this kind; StackError when there is none to be had."""
+    try:
+        _, channel = await asyncio.get_running_loop().create_connection(kind, at.host, at.port)
+    except OSError as error:
+        raise StackError(f"cannot connect to {at.host} port {at.port}: {error}") from error
+    return channel
+
+
+def fail(answer: asyncio.Future[Any], reason: str, kind: type[StackError] = StackError) -> None:
+    """End a future that is still open; that nobody waits for it any more is no news."""
+    if not answer.done():
+        answer.set_exception(kind(reason))
+        answer.exception()
