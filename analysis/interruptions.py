@@ -23,12 +23,12 @@ class Interruption:
     end_ns: int
 
 
-def of_link(profile: dict[str, Any], window: Window) -> tuple[Interruption, ...]:
-    """Outages and handovers that a profile (as a manifest has it) puts into the window.  Changes interrupt nothing."""
+def of_link(profile: dict[str, Any], station: str, window: Window) -> tuple[Interruption, ...]:
+    """Outages and handovers of a station that a profile (as a manifest has it) asks for.  Changes interrupt nothing."""
     found = []
     for event in profile.get("timeline") or ():
         lasts = event.get("outage") or (event.get("handover") or {}).get("lasts")
-        if lasts:
+        if lasts and station in (event.get("stations") or (station,)):
             start = window.start_ns + round(event["at"] * 1e9)
             found.append(Interruption(start, start + round(lasts * 1e9)))
     return tuple(found)
@@ -66,8 +66,7 @@ def interruption_metrics(
     that it held up, or the first after it): means over those after which something came.  held_up_worst_s: the longest
     latency of a message held up.
     """
-    link = of_link(profile, window)
-    spans = {consumer.id: of_consumer(consumer, link, window) for consumer in consumers}
+    spans = {one.id: of_consumer(one, of_link(profile, one.node, window), window) for one in consumers}
     total = sum(map(len, spans.values()))
     if not total:
         return {}

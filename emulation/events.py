@@ -14,6 +14,7 @@ from emulation.units import Moment, Seconds, Share
 DIRECTION_KEYS = frozenset(DirectionProfile.model_fields)
 _WHAT = ("outage", "handover", "change", "trace")
 Changes = dict[str, Any]
+StationName = Annotated[str, Field(pattern=r"^sta[1-9][0-9]{0,3}$")]
 
 
 def by_direction(settings: Changes) -> dict[str, Changes]:
@@ -73,13 +74,15 @@ class Trace(Frozen):
 
 
 class Event(Frozen):
-    """at: seconds after the measurement window's start.  Exactly one of the others.
+    """at: seconds after the measurement window's start.  Exactly one of the others, but for stations.
 
-    outage: for how long every packet is lost.  change: new settings, from then on, for every station.
+    outage: for how long every packet is lost; with stations, those to and from these.  change: new settings, from then
+    on, for every station.
     """
 
     at: Moment
     outage: Annotated[Seconds, Field(gt=0)] | None = None
+    stations: tuple[StationName, ...] = ()
     handover: Handover | None = None
     change: Changes | None = None
     trace: Trace | None = None
@@ -89,6 +92,8 @@ class Event(Frozen):
         given = [name for name in _WHAT if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"an event is one of {', '.join(_WHAT)}; this one is {' and '.join(given) or 'none'}")
+        if self.stations and self.outage is None:
+            raise ValueError(f"stations: {', '.join(self.stations)}: only an outage can be of some stations alone")
         if self.change == {}:
             raise ValueError("change: {} changes nothing; say what it changes, or leave the event out")
         return self

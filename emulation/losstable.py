@@ -71,10 +71,11 @@ def _chain(loss: SeededLosses) -> Iterator[str]:
 def _ways(plan: LinkPlan, ports: Ports, state: LinkState, direction: Direction) -> Iterator[tuple[str, str]]:
     """The chain that each port's packets go through while the link is in `state`."""
     for group, members in enumerate(plan.groups):
-        chain = f"dark_{direction}"
-        if members and not state.dark:
-            chain = f"lose_{plan.in_force(state, group, direction).name}"
         for station in members:
+            if state.dark or station in state.out:
+                chain = f"dark_{direction}"
+            else:
+                chain = f"lose_{plan.in_force(state, group, direction).name}"
             yield ports.stations[station], chain
 
 

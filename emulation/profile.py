@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from emulation.direction import DirectionProfile
-from emulation.events import DIRECTION_KEYS, Event, by_direction
+from emulation.events import DIRECTION_KEYS, Event, StationName, by_direction
 from emulation.frozen import Frozen
 
 
@@ -38,7 +38,7 @@ class LinkProfile(Frozen):
     medium: Literal["shared", "duplex"]
     uplink: DirectionProfile
     downlink: DirectionProfile
-    stations: dict[Annotated[str, Field(pattern=r"^sta[1-9][0-9]{0,3}$")], Sides] = Field(default_factory=dict)
+    stations: dict[StationName, Sides] = Field(default_factory=dict)
     timeline: tuple[Event, ...] = ()
 
     @model_validator(mode="before")
@@ -104,9 +104,10 @@ class LinkProfile(Frozen):
 
         ValueError when the profile speaks of a station that is not among `stations`.
         """
-        if unknown := sorted(set(self.stations) - set(stations)):
+        out = {name for event in self.timeline for name in event.stations}
+        if unknown := sorted((set(self.stations) | out) - set(stations)):
             raise ValueError(
-                f"profile {self.name!r} has settings for {unknown[0]}, and there are {len(stations)} stations"
+                f"profile {self.name!r} has settings or events for {unknown[0]}, and there are {len(stations)} stations"
             )
         return tuple(name for name in stations if name not in self.stations), *((name,) for name in self.stations)
 

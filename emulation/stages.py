@@ -60,7 +60,7 @@ def stages(profile: LinkProfile) -> tuple[Stage, ...]:
             kinds["trace"] = _RATE
         if any(side.loss for side in sides):
             kinds["loss"] = frozenset({Feature.NFT_BRIDGE})
-        if any(state.dark for state in states):
+        if any(state.dark or state.out for state in states):
             kinds["outage"] = frozenset({Feature.NFT_BRIDGE})
         for kind in _LATE:
             if any(getattr(side, kind) for side in sides):

@@ -24,6 +24,7 @@ _LONGEST_EVENT_S = 61.0  # an outage or a handover lasts a minute at most
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkState:
     """sides: of every group of equal stations (see LinkProfile.groups).  dark: nothing gets through.
+    out: stations to and from which nothing gets through.
 
     held: directions whose queues keep what they have.  holds: those in which that begins, and lasts for as long as a
     full frame takes at the rate in `sides`.
@@ -31,6 +32,7 @@ class LinkState:
 
     sides: tuple[Sides, ...]
     dark: bool = False
+    out: frozenset[str] = frozenset()
     held: frozenset[Direction] = frozenset()
     holds: frozenset[Direction] = frozenset()
 
@@ -51,6 +53,7 @@ class _Action:
     at_s: float
     label: str
     dark: bool | None = None
+    out: frozenset[str] | None = None
     burst: Handover | None = None
     burst_ends: bool = False
     settings: dict[str, Any] | None = None
@@ -136,6 +139,7 @@ def _states(profile: LinkProfile, events: Sequence[Event], until_s: float) -> tu
         now = LinkState(
             sides=tuple(_paced(one, paces) for one in sides),
             dark=now.dark if action.dark is None else action.dark,
+            out=now.out if action.out is None else action.out,
             held=frozenset(direction for direction, pace in paces.items() if pace.held),
             holds=frozenset(direction for direction, pace in paces.items() if pace.holds),
         )
@@ -146,8 +150,10 @@ def _states(profile: LinkProfile, events: Sequence[Event], until_s: float) -> tu
 def _actions(events: Sequence[Event], until_s: float) -> Iterator[_Action]:
     for event in events:
         if event.outage is not None:
-            yield _Action(at_s=event.at, label="outage begins", dark=True)
-            yield _Action(at_s=event.ends, label="outage ends", dark=False)
+            out = frozenset(event.stations)
+            what = f"outage of {', '.join(event.stations)}" if out else "outage"
+            yield _Action(at_s=event.at, label=f"{what} begins", dark=not out, out=out)
+            yield _Action(at_s=event.ends, label=f"{what} ends", dark=False, out=frozenset())
         elif event.handover is not None:
             yield _Action(at_s=event.at, label="handover begins", burst=event.handover)
             yield _Action(

@@ -12,20 +12,25 @@ from stacks.driver import Delivery, Endpoint
 
 
 def workload(settings: Settings, stations: Sequence[str]) -> Workload:
-    """Client i uses topic i mod topics on station i mod stations, so both ends of a pair share a station."""
+    """Client i uses topic i mod topics on station i mod stations, so both ends of a pair share a station.
+
+    Clients that are apart: publishers on the first half of the stations, subscribers on the others.
+    """
     work = settings.workload
     clients = work.clients
+    half = len(stations) // 2
+    of_publishers, of_subscribers = (stations[:half], stations[half:]) if clients.apart else (stations, stations)
     selector = (work.selector.low, work.selector.high) if work.selector else None
     return Workload(
         topics=tuple(f"topic-{number}" for number in range(clients.topics)),
         producers=tuple(
-            Producer(id=number, node=stations[number % len(stations)], topic=number % clients.topics)
+            Producer(id=number, node=of_publishers[number % len(of_publishers)], topic=number % clients.topics)
             for number in range(clients.publishers)
         ),
         consumers=tuple(
             Consumer(
                 id=number,
-                node=stations[number % len(stations)],
+                node=of_subscribers[number % len(of_subscribers)],
                 topic=number % clients.topics,
                 durable=work.guarantee.subscription == "durable",
                 selector=selector,

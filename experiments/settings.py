@@ -29,12 +29,14 @@ class _Settings(BaseModel):
 class Clients(_Settings):
     """How many publishers, subscribers and topics; each client has its own connection.
 
-    Client number i uses topic i mod topics and sits on station i mod stations.
+    Client number i uses topic i mod topics and sits on station i mod stations.  apart: publishers spread so over the
+    first half of the stations, subscribers over the others.
     """
 
     publishers: Count
     subscribers: Count
     topics: Count = 1
+    apart: bool = False
 
     @model_validator(mode="after")
     def _every_topic_has_a_publisher(self) -> Clients:
@@ -196,6 +198,12 @@ class Settings(_Settings):
         if self.faults and self.stack != "reference":
             raise ValueError(f"faults can be switched on in stack 'reference' only, not in {self.stack!r}")
         parse(self.fault_words())
+        return self
+
+    @model_validator(mode="after")
+    def _two_stations_to_be_apart(self) -> Settings:
+        if self.workload.clients.apart and self.stations < 2:
+            raise ValueError("workload.clients.apart: publishers and subscribers need stations: 2 or more to be apart")
         return self
 
     @model_validator(mode="after")

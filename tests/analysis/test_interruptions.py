@@ -82,3 +82,10 @@ def test_what_outlasts_the_window_is_left_out() -> None:
 def test_those_who_leave_together_make_one_mark() -> None:
     first, second = consumer((2.0, 3.0)), consumer((2.0004, 3.0))
     assert absences([second, first]) == [(at(2.0), "subscribers leave"), (at(3.0), "subscribers come back")]
+
+
+def test_an_outage_of_other_stations_interrupts_nobody_here() -> None:
+    elsewhere = {"timeline": [{"at": 2.0, "outage": 1.0, "stations": ["sta2"]}]}
+    here = {"timeline": [{"at": 2.0, "outage": 1.0, "stations": ["sta1", "sta2"]}]}
+    assert cost([(4, 4.1)], profile=elsewhere) == {}
+    assert cost([(4, 4.1)], profile=here)["interruptions"] == 1

@@ -77,6 +77,14 @@ def test_an_outage_is_dark_and_ends() -> None:
     assert [(step.at_s, step.state.dark) for step in steps({"at": 1, "outage": 0.5})] == [(1, True), (1.5, False)]
 
 
+def test_an_outage_can_be_of_some_stations_alone() -> None:
+    found = steps({"at": 1, "outage": 0.5, "stations": ["sta3", "sta4"]})
+    assert [(step.state.dark, step.state.out) for step in found] == [(False, {"sta3", "sta4"}), (False, set())]
+    assert [step.label for step in found] == ["outage of sta3, sta4 begins", "outage of sta3, sta4 ends"]
+    with pytest.raises(ValueError, match="stations: sta3: only an outage can be of some stations alone"):
+        steps({"at": 1, "change": {"rate": "1 Mbit/s"}, "stations": ["sta3"]})
+
+
 def test_a_handover_adds_its_delay_and_ends_in_what_it_leads_to() -> None:
     handover = {"lasts": 0.1, "loss": 0.2, "extra_delay": 0.05, "to": {"delay": 0.03}}
     during, after = steps({"at": 1, "handover": handover}, delay=0.02, loss=0.01)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,13 +11,14 @@ from experiments.settings import Settings
 from stacks.driver import Endpoint
 
 
-def settings(publishers: int, subscribers: int, topics: int) -> Settings:
+def settings(publishers: int, subscribers: int, topics: int, **clients: bool) -> Settings:
     return Settings.model_validate(
         {
             "scenario": "s",
             "network": "nistnet-80211",
+            "stations": 4,
             "workload": {
-                "clients": {"publishers": publishers, "subscribers": subscribers, "topics": topics},
+                "clients": {"publishers": publishers, "subscribers": subscribers, "topics": topics, **clients},
                 "body_bytes": 100,
             },
         }
@@ -43,6 +45,17 @@ def test_both_ends_of_a_pair_share_a_station_and_a_topic() -> None:
     work = workload(settings(8, 8, 8), ["sta1", "sta2", "sta3"])
     for producer, consumer in zip(work.producers, work.consumers, strict=True):
         assert (producer.node, producer.topic) == (consumer.node, consumer.topic)
+
+
+def test_publishers_and_subscribers_can_be_apart() -> None:
+    work = workload(settings(3, 5, 3, apart=True), ["sta1", "sta2", "sta3", "sta4", "sta5"])
+    assert [one.node for one in work.producers] == ["sta1", "sta2", "sta1"]
+    assert [one.node for one in work.consumers] == ["sta3", "sta4", "sta5", "sta3", "sta4"]
+
+
+def test_who_is_to_be_apart_needs_two_stations() -> None:
+    with pytest.raises(ValueError, match=r"publishers and subscribers need stations: 2 or more to be apart"):
+        Settings.model_validate(settings(1, 1, 1, apart=True).model_dump() | {"stations": 1})
 
 
 def test_clients_are_spread_evenly() -> None:
