@@ -29,6 +29,9 @@ def paper(
     campaign: Annotated[
         list[str] | None, typer.Option(help="Run nothing: judge these campaigns (folders or names).")
     ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Write the page there, not to RESULTS/papers/NAME.")
+    ] = None,
 ) -> None:
     """Run the cases of study NAME, and write a page: rows, figures and claims, published against measured.
 
@@ -45,7 +48,7 @@ def paper(
             status = execution.execute(campaigns[0], chosen, build_report=True)
             if status is Status.INTERRUPTED:
                 raise typer.Exit(status)
-        page = results / "papers" / name
+        page = to or results / "papers" / name
         raise typer.Exit(max(status, _judged(folder, campaigns, page), key=_SEVERITY.index))
 
 

@@ -6,12 +6,15 @@ import csv
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from analysis.claims import wording
+from analysis.findings import Findings, Standing
 from analysis.papers.figures import figures, scatter
 from analysis.papers.result import Figures, PaperResult
 from analysis.papers.view import view
 from analysis.report.page import Pages
+from analysis.report.provenance import facts, sources
 from analysis.report.publish import staged
 from analysis.statistics import Estimate
 
@@ -34,7 +37,8 @@ def write(result: PaperResult, folder: Path) -> Path:
     What was there stays until the new is whole.  Raises ReportBusy when another process writes there.
     """
     drawn, dots = figures(result), scatter(result)
-    page = Pages(templates=_HERE, extra="compare.css").fill("paper.html.j2", view(result, drawn, dots))
+    origins = [origin(one) for one in result.campaigns]
+    page = Pages(templates=_HERE, extra="compare.css").fill("paper.html.j2", view(result, drawn, dots, origins))
     folder.mkdir(parents=True, exist_ok=True)
     with staged(folder, names=("paper-plots", "paper-tables", PAGE)) as stage:
         (stage / "paper-plots").mkdir()
@@ -47,8 +51,27 @@ def write(result: PaperResult, folder: Path) -> Path:
         _table(tables / "ratios.csv", _RATIOS, _ratios(result))
         _table(tables / "claims.csv", _CLAIMS, _claims(result))
         (tables / "claims.json").write_text(json.dumps(summary(result), indent=1) + "\n")
+        (tables / "manifest.json").write_text(json.dumps(origins, indent=1) + "\n")
         (stage / PAGE).write_text(page)
     return folder / PAGE
+
+
+def origin(campaign: Findings) -> dict[str, Any]:
+    """Where a campaign's numbers come from: what was asked, how its trials ended, machine, kernel, versions."""
+    record = campaign.campaign
+    return {
+        "campaign": campaign.folder.name,
+        "scenario": record.scenario,
+        "digest": record.digest,
+        "created": record.created,
+        "seed": record.seed,
+        "trials": {
+            standing.value: count
+            for standing in Standing
+            if (count := sum(cell.count(standing) for cell in campaign.cells))
+        },
+        "facts": dict(facts(sources(campaign))),
+    }
 
 
 def summary(result: PaperResult) -> dict[str, object]:

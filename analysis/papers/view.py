@@ -22,8 +22,10 @@ _RATE = " msg/s"  # said once, above the table
 _SUPPORT = {Verdict.HOLDS: "supports it", Verdict.FAILS: "does not", Verdict.INCONCLUSIVE: "cannot tell"}
 
 
-def view(result: PaperResult, figures: Sequence[Plot], scatter: Plot | None) -> dict[str, Any]:
-    """Everything the template needs."""
+def view(
+    result: PaperResult, figures: Sequence[Plot], scatter: Plot | None, origins: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """Everything the template needs.  origins: see analysis.papers.build.origin."""
     record = result.paper.record
     measured = [row for row in result.bound if row.near is not None]
     return {
@@ -47,6 +49,7 @@ def view(result: PaperResult, figures: Sequence[Plot], scatter: Plot | None) -> 
         "within": f"{record.link_bound.within_percent:g} %",
         "figures": [_picture(plot) for plot in figures],
         "scatter": _picture(scatter) if scatter else None,
+        "origins": list(origins),
     }
 
 

@@ -1,0 +1,36 @@
+"""`lab paper` from end to end: a real case of the study, its report, and the page that judges it."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+from results.store import trials
+
+ROOT = Path(__file__).parents[2]
+
+
+def paper(results: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lab", "paper", "gaddah-kunz", *words, "--results", str(results)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=240, check=False)
+
+
+def test_a_case_is_run_and_judged_and_can_be_judged_again(tmp_path: Path) -> None:
+    ran = paper(tmp_path, "--quick", "--set", "2", "--tests", "17", "--only", "network=nistnet-80211")
+    assert ran.returncode in (0, 3), ran.stdout + ran.stderr
+    (campaign,) = (tmp_path / "gaddah-kunz").iterdir()
+    (trial,) = trials(campaign)
+    assert trial.manifest().workload.body_type == "object"
+    assert (campaign / "report.html").is_file()
+    page = tmp_path / "papers" / "gaddah-kunz" / "paper.html"
+    first = page.read_text()
+    assert "set2-17" in first
+    again = paper(tmp_path, "--campaign", str(campaign))
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert len(trials(campaign)) == 1
+    assert "69 claims" in again.stdout
+    with (page.parent / "paper-tables" / "rows.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["case"] == "set2-17"]
+    assert any(row["network"] == "wireless" for row in rows)
