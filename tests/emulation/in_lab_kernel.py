@@ -53,7 +53,11 @@ FAULTY: dict[str, tuple[Settings, Settings]] = {
     "25 ms for 20": (up(**LATE), up(delay=0.025)),
     "no delay": (down(**LATE), {}),
     "no jitter": (up(**JITTERS["uniform"]), up(delay=0.03)),
-    "three times the jitter": (down(**JITTERS["uniform"]), down(**JITTERS["uniform"] | {"jitter": 0.018})),
+    # Out of order: packets that wait for each other are late together, which shows as delay in one run of many.
+    "three times the jitter": (
+        down(**JITTERS["uniform"]),
+        down(**JITTERS["uniform"] | {"jitter": 0.018, "keep_order": False}),
+    ),
     "no duplicates": (up(duplicate=0.05), {}),
     "not even one duplicate": (down(duplicate=0.01), {}),
     "duplicates that nobody asked for": ({}, up(duplicate=0.05)),
