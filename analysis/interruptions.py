@@ -61,10 +61,10 @@ def interruption_metrics(
 ) -> dict[str, float]:
     """Empty without interruptions; else, over those of every subscriber:
 
-    interruptions, held_up (messages that were due before one's end and came after it), not_back (interruptions after
-    which nothing came any more): counts.  back_after_s (first message after its end), caught_up_after_s (last message
-    that it held up, or the first after it): means over those after which something came.  held_up_worst_s: the longest
-    latency of a message held up.
+    interruptions, held_up (messages that were due before one's end and came after it, each once), not_back
+    (interruptions after which nothing came before the next one, or at all): counts.  back_after_s (first message after
+    an interruption's end), caught_up_after_s (last message that it held up, or the first after it; before the next
+    one): means over those after which something came.  held_up_worst_s: the longest latency of a message held up.
     """
     spans = {one.id: of_consumer(one, of_link(profile, one.node, window), window) for one in consumers}
     total = sum(map(len, spans.values()))
@@ -74,16 +74,18 @@ def interruption_metrics(
     for number, interruptions in spans.items():
         mine = ledger.consumer == number
         t_came, latency = ledger.t_recv[mine], ledger.latency[mine]
-        for one in interruptions:
-            after = t_came >= one.end_ns
+        every_late = np.zeros(len(t_came), dtype=bool)
+        for one, following in zip(interruptions, (*interruptions[1:], None), strict=False):
+            late = (t_came >= one.end_ns) & (t_came - latency < one.end_ns)
+            every_late |= late
+            after = (t_came >= one.end_ns) & (t_came < (following.start_ns if following else np.inf))
             if not after.any():
                 continue
             first = int(t_came[after].min())
-            late = after & (t_came - latency < one.end_ns)
-            held_up += int(np.count_nonzero(late))
-            worst = max(worst, int(latency[late].max(initial=0)))
             back.append(first - one.end_ns)
-            caught_up.append(int(t_came[late].max(initial=first)) - one.end_ns)
+            caught_up.append(int(t_came[late & after].max(initial=first)) - one.end_ns)
+        held_up += int(np.count_nonzero(every_late))
+        worst = max(worst, int(latency[every_late].max(initial=0)))
     found = {"interruptions": float(total), "not_back": float(total - len(back)), "held_up": float(held_up)}
     if back:
         found |= {"back_after_s": float(np.mean(back)) / 1e9, "caught_up_after_s": float(np.mean(caught_up)) / 1e9}

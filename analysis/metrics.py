@@ -95,7 +95,7 @@ _ALL = (
     ),
     Metric(
         name="not_back", label="Subscribers that heard nothing more", unit="count", better="lower",
-        about="interruptions after which the subscriber had no message any more",
+        about="interruptions after which the subscriber had no message before the next one, or at all",
     ),
     Metric(
         name="air_utilisation", label="Link utilisation", unit="share", better=None,

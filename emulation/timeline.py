@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -53,7 +53,8 @@ class _Action:
     at_s: float
     label: str
     dark: bool | None = None
-    out: frozenset[str] | None = None
+    goes_out: frozenset[str] = frozenset()
+    comes_back: frozenset[str] = frozenset()
     burst: Handover | None = None
     burst_ends: bool = False
     settings: dict[str, Any] | None = None
@@ -85,15 +86,22 @@ def check(profile: LinkProfile) -> None:
 
 
 def _no_overlaps(events: Sequence[Event]) -> None:
-    """What lasts must be over before another of its kind begins: two outages at once have no meaning."""
+    """What lasts must be over before another of its kind begins: two outages of one station at once have no meaning."""
     for kind in ("outage", "handover"):
-        spans = sorted((one.at, one.ends) for one in events if getattr(one, kind) is not None)
-        for (begins, ends), (next_begins, _) in pairwise(spans):
-            if round(ends * 1e6) >= round(next_begins * 1e6):
+        lasting = sorted((one for one in events if getattr(one, kind) is not None), key=lambda one: one.at)
+        for first, second in combinations(lasting, 2):
+            if not _share_a_station(first, second):
+                continue
+            if round(first.ends * 1e6) >= round(second.at * 1e6):
                 raise ValueError(
-                    f"timeline: the {kind} that begins at {begins:g} s ends at {ends:g} s, and another begins at "
-                    f"{next_begins:g} s: begin that one later, or make one of both"
+                    f"timeline: the {kind} that begins at {first.at:g} s ends at {first.ends:g} s, and another begins "
+                    f"at {second.at:g} s: begin that one later, or make one of both"
                 )
+
+
+def _share_a_station(first: Event, second: Event) -> bool:
+    """Events that name no station are of all."""
+    return not first.stations or not second.stations or bool(set(first.stations) & set(second.stations))
 
 
 def _settings_of(event: Event) -> Iterator[set[str]]:
@@ -139,7 +147,7 @@ def _states(profile: LinkProfile, events: Sequence[Event], until_s: float) -> tu
         now = LinkState(
             sides=tuple(_paced(one, paces) for one in sides),
             dark=now.dark if action.dark is None else action.dark,
-            out=now.out if action.out is None else action.out,
+            out=(now.out | action.goes_out) - action.comes_back,
             held=frozenset(direction for direction, pace in paces.items() if pace.held),
             holds=frozenset(direction for direction, pace in paces.items() if pace.holds),
         )
@@ -152,8 +160,8 @@ def _actions(events: Sequence[Event], until_s: float) -> Iterator[_Action]:
         if event.outage is not None:
             out = frozenset(event.stations)
             what = f"outage of {', '.join(event.stations)}" if out else "outage"
-            yield _Action(at_s=event.at, label=f"{what} begins", dark=not out, out=out)
-            yield _Action(at_s=event.ends, label=f"{what} ends", dark=False, out=frozenset())
+            yield _Action(at_s=event.at, label=f"{what} begins", dark=None if out else True, goes_out=out)
+            yield _Action(at_s=event.ends, label=f"{what} ends", dark=None if out else False, comes_back=out)
         elif event.handover is not None:
             yield _Action(at_s=event.at, label="handover begins", burst=event.handover)
             yield _Action(

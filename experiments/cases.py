@@ -10,7 +10,7 @@ A case is laid over the rest of the scenario, mapping into mapping.  Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from experiments.overlay import laid_into
@@ -22,8 +22,11 @@ NAME = "case"  # the factor's name, and the key of a case's own
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}")
 
 
-def problems(levels: Iterable[Any], factors: Iterable[Key]) -> Iterator[tuple[Key, str]]:
-    """What is wrong with the cases: where, and what.  factors: the keys of the scenario's other factors."""
+def problems(levels: Iterable[Any], factors: Iterable[Key], *, whole: Container[str] = ()) -> Iterator[tuple[Key, str]]:
+    """What is wrong with the cases: where, and what.
+
+    factors: the keys of the scenario's other factors.  whole: keys that hold for the whole campaign.
+    """
     others = [key for key in factors if key != KEY]
     for number, level in enumerate(levels):
         at = (*KEY, number)
@@ -34,6 +37,8 @@ def problems(levels: Iterable[Any], factors: Iterable[Key]) -> Iterator[tuple[Ke
         if isinstance(name, bool) or not isinstance(name, str | int) or not _WORD.fullmatch(str(name)):
             yield (*at, NAME), f"{name!r}: a case's name is one word of letters, digits, '.', '_' and '-', or quoted"
         for path, value in _leaves(level, ()):
+            if path and path[0] in whole:
+                yield (*at, *path), "holds for the whole campaign, not for one case: say it beside the cases"
             if isinstance(value, list):
                 yield (*at, *path), "a list cannot stand in a case: each case is one combination; write two cases"
             for other in others:

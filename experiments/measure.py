@@ -22,6 +22,7 @@ from emulation.shaper import AppliedLink, QueueCount, applied
 from experiments import plan
 from experiments.bench import Bench, Phase
 from experiments.load.fleet import Fleet, FleetProgress, FleetResult, Member, fleet
+from experiments.priority import ahead
 from experiments.sampling import sampling
 from results.manifest import Window
 from stacks.driver import Endpoint
@@ -79,6 +80,7 @@ async def measure(bench: Bench) -> Measured:
         taps, snap = [place.tap for place in bench.capture.places], bench.capture.snap_bytes
         with captured(taps, bench.folder, logs=bench.folder / "logs", snap_bytes=snap) as captures:
             with (
+                ahead([one.process.pid for one in captures]),
                 applied(bench.link, ports) as link,
                 sampling(link, _processes(bench, clients)) as sampler,
                 playing(link) as player,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from results import yaml_lines
 from results.yaml_lines import Key
 
@@ -25,7 +27,7 @@ class OverlayError(ValueError):
 class Text:
     """What a scenario says in all, and where (file and line, from 1) each of its paths stands.
 
-    source: the file's bytes, and those of the files below it, so that a copy of it says everything.
+    source: the file's bytes; of one that is based on others, all that they say together, as one file.
     """
 
     data: dict[str, Any]
@@ -66,10 +68,12 @@ def _read(path: Path, above: tuple[Path, ...]) -> Text:
     if len(above) >= _DEEPEST or base.resolve() in above:
         raise OverlayError(f"{where}: {name} is based on this one in turn, or on more than {_DEEPEST} others")
     below = _read(base, (*above, path.resolve()))
+    whole = laid_into(below.data, data)
+    head = f"# {path.name}, laid over {base.name}\n"
     return Text(
-        data=laid_into(below.data, data),
+        data=whole,
         places=_still(below.places, data) | places,
-        source=source + f"\n---  # {base.name}\n".encode() + below.source,
+        source=(head + yaml.safe_dump(whole, sort_keys=False, allow_unicode=True)).encode(),
     )
 
 

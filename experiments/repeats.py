@@ -105,7 +105,16 @@ class SideBySide(_Settings):
     def _one_level_is_a_list_of_one(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {factor: [levels] if isinstance(levels, str) else levels for factor, levels in value.items()}
+        return {
+            factor: [str(level) for level in (levels if isinstance(levels, list | tuple) else [levels])]
+            for factor, levels in value.items()
+        }
+
+    @model_validator(mode="after")
+    def _when_two_or_more(self) -> SideBySide:
+        if self.when and self.trials < 2:
+            raise ValueError("when: of how many trials side by side? Say trials: 2, or leave when out")
+        return self
 
     @model_serializer(mode="wrap")
     def _number_where_it_was_one(self, plain: SerializerFunctionWrapHandler) -> Any:

@@ -30,6 +30,7 @@ from results.verdict import State
 LOG = "trials.log"
 GIVE_UP_AFTER = 3
 REPEATS = 2
+_STALLED = "the machine stalled"
 
 
 class GaveUp(Exception):
@@ -151,13 +152,17 @@ class Course:
             why = self._spoiled_beside_others(outcome, trial)
             if why:
                 self.alone[outcome.planned] = why
-        elif outcome.state is State.INVALID and len(aside(trial)) < REPEATS and again.stalled(trial.verdict()):
-            why = f"the machine stalled, so it is run again ({'; '.join(outcome.reasons)})"
+        elif outcome.state is State.INVALID and self._stalls(trial) < REPEATS and again.stalled(trial.verdict()):
+            why = f"{_STALLED}, so it is run again ({'; '.join(outcome.reasons)})"
         else:
             why = ""
         if why and outcome.state != "failed":
             return f"{why}; see {set_aside(trial, why).name}"
         return why
+
+    @staticmethod
+    def _stalls(trial: Trial) -> int:
+        return sum(why_aside(path).startswith(_STALLED) for path in aside(trial))
 
     def _spoiled_beside_others(self, outcome: Outcome, trial: Trial) -> str:
         others = f"{outcome.beside} other trial{'s' * (outcome.beside > 1)}"

@@ -14,10 +14,10 @@ from pyroute2 import IPRoute
 
 from emulation.namespace import enter
 from emulation.shaper import AppliedLink
+from experiments.heartbeat import Heartbeat, heartbeat
 from results.schema import resources_table
 
 PERIOD_S = 0.25
-_BEAT_S = 0.01
 
 
 class Sampler:
@@ -29,37 +29,29 @@ class Sampler:
         for subject, pid in processes.items():
             with suppress(psutil.NoSuchProcess):  # it died just now; who owns it says so, with its last words
                 self._processes[subject] = psutil.Process(pid)
-        self._worst_lateness_s = 0.0
         self._stop = threading.Event()
 
     def table(self) -> pa.Table:
         """Everything sampled so far."""
         return resources_table(self._rows)
 
-    def beat(self) -> None:
-        """A 10 ms sleeper; how late it wakes at worst tells of stalls that would spoil every timing."""
-        while not self._stop.is_set():
-            due = time.monotonic() + _BEAT_S
-            time.sleep(_BEAT_S)
-            self._worst_lateness_s = max(self._worst_lateness_s, time.monotonic() - due)
-
-    def sample(self, link: AppliedLink) -> None:
+    def sample(self, link: AppliedLink, heart: Heartbeat) -> None:
         """Sample on a fixed grid until told to stop; runs in a thread of its own, in the access point's namespace."""
         enter(link.ports.pid)
         due = time.monotonic()
         with IPRoute() as ip:
             while True:
-                self._take(ip, link)
+                self._take(ip, link, heart)
                 due += PERIOD_S
                 if self._stop.wait(max(0.0, due - time.monotonic())):
-                    self._take(ip, link)
+                    self._take(ip, link, heart)
                     return
 
     def stop(self) -> None:
-        """Let both threads end."""
+        """Let the thread end."""
         self._stop.set()
 
-    def _take(self, ip: IPRoute, link: AppliedLink) -> None:
+    def _take(self, ip: IPRoute, link: AppliedLink, heart: Heartbeat) -> None:
         for queue in link.read_queues(ip):
             now, subject = time.monotonic_ns(), f"queue:{queue.name}"
             self._rows += [
@@ -71,8 +63,7 @@ class Sampler:
         for subject, process in self._processes.items():
             self._take_process(subject, process)
         now = time.monotonic_ns()
-        lateness, self._worst_lateness_s = self._worst_lateness_s, 0.0
-        self._rows.append((now, "heartbeat", "lateness_s", lateness))
+        self._rows.append((now, "heartbeat", "lateness_s", heart.taken()))
         self._rows.append((now, "machine", "load_1m", os.getloadavg()[0]))
         self._rows.append((now, "machine", "cpu_seconds", _busy_seconds()))
 
@@ -96,15 +87,11 @@ def _busy_seconds() -> float:
 def sampling(link: AppliedLink, processes: Mapping[str, int]) -> Iterator[Sampler]:
     """Sample while the context lasts.  processes: subject (`server:...`, `generator:...`) to pid."""
     sampler = Sampler(processes)
-    threads = [
-        threading.Thread(target=sampler.beat, name="heartbeat", daemon=True),
-        threading.Thread(target=sampler.sample, args=(link,), name="sampler", daemon=True),
-    ]
-    for thread in threads:
+    with heartbeat() as heart:
+        thread = threading.Thread(target=sampler.sample, args=(link, heart), name="sampler", daemon=True)
         thread.start()
-    try:
-        yield sampler
-    finally:
-        sampler.stop()
-        for thread in threads:
+        try:
+            yield sampler
+        finally:
+            sampler.stop()
             thread.join()

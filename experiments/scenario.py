@@ -23,6 +23,7 @@ from stacks import registry
 from stacks.driver import Pattern
 
 _NOT_FACTORS = {"checks", "trials", "parallel"}  # keys whose lists are lists
+_OF_THE_WHOLE = {"scenario", "question", "baseline", "seed", "trials", "parallel"}  # what no cell has of its own
 _MAX_CELLS = 10_000
 _MAX_NAME = 180
 _RESERVED = {"reference"}
@@ -157,11 +158,17 @@ class _Complaints:
         self.path, self._places = path, places
         self._found: dict[str, None] = {}
 
+    def file_of(self, at: Key) -> Path:
+        """The file that says what stands at `at`."""
+        return self._place(at)[0]
+
+    def _place(self, at: Key) -> overlay.Place:
+        while at and at not in self._places:
+            at = at[:-1]
+        return self._places.get(at, (self.path, 1))
+
     def add(self, at: Key, problem: str) -> None:
-        known = at
-        while known and known not in self._places:
-            known = known[:-1]
-        path, line = self._places.get(known, (self.path, 1))
+        path, line = self._place(at)
         where = ".".join(str(part) for part in at if isinstance(part, str))
         self._found[f"{path}:{line}: {where + ': ' if where else ''}{problem}"] = None
 
@@ -183,8 +190,11 @@ def _factors(data: Any, at: Key) -> Iterator[tuple[Key, list[Any]]]:
 
 def _check_factors(factors: dict[Key, list[Any]], complain: _Complaints) -> None:
     labels: dict[str, Key] = {}
-    for at, problem in cases.problems(factors.get(cases.KEY, ()), factors):
+    for at, problem in cases.problems(factors.get(cases.KEY, ()), factors, whole=_OF_THE_WHOLE):
         complain.add(at, problem)
+    for factor in factors:
+        if factor[0] in _OF_THE_WHOLE:
+            complain.add(factor, "holds for the whole campaign, so it cannot be a factor: give one value")
     for factor, levels in factors.items():
         printed = [_printed(factor, level) for level in levels]
         if not levels:
@@ -243,7 +253,7 @@ def _check_against_the_lab(settings: Settings, place: Callable[[Key], Key], comp
     except (registry.UnknownStackError, registry.StackLacksError) as error:
         complain.add(place(("stack",)), str(error))
     try:
-        profile = library.load(settings.network, beside=complain.path.parent)
+        profile = library.load(settings.network, beside=complain.file_of(place(("network",))).parent)
         profile.groups([f"sta{number}" for number in range(1, settings.stations + 1)])
         return profile
     except (library.ProfileError, ValueError) as error:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from emulation.units import parse_time
+from experiments.load.protocol import LARGEST_BODY_BYTES
 from experiments.repeats import Repeats, SideBySide
 from results.manifest import CapturePoint
 from results.marker import SIZE as MARKER_BYTES
@@ -90,7 +91,7 @@ class WorkloadSettings(_Settings):
     """
 
     clients: Clients
-    body_bytes: Annotated[int, Field(ge=MARKER_BYTES, le=16 << 20)]
+    body_bytes: Annotated[int, Field(ge=MARKER_BYTES, le=LARGEST_BODY_BYTES)]
     guarantee: Promise = Promise()
     body_type: BodyType = BodyType.BYTES
     ack: Ack = Ack.AUTO

@@ -66,6 +66,8 @@ class CellPrecision(Record):
         """How the cell ended, or what it still lacks, in a few words."""
         wide = ", ".join(one.text for one in self.metrics if one.end is not End.PRECISE)
         asked = f"±{100 * self.rule.half_width:g} %"
+        if self.valid < self.rule.least and self.end is not End.PRECISE:
+            wide = f"{self.valid} of at least {self.rule.least} valid trials"
         if self.end is End.PRECISE:
             return f"precise enough after {_trials(self.valid)} (within {asked})"
         if self.end is End.GOING_ON:

@@ -96,8 +96,12 @@ class Connection:
         await self._session.close(limit_s=CLOSE_LIMIT_S)
 
     def abort(self) -> None:
-        """Cut the connection without a word to the broker."""
+        """Cut the connection; TCP tells the broker."""
         self._session.abort()
+
+    def vanish(self) -> None:
+        """Be gone without a packet to the broker."""
+        self._session.vanish()
 
 
 class Publisher:

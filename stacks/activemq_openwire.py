@@ -130,8 +130,12 @@ class Connection:
         await self._connection.close(*last, leaving, limit_s=CLOSE_LIMIT_S)
 
     def abort(self) -> None:
-        """Cut the connection without a word to the broker."""
+        """Cut the connection; TCP tells the broker."""
         self._connection.abort()
+
+    def vanish(self) -> None:
+        """Be gone without a packet to the broker."""
+        self._connection.vanish()
 
     async def _consumer(self, topic: str, subscription: Subscription, ack: Ack, handler: Handler | None) -> Consumer:
         if handler is not None and subscription.prefetch == 0:

@@ -9,6 +9,9 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from stacks.driver import Endpoint, StackError
 
+# Linux, tcp(7): a socket in repair mode is closed without a packet.  The socket module has no name for it.
+_TCP_REPAIR = 19
+
 
 class LanguageError(ValueError):
     """The peer sent what is not its protocol, or is beyond the limits; its stream cannot be read further."""
@@ -39,9 +42,14 @@ class Channel(asyncio.Protocol):
             self._transport.write(frames)
 
     def abort(self) -> None:
-        """Cut the connection without a word to the peer."""
+        """Cut the connection; TCP tells the peer."""
         self._closing = True
         self._transport.abort()
+
+    def vanish(self) -> None:
+        """Be gone, as a device is that goes out of reach: the peer is sent nothing more.  StackError without root."""
+        silence(self._transport)
+        self.abort()
 
     def lose(self, reason: str) -> str:
         """Give the connection up for this reason, which is returned."""
@@ -90,6 +98,14 @@ class Channel(asyncio.Protocol):
     def _fail_all(self, reason: str) -> None:
         """End what waits for an answer."""
         raise NotImplementedError
+
+
+def silence(transport: asyncio.Transport) -> None:
+    """Let TCP send nothing more for this connection, no farewell either; StackError where that is not allowed."""
+    try:
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, _TCP_REPAIR, 1)
+    except OSError as error:
+        raise StackError(f"a connection cannot be cut without a word: {error.strerror} (CAP_NET_ADMIN)") from error
 
 
 C = TypeVar("C", bound=Channel)

@@ -134,7 +134,13 @@ class Connection(Protocol):
         """Acknowledge what is due and leave; durable subscriptions stay at the provider."""
 
     def abort(self) -> None:
-        """Cut the connection without a word to the provider, as a device does that goes out of reach."""
+        """Cut the connection; the provider hears of it from TCP."""
+
+    def vanish(self) -> None:
+        """Be gone, as a device is that goes out of reach: the provider is sent nothing more, by TCP neither.
+
+        StackError where that is not allowed: it takes CAP_NET_ADMIN.
+        """
 
 
 class Receiver(Protocol):

@@ -77,6 +77,10 @@ class NullConnection:
             self._topics[topic].remove(one)
         self._subscriptions.clear()
 
+    def vanish(self) -> None:
+        """As abort."""
+        self.abort()
+
 
 @dataclass(frozen=True, slots=True)
 class Null:

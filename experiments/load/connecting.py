@@ -44,7 +44,8 @@ class Clients:
 
     producer_ports, consumer_ports: by id, the local port of every connection that the client has had.
     receiving: consumers that ask for one message after the other, without end.
-    absences: by consumer id, when its connection was cut and made again.
+    absences: by consumer id, when its connection was cut and made again.  gone: connections that were lost before they
+    were cut.
     consume: connects and subscribes a consumer; StackError when refused, and the connection is gone again.
     """
 
@@ -57,17 +58,25 @@ class Clients:
     receiving: list[asyncio.Task[None]] = field(default_factory=list)
     absences: defaultdict[int, list[Absence]] = field(default_factory=lambda: defaultdict(list))
 
+    gone: list[str] = field(default_factory=list)
+
     def cut(self, consumer: int) -> None:
-        """End a consumer's connection without a word."""
-        self.connections.pop(_consumer(consumer)).abort()
+        """End a consumer's connection without a word to the provider."""
+        label = _consumer(consumer)
+        connection = self.connections.pop(label)
+        if connection.lost is None:
+            connection.vanish()
+        else:
+            self.gone.append(f"{label}: {connection.lost}")
 
     def lost(self) -> tuple[str, ...]:
         """One line for each connection that ended without being closed."""
-        return tuple(
+        now = (
             f"{label}: {reason}"
             for label, connection in self.connections.items()
             if (reason := connection.lost) is not None
         )
+        return (*self.gone, *now)
 
 
 def handler(log: DeliveredLog, consumer: int) -> Handler:

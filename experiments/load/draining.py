@@ -56,7 +56,8 @@ class Drain:
     def over(self, reports: Mapping[str, Progress]) -> Literal["complete", "quiet"] | None:
         """Why the drain is over, None while it is not.
 
-        complete: every answered message has reached its consumers, and SETTLE_S has passed since.
+        complete: every answered message has reached its consumers, and SETTLE_S has passed since; quiet_s where clients
+        have been away, because what is sent to them again is counted again.
         quiet: nothing has moved on any node for quiet_s, and nothing is known to be missing, or a connection is lost.
         """
         for node, report in reports.items():
@@ -65,7 +66,8 @@ class Drain:
         if len(self._nodes) < len(self.plans):
             return None
         still_s = min(node.until_ns - node.since_ns for node in self._nodes.values()) / 1e9
-        if still_s >= SETTLE_S and missing(self.plans, reports) == 0:
+        settle_s = self.quiet_s if any(plan.away for plan in self.plans) else SETTLE_S
+        if still_s >= settle_s and missing(self.plans, reports) == 0:
             return "complete"
         # On a slow link a retransmission can be seconds away: silence is no end while something is missing.
         hopeless = not missing(self.plans, reports) or any(report.lost_connections for report in reports.values())

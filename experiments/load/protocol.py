@@ -19,6 +19,9 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 Id = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
+LARGEST_BODY_BYTES = 16 << 20
+
+
 class ProtocolError(ValueError):
     """A line is not a message of this protocol."""
 
@@ -63,7 +66,7 @@ class NodePlan(Record):
     port: Port
     producers: tuple[ProducerPlan, ...] = ()
     consumers: tuple[ConsumerPlan, ...] = ()
-    body_bytes: int = Field(ge=SIZE, le=16_000_000)
+    body_bytes: int = Field(ge=SIZE, le=LARGEST_BODY_BYTES)
     body_type: BodyType = BodyType.BYTES
     persistent: bool = False
     ack: Ack = Ack.AUTO

@@ -12,8 +12,6 @@ from stacks.driver import StackError
 
 # How long a subscriber waits before it tries again, when the provider refused it or did not answer.
 RETRY_S = 0.2
-# Longer than a round trip over a satellite for each of connection, introduction and subscription.
-ATTEMPT_S = 5.0
 
 
 async def roam(plan: NodePlan, clients: Clients, clock: Clock, times: Times) -> None:
@@ -32,13 +30,13 @@ async def roam(plan: NodePlan, clients: Clients, clock: Clock, times: Times) -> 
     await clock.sleep_until(due_ns)
     async with asyncio.TaskGroup() as returning:
         for consumer in plan.consumers:
-            returning.create_task(_back(consumer, clients, clock))
+            returning.create_task(_back(consumer, plan, clients, clock))
 
 
-async def _back(consumer: ConsumerPlan, clients: Clients, clock: Clock) -> None:
+async def _back(consumer: ConsumerPlan, plan: NodePlan, clients: Clients, clock: Clock) -> None:
     while True:
         try:
-            async with asyncio.timeout(ATTEMPT_S):
+            async with asyncio.timeout(plan.connect_timeout_s):
                 await clients.consume(consumer)
             break
         except (StackError, TimeoutError):

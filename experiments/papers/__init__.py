@@ -48,7 +48,7 @@ def chosen(
     if missing := set(tests) - {row.test for row in rows.values()}:
         raise UnknownPaper(f"--tests {', '.join(map(str, sorted(missing)))}: no set that was chosen has such a test")
     wanted = [f"{cases.NAME}={case}" for case, row in rows.items() if not tests or row.test in tests]
-    found = scenarios.only(scenario, [*wanted, *only])
+    found = scenarios.only(scenarios.only(scenario, wanted), only)
     return _quick(found) if quick else found
 
 

@@ -8,6 +8,7 @@ import socket
 from dataclasses import dataclass
 from typing import cast
 
+from stacks.channel import silence
 from stacks.driver import (
     Ack,
     Delivery,
@@ -134,6 +135,10 @@ class Wire(asyncio.Protocol):
         self.closing = True
         self._transport.abort()
 
+    def vanish(self) -> None:
+        silence(self._transport)
+        self.abort()
+
     def _handle(self, frame: Frame) -> None:
         match frame:
             case Message(subscription) if subscription in self.inlets:
@@ -192,8 +197,12 @@ class ReferenceConnection:
         self._wire.end()
 
     def abort(self) -> None:
-        """Cut the connection without a word to the broker."""
+        """Cut the connection; TCP tells the broker."""
         self._wire.abort()
+
+    def vanish(self) -> None:
+        """Be gone without a packet to the broker."""
+        self._wire.vanish()
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,22 @@ def test_who_hears_nothing_more_is_counted_apart() -> None:
     assert cost([(0, 0.1), (1, 1.1)]) == {"interruptions": 1, "not_back": 1, "held_up": 0}
 
 
+def test_a_message_held_up_by_two_interruptions_counts_once() -> None:
+    twice = {"timeline": [{"at": 1.5, "outage": 1.0}, {"at": 4.0, "outage": 1.0}]}
+    found = cost([(1, 1.1), (3, 3.1), (2, 5.2), (6, 6.1)], profile=twice)
+    assert (found["interruptions"], found["not_back"], found["held_up"]) == (2, 0, 1)
+    # 0.6 s after the first, by message 3; 0.2 s after the second, by message 2, which was held up until then.
+    assert found["back_after_s"] == pytest.approx((0.6 + 0.2) / 2)
+    assert found["caught_up_after_s"] == pytest.approx((0.6 + 0.2) / 2)
+    assert found["held_up_worst_s"] == pytest.approx(3.2)
+
+
+def test_who_hears_nothing_until_the_next_interruption_is_not_back() -> None:
+    twice = {"timeline": [{"at": 1.5, "outage": 1.0}, {"at": 4.0, "outage": 1.0}]}
+    found = cost([(1, 1.1), (2, 5.2)], profile=twice)
+    assert (found["interruptions"], found["not_back"], found["back_after_s"]) == (2, 1, pytest.approx(0.2))
+
+
 def test_a_handover_is_an_interruption() -> None:
     profile = {"timeline": [{"at": 2.0, "handover": {"lasts": 0.4, "loss": 1.0}}]}
     assert cost([(3, 3.1)], profile=profile)["back_after_s"] == pytest.approx(0.7)

@@ -56,6 +56,16 @@ def test_two_of_a_kind_at_once_are_refused(kind: dict[str, Any], second: float) 
         steps({"at": 1, **kind}, {"at": second, **kind})
 
 
+def test_stations_go_out_and_come_back_each_in_its_own_time() -> None:
+    events = [{"at": at, "outage": 5, "stations": [name]} for at, name in ((5, "sta1"), (7, "sta2"))]
+    assert [(step.at_s, sorted(step.state.out)) for step in steps(*events)] == [
+        (5, ["sta1"]),
+        (7, ["sta1", "sta2"]),
+        (10, ["sta2"]),
+        (12, []),
+    ]
+
+
 def test_a_change_of_nothing_is_refused() -> None:
     with pytest.raises(ValidationError, match="changes nothing"):
         steps({"at": 1, "change": {}})
@@ -81,6 +91,8 @@ def test_an_outage_can_be_of_some_stations_alone() -> None:
     found = steps({"at": 1, "outage": 0.5, "stations": ["sta3", "sta4"]})
     assert [(step.state.dark, step.state.out) for step in found] == [(False, {"sta3", "sta4"}), (False, set())]
     assert [step.label for step in found] == ["outage of sta3, sta4 begins", "outage of sta3, sta4 ends"]
+    with pytest.raises(ValueError, match=r"another begins at 1\.2 s"):
+        steps({"at": 1, "outage": 0.5, "stations": ["sta3"]}, {"at": 1.2, "outage": 0.5})
     with pytest.raises(ValueError, match="stations: sta3: only an outage can be of some stations alone"):
         steps({"at": 1, "change": {"rate": "1 Mbit/s"}, "stations": ["sta3"]})
 

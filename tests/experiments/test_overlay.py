@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from experiments import papers
 from experiments import scenario as scenarios
@@ -56,10 +57,22 @@ def test_a_scenario_says_what_differs_from_the_one_below(tmp_path: Path) -> None
     assert (cell.settings.parallel.trials, cell.settings.parallel.when) == (1, {})
 
 
-def test_its_copy_says_everything(tmp_path: Path) -> None:
-    source = scenarios.load(written(tmp_path, below=BELOW, above=ABOVE)).source.decode()
-    assert source.startswith(ABOVE)
-    assert source.endswith(BELOW)
+def test_its_copy_is_a_scenario_that_says_the_same(tmp_path: Path) -> None:
+    scenario = scenarios.load(written(tmp_path, below=BELOW, above=ABOVE))
+    copy = tmp_path / "copy.yaml"
+    copy.write_bytes(scenario.source)
+    assert scenarios.load(copy).digest == scenario.digest
+
+
+def test_a_profile_is_looked_for_beside_the_file_that_names_it(tmp_path: Path) -> None:
+    profile = {"name": "mine", "description": "for tests", "source": "made for tests", "medium": "duplex"}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(profile))
+    below = BELOW.partition("checks:")[0].replace("[wireline-100m, nistnet-80211]", "mine.yaml")
+    (tmp_path / "below.yaml").write_text(below)
+    (tmp_path / "deeper").mkdir()
+    above = tmp_path / "deeper" / "above.yaml"
+    above.write_text("based_on: ../below.yaml\nscenario: above\n")
+    assert scenarios.load(above).cells[0].profile.name == "mine"
 
 
 def test_a_change_below_is_another_digest(tmp_path: Path) -> None:
