@@ -17,6 +17,7 @@ from stacks.reference.faults import parse
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
 Count = Annotated[int, Field(ge=1, le=10_000)]
+_LARGEST_IN_FIELDS = 1 << 20  # 50 MB in each client process
 
 
 def _seconds(low: float, high: float) -> object:
@@ -108,6 +109,14 @@ class WorkloadSettings(_Settings):
     def _a_rate_belongs_to_an_open_loop(self) -> WorkloadSettings:
         if (self.loop == "open") != (self.rate is not None):
             raise ValueError("loop 'open' needs a rate (messages/s per publisher), and only an open loop has one")
+        return self
+
+    @model_validator(mode="after")
+    def _fields_of_a_body_are_kept(self) -> WorkloadSettings:
+        if self.body_type in (BodyType.STREAM, BodyType.MAP) and self.body_bytes > _LARGEST_IN_FIELDS:
+            raise ValueError(
+                f"body_type {self.body_type.value}: at most {_LARGEST_IN_FIELDS} bytes: it has a field for each 8"
+            )
         return self
 
     @model_validator(mode="after")

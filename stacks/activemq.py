@@ -27,6 +27,8 @@ CLOSE_LIMIT_S = 10.0
 
 # What the broker may have under way to one consumer, unacknowledged; ActiveMQ's own defaults for JMS clients.
 PREFETCH, PREFETCH_DURABLE = 32766, 100
+# PolicyEntry.configurePrefetch (5.17) replaces it, in durable subscriptions, by the policy's.
+_TAKEN_FOR_A_DEFAULT = 1000
 
 _TOPIC = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 
@@ -85,7 +87,9 @@ class Connection:
         if ack is Ack.AUTO:
             await self._session.subscribe(headers, _acknowledging_each(self._session, handler))
             return
-        lazy = LazyAcknowledgement[str](lambda identity: self._session.write(acknowledgement(identity)))
+        lazy = LazyAcknowledgement[str](
+            lambda identity: self._session.write(acknowledgement(identity)), prefetch=prefetch(subscription)
+        )
         self._acknowledge_due.append(lazy.flush)
         await self._session.subscribe(headers, _acknowledging_lazily(lazy, handler))
 
@@ -146,7 +150,12 @@ def subscribe_headers(topic: str, *, subscription: Subscription, ack: Ack) -> di
 
 
 def prefetch(subscription: Subscription) -> int:
-    """What the subscription asks for, or what ActiveMQ's own client would."""
+    """What the subscription asks for, or what ActiveMQ's own client would; StackError for what the broker misreads."""
+    if subscription.prefetch == _TAKEN_FOR_A_DEFAULT and subscription.name is not None:
+        raise StackError(
+            f"prefetch {_TAKEN_FOR_A_DEFAULT} of a durable subscription: the broker takes it for its own default and "
+            f"makes it {PREFETCH_DURABLE}; ask for one more or one less"
+        )
     if subscription.prefetch is not None:
         return subscription.prefetch
     return PREFETCH if subscription.name is None else PREFETCH_DURABLE

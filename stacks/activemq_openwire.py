@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from itertools import count
 
 from stacks.activemq import CLOSE_LIMIT_S, PORT, prefetch, selector_text, topic_name
 from stacks.driver import (
@@ -39,7 +40,10 @@ _SESSION = 1  # one JMS session per connection
 
 
 class ActiveMQOpenWire:
-    """The driver.  Every send is answered, non-persistent ones included, as over STOMP."""
+    """The driver.  Every send is answered, non-persistent ones included, as over STOMP.
+
+    Java's own client does not wait for those unless it is told to (its `alwaysSyncSend`).
+    """
 
     name = "activemq-openwire"
     patterns = frozenset({Pattern.PUBSUB})
@@ -74,6 +78,7 @@ class Connection:
         self._connection, self._identity = connection, identity
         self._client_id = ""
         self._consumers: list[Consumer] = []
+        self._numbers = count(1)  # of consumers, the refused ones included
         self._producers = 0
 
     async def introduce(self, client_id: str) -> None:
@@ -141,7 +146,7 @@ class Connection:
         if handler is not None and subscription.prefetch == 0:
             raise StackError("a listener needs a prefetch of at least 1: only receive asks for single messages")
         info = ConsumerInfo(
-            consumer=ConsumerId(self._identity, _SESSION, len(self._consumers) + 1),
+            consumer=ConsumerId(self._identity, _SESSION, next(self._numbers)),
             browser=False,
             destination=Destination(TOPIC, topic_name(topic)),
             prefetch=prefetch(subscription),
@@ -151,5 +156,9 @@ class Connection:
         )
         consumer = Consumer(self._connection, info, ack=ack, handler=handler)
         self._consumers.append(consumer)
-        await consumer.open()
+        try:
+            await consumer.open()
+        except StackError:
+            self._consumers.remove(consumer)
+            raise
         return consumer

@@ -91,6 +91,11 @@ class Channel(asyncio.Protocol):
         """Why nothing can be asked any more, None while something can."""
         return self.lost or ("the connection is closed" if self._ended.done() else None)
 
+    @property
+    def leaving(self) -> bool:
+        """Whether it is lost, or on its way to being closed."""
+        return self._closing or self.lost is not None
+
     def _read(self, data: bytes) -> None:
         """Take what has come; LanguageError when it cannot be read."""
         raise NotImplementedError

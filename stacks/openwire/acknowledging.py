@@ -50,7 +50,9 @@ class Acknowledgement:
             self._due = None
 
     def acknowledge(self) -> None:
-        """CLIENT: acknowledge every message that the application has had."""
+        """CLIENT: acknowledge every message that the application has had.  Nothing to the others."""
+        if self._ack is not Ack.CLIENT:
+            return
         if self._delivered is not None:
             self._tell(STANDARD, self._delivered)
         self._delivered = self._due = None

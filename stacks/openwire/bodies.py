@@ -58,7 +58,7 @@ def _from_text(content: bytes) -> bytes:
     return _whole(reader, text)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _fields(size: int) -> tuple[struct.Struct, struct.Struct, int]:
     """How a body's part after its head is read as longs and written as typed ones, and where they end."""
     longs = max(size - HEAD, 0) // 8
@@ -91,7 +91,7 @@ def _run(types: bytes) -> int:
     return len(types) - len(types.lstrip(bytes((LONG,))))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _named(longs: int) -> tuple[struct.Struct, tuple[bytes, ...]]:
     """How a map's longs are written with their names, and these, a long's type behind each."""
     names = tuple(wire.utf(str(number)) + bytes((LONG,)) for number in range(1, longs + 1))

@@ -122,10 +122,11 @@ class Connection(Channel):
         """
         self._closing = True
         try:
-            with suppress(StackError, TimeoutError):
+            with suppress(TimeoutError):
                 async with asyncio.timeout(limit_s):
                     for command in last:
-                        await self.request(command)
+                        with suppress(StackError):  # one that is refused must not keep the others
+                            await self.request(command)
                     self.tell(ShutdownInfo())
                     self._transport.close()
                     await asyncio.shield(self._ended)

@@ -28,13 +28,19 @@ class Consumer:
     async def open(self) -> None:
         """Returns when the subscription is in force; StackError when refused."""
         self._connection.consumers[self._info.consumer] = self
-        await self._connection.request(self._info)
+        try:
+            await self._connection.request(self._info)
+        except StackError:
+            del self._connection.consumers[self._info.consumer]
+            raise
 
     async def receive(self) -> tuple[bytes, bool]:
         """The next message's body and whether it is marked as redelivered; StackError when the connection ends.
 
         With a prefetch of 0 the broker is asked for each message.  One at a time.
         """
+        if self._connection.leaving:
+            raise StackError(self._connection.lost or "the connection is closed")
         if not self._arrived and self._info.prefetch == 0:
             self._connection.tell(MessagePull(self._info.consumer, self._info.destination, timeout=0))
         while not self._arrived:

@@ -69,6 +69,8 @@ class Producer:
 
     def send(self, body: bytes | bytearray, prop: int | None = None) -> asyncio.Future[None]:
         """Hand one message over; the future ends with the broker's response, StackError or FullError."""
+        content = bodies.content(self._kind, body)
+        chosen_by = wire.sequence(None if prop is None else properties.write_map({"n": prop}))
         number, answer = self._connection.expect()
         if answer.done():
             return answer
@@ -78,8 +80,8 @@ class Producer:
                 number=number,
                 sequence=self._sequence,
                 timestamp_ms=time.time_ns() // 1_000_000,
-                content=bodies.content(self._kind, body),
-                chosen_by=wire.sequence(None if prop is None else properties.write_map({"n": prop})),
+                content=content,
+                chosen_by=chosen_by,
             )
         )
         return answer

@@ -26,24 +26,6 @@ def _ignore(body: bytes, redelivered: bool) -> None:
     """Handle a message by doing nothing."""
 
 
-def test_auto_has_the_broker_send_again_only_what_was_not_handled(broker: Broker) -> None:
-    async def talk() -> tuple[list[bytes], list[bytes]]:
-        at, topic = broker.at, "auto"
-        first = await subscriber(at, "auto", topic, durable=True, fail_at=4)
-        await publish(at, topic, numbered(4))
-        await until(lambda: len(first.got) == 4)
-        # Its receipt shows that the broker has read the acknowledgements sent before.
-        await first.connection.subscribe("other", _ignore, subscription=Subscription(), ack=Ack.AUTO)
-        await publish(at, topic, numbered(10)[4:])
-        await until(lambda: first.connection.lost is not None)
-        second = await subscriber(at, "auto", topic, durable=True)
-        await quiet(second.got)
-        await second.connection.close()
-        return first.bodies(), second.bodies()
-
-    assert broker.run(talk) == (numbered(10)[:4], numbered(10)[4:])
-
-
 def test_dups_ok_has_the_broker_send_again_what_was_handled_but_not_yet_acknowledged(broker: Broker) -> None:
     due, count = LAZY_MESSAGES, LAZY_MESSAGES + 7
 

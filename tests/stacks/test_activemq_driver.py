@@ -8,7 +8,7 @@ from stomp_peers import Peer, Script, server
 
 from stacks.activemq import ActiveMQ, Connection
 from stacks.driver import Ack, Delivery, StackError, Subscription
-from stacks.lazy import LAZY_MESSAGES
+from stacks.lazy import LAZY_MESSAGES, LazyAcknowledgement
 
 
 def drive(script: Script, client: Callable[[Connection], Awaitable[None]]) -> None:
@@ -96,6 +96,20 @@ def test_dups_ok_acknowledges_the_last_of_many_then_what_is_left_after_a_while_a
 
     drive(script, client)
     assert acknowledged == [f"a:{LAZY_MESSAGES - 1}", f"a:{LAZY_MESSAGES + 2}", "a:1000"]
+
+
+def test_lazy_acknowledgement_does_not_wait_for_more_than_the_provider_sends() -> None:
+    async def told(prefetch: int) -> list[int]:
+        said: list[int] = []
+        lazy = LazyAcknowledgement[int](said.append, prefetch=prefetch)
+        for number in range(1, 9):
+            lazy.handled(number)
+        lazy.flush()
+        return said
+
+    assert asyncio.run(told(6)) == [3, 6, 8]
+    assert asyncio.run(told(1)) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert asyncio.run(told(1000)) == [8]
 
 
 def test_a_message_after_close_is_neither_handled_nor_acknowledged() -> None:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 from activemq_brokers import Broker, quiet, running_broker, until
-from activemq_clients import Clients, Got, numbered
+from activemq_clients import Clients, Got, numbered, wanted
 
 from stacks.activemq import ActiveMQ
 from stacks.activemq_openwire import ActiveMQOpenWire
-from stacks.driver import Ack, Delivery, Endpoint, Selector, StackError
+from stacks.driver import Ack, Delivery, Endpoint, Selector, StackError, Subscription
 
 STACKS = (ActiveMQ(), ActiveMQOpenWire())
 
@@ -70,6 +70,61 @@ def test_selectors_compare_numbers_not_text(broker: Broker, clients: Clients, at
         return chosen.bodies()
 
     assert broker.run(talk) == [b"9", b"10", b"11", b"99"]
+
+
+def test_auto_has_the_broker_send_again_only_what_was_not_handled(
+    broker: Broker, clients: Clients, at: Endpoint
+) -> None:
+    async def talk() -> tuple[list[bytes], list[bytes]]:
+        topic = named("auto", clients)
+        first = await clients.subscriber(at, topic, topic, durable=True, fail_at=4)
+        await clients.publish(at, topic, numbered(4))
+        await until(lambda: len(first.got) == 4)
+        # Its answer shows that the broker has read the acknowledgements sent before.
+        await first.connection.subscribe("other", ignore, subscription=Subscription(), ack=Ack.AUTO)
+        await clients.publish(at, topic, numbered(10)[4:])
+        await until(lambda: first.connection.lost is not None)
+        second = await clients.subscriber(at, topic, topic, durable=True)
+        await quiet(second.got)
+        await second.connection.close()
+        return first.bodies(), second.bodies()
+
+    assert broker.run(talk) == (numbered(10)[:4], numbered(10)[4:])
+
+
+def ignore(body: bytes, redelivered: bool) -> None:
+    """Handle a message by doing nothing."""
+
+
+def test_a_prefetch_that_the_broker_misreads_is_refused(broker: Broker, clients: Clients, at: Endpoint) -> None:
+    async def talk() -> None:
+        topic = named("thousand", clients)
+        with pytest.raises(StackError, match="prefetch 1000 of a durable subscription"):
+            await clients.subscriber(at, topic, topic, durable=True, prefetch=1000)
+
+    broker.run(talk)
+
+
+def test_a_connection_leaves_in_peace_after_a_refused_subscription(
+    broker: Broker, clients: Clients, at: Endpoint
+) -> None:
+    """Whoever comes back at once under the same client id is not refused, and nothing is sent again."""
+
+    async def talk() -> Got:
+        topic = named("refused", clients)
+        first = await clients.subscriber(at, topic, topic, durable=True, ack=Ack.DUPS_OK)
+        with pytest.raises(StackError):
+            await first.connection.subscribe(topic, ignore, subscription=wanted(durable=True), ack=Ack.DUPS_OK)
+        if first.connection.lost is None:  # STOMP ends the connection with the error
+            await clients.publish(at, topic, numbered(3))
+            await until(lambda: len(first.got) == 3)
+        await first.connection.close()
+        back = await clients.subscriber(at, topic, topic, durable=True)
+        await quiet(back.got)
+        await back.connection.close()
+        return back.got
+
+    assert broker.run(talk) == []
 
 
 def test_messages_of_one_producer_arrive_in_order_with_many_under_way(

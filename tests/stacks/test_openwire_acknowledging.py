@@ -29,6 +29,23 @@ def test_auto_tells_after_each_message() -> None:
     assert told.said == [(STANDARD, number, number, 1) for number in (1, 2, 3)]
 
 
+def test_auto_tells_when_the_application_is_done_with_the_message_not_before() -> None:
+    told = Told(Ack.AUTO, 100)
+    told.acknowledgement.taken(b"1")
+    assert told.said == []
+    told.acknowledgement.handled(b"1")
+    assert told.said == [(STANDARD, 1, 1, 1)]
+
+
+def test_the_applications_word_is_nothing_to_dups_ok() -> None:
+    told = Told(Ack.DUPS_OK, 8)
+    told.have(1, 2)
+    told.acknowledgement.acknowledge()
+    assert told.said == []
+    told.acknowledgement.close()
+    assert told.said == [(STANDARD, 1, 2, 2)]
+
+
 def test_dups_ok_tells_of_all_at_half_the_prefetch_and_of_the_rest_on_close() -> None:
     told = Told(Ack.DUPS_OK, 8)
     told.have(*range(10))

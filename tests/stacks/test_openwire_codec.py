@@ -170,6 +170,28 @@ def test_contents_that_are_no_body_of_ours_are_refused(kind: BodyType, content: 
         assert isinstance(bodies.body(bodies.CODES[kind], content), bytes)
 
 
+LONG_TEXT = bodies.content(BodyType.TEXT, b"text")
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "problem"),
+    [
+        (BodyType.TEXT, wire.big_utf("a\u0100"), "bodies of ours are one byte a character"),
+        (BodyType.TEXT, LONG_TEXT + b"!", "1 bytes stand behind the body"),
+        (BodyType.MAP, properties.write_map({"0": b"", "2": properties.Long(1)}), "a map without field '1'"),
+        (BodyType.MAP, bodies.content(BodyType.MAP, bytes(40)) + b"!!", "stand behind the body"),
+        (BodyType.MAP, properties.write_map({"0": "text"}), "bodies of ours have byte arrays and longs"),
+        (BodyType.OBJECT, b"\xac\xed\x00\x05sr", "a serialised object that is not a byte"),
+        (BodyType.OBJECT, bodies.content(BodyType.OBJECT, b"12") + b"x", "stands behind a serialised byte"),
+    ],
+)
+def test_a_content_that_is_no_body_of_ours_is_refused_with_the_reason(
+    kind: BodyType, content: bytes, problem: str
+) -> None:
+    with pytest.raises(WireError, match=problem):
+        bodies.body(bodies.CODES[kind], content)
+
+
 def test_a_map_is_read_by_its_names() -> None:
     body = bytes(range(45))
     fields = properties.read_map(Reader(bodies.content(BodyType.MAP, body)))
