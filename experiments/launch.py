@@ -22,8 +22,9 @@ from results.campaign import Planned
 from results.store import TrialWriter
 from results.verdict import State
 
-# What a trial may take beside its own times: every step has a limit of its own, this is for what has none.
-HANG_LIMIT_S = 500.0
+# What a trial may take beside its own times: each step has a limit of its own; this is for what has none, and more than
+# all of those together (deploying, connecting, finishing, stopping).
+HANG_LIMIT_S: dict[KernelName, float] = {"host": 500.0, "lab": 1200.0}
 _END_LIMIT_S = 10.0
 
 
@@ -112,10 +113,14 @@ def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
     """Run a trial to its end, in whichever thread."""
     started = time.monotonic()
     times = Settings.model_validate(spec.settings).window
-    limit_s = HANG_LIMIT_S + times.warmup_s + times.window_s + times.drain_s
+    limit_s = HANG_LIMIT_S[way.kernel] + times.warmup_s + times.window_s + times.drain_s
     last: dict[str, Any] = {}
     writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
-    with _discarded(writer), processes.started(way.kernel, way.log) as process, _limited(process, limit_s):
+    with (
+        _discarded(writer),
+        processes.started(way.kernel, way.log) as process,
+        _limited(process, limit_s) as limit_reached,
+    ):
         assert process.stdin
         assert process.stdout
         with suppress(BrokenPipeError, ValueError):  # it died at once, or was ended; its end is read below
@@ -126,17 +131,22 @@ def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
                 last = json.loads(line)
             if last["event"] == "phase":
                 way.phase(last["name"], last["delivered"])
-    state, reasons = _read_end(last, process.returncode, way.log)
+    state, reasons = _read_end(last, process.returncode, way.log, limit_s if limit_reached.is_set() else None)
     seconds = time.monotonic() - started
     return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=seconds, beside=len(spec.beside))
 
 
-def _read_end(last: dict[str, Any], status: int, log: Path) -> tuple[State | Literal["failed"], tuple[str, ...]]:
+def _read_end(
+    last: dict[str, Any], status: int, log: Path, limit_s: float | None
+) -> tuple[State | Literal["failed"], tuple[str, ...]]:
+    """limit_s: after which it was ended, None when it ended by itself."""
     if last.get("event") == "finished":
         return State(last["state"]), tuple(last["reasons"])
     if last.get("event") == "failed":
         return "failed", (f"{last['kind']}: {last['message']}",)
     how = signal.Signals(-status).name if status < 0 else f"status {status}"
+    if limit_s is not None:
+        how = f"after {limit_s:.0f} s, the most that it may take"
     return "failed", (f"the trial's process ended ({how}) while in phase {last.get('name', 'start')!r}; see {log}",)
 
 
@@ -156,10 +166,17 @@ def _discarded(writer: TrialWriter) -> Iterator[None]:
 
 
 @contextmanager
-def _limited(process: subprocess.Popen[str], seconds: float) -> Iterator[None]:
-    timer = threading.Timer(seconds, process.kill)
+def _limited(process: subprocess.Popen[str], seconds: float) -> Iterator[threading.Event]:
+    """Kill the process after so many seconds; the event tells that it came to that."""
+    reached = threading.Event()
+
+    def end() -> None:
+        reached.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, end)
     timer.start()
     try:
-        yield
+        yield reached
     finally:
         timer.cancel()

@@ -1,17 +1,17 @@
 """Published statements as structured predicates over results, judged with intervals."""
 
-from analysis.claims.evidence import Evidence, Means, Measured
+from analysis.claims.evidence import AmbiguousCells, Evidence, Measured
 from analysis.claims.judge import Answer, ClaimResult, Outcome, TestResult, Verdict, judge
 from analysis.claims.load import ClaimError, load_claims
 from analysis.claims.vocabulary import Claim
 
 __all__ = [
+    "AmbiguousCells",
     "Answer",
     "Claim",
     "ClaimError",
     "ClaimResult",
     "Evidence",
-    "Means",
     "Measured",
     "Outcome",
     "TestResult",

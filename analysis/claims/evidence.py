@@ -53,41 +53,32 @@ class Measured:
         return f"{wanted.case} on {wanted.network} has no {wanted.metric}: nothing arrived in its window"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
-    """Other evidence's means, taken as exact: which way a claim leans that too few trials leave open."""
-
-    of: Evidence
-
-    @property
-    def exact(self) -> bool:
-        """Without intervals."""
-        return True
-
-    def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
-        """See Evidence."""
-        values = self.of.by_seed(wanted).values()
-        return {0: sum(values) / len(values)} if values else {}
-
-    def why_none(self, wanted: Quantity) -> str:
-        """See Evidence."""
-        return self.of.why_none(wanted)
+class AmbiguousCells(ValueError):
+    """A campaign has several cells of one case and network; the message has their names."""
 
 
 def measured(campaigns: Iterable[Findings], networks: Mapping[str, str]) -> Measured:
-    """Cells of campaigns by case and network; of equal ones the last campaign's count.
+    """Cells of campaigns by case and network; of equal ones the last campaign's with a valid trial counts.
 
-    networks: the paper's word to the link profile.
+    networks: the paper's word to the link profile.  AmbiguousCells when a campaign varies something else, too.
     """
     words = {profile: word for word, profile in networks.items()}
-    return Measured(
-        cells={
-            (cell.levels[CASE], words[_network(findings, cell)]): cell
-            for findings in campaigns
-            for cell in findings.cells
-            if CASE in cell.levels and _network(findings, cell) in words
-        }
-    )
+    cells: dict[tuple[str, str], CellFinding] = {}
+    for findings in campaigns:
+        mine: dict[tuple[str, str], CellFinding] = {}
+        for cell in findings.cells:
+            network = _network(findings, cell)
+            if CASE not in cell.levels or network not in words:
+                continue
+            key = (cell.levels[CASE], words[network])
+            if key in mine:
+                raise AmbiguousCells(
+                    f"{findings.folder}: cells {mine[key].name} and {cell.name} are both {key[0]} on {network}: judge "
+                    "a campaign in which nothing varies but case and network"
+                )
+            mine[key] = cell
+        cells |= {key: cell for key, cell in mine.items() if cell.valid or key not in cells}
+    return Measured(cells=cells)
 
 
 def _network(findings: Findings, cell: CellFinding) -> str:

@@ -31,10 +31,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One comparison: its effect and 95 % interval (None: single values, or too few trials), and why it is unclear."""
+    """One comparison: its effect and 95 % interval (None: single values, or too few trials), and why it is unclear.
+
+    measured: whether each of its quantities has a value.
+    """
 
     comparison: Comparison
     answer: Answer
+    measured: bool = True
     centre: float | None = None
     low: float | None = None
     high: float | None = None
@@ -66,7 +70,12 @@ class ClaimResult:
     @property
     def looked_at(self) -> bool:
         """Whether anything that it speaks of was measured on both of its sides."""
-        return any(outcome.centre is not None or outcome.answer is not Answer.UNCLEAR for outcome in self.outcomes)
+        return any(outcome.measured for outcome in self.outcomes)
+
+    @property
+    def leaning(self) -> Verdict:
+        """What it would come to if every effect were taken as exact: which way too few trials leave it open."""
+        return _all([quantified(test.test.for_, [_leans(outcome) for outcome in test.outcomes]) for test in self.tests])
 
 
 def judge(claim: Claim, evidence: Evidence) -> ClaimResult:
@@ -96,22 +105,30 @@ def _all(verdicts: Sequence[Verdict]) -> Verdict:
     return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts else Verdict.HOLDS
 
 
+def _leans(outcome: Outcome) -> Answer:
+    if outcome.answer is not Answer.UNCLEAR or outcome.centre is None:
+        return outcome.answer
+    return _inside(outcome.comparison, outcome.centre, outcome.centre)
+
+
 def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     """One comparison: paired on equal seeds; two quantities without common seeds by Welch's interval."""
     values = []
     for quantity in comparison.quantities:
         values.append(evidence.by_seed(quantity))
         if not values[-1]:
-            return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=evidence.why_none(quantity))
+            why = evidence.why_none(quantity)
+            return Outcome(comparison=comparison, answer=Answer.UNCLEAR, measured=False, why=why)
     if comparison.scale == "ratio" and any(value <= 0 for by_seed in values for value in by_seed.values()):
         return _without_ratio(comparison, values, exact=evidence.exact)
+    if evidence.exact:
+        centre = _exactly(comparison, [next(iter(by_seed.values())) for by_seed in values])
+        return Outcome(comparison=comparison, answer=_inside(comparison, centre, centre), centre=centre)
     found = _effect(comparison, values)
     if found is None:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why="no trials of equal seed")
     back = _exp if comparison.scale == "ratio" else float
     centre = back(found.centre)
-    if evidence.exact:
-        return Outcome(comparison=comparison, answer=_inside(comparison, centre, centre), centre=centre)
     if found.low is None or found.high is None:
         why = "one trial, no interval"
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=centre, why=why)
@@ -148,6 +165,14 @@ def _inside(comparison: Comparison, low: float, high: float) -> Answer:
     if least < low and high < most:
         return Answer.YES
     return Answer.NO if high <= least or low >= most else Answer.UNCLEAR
+
+
+def _exactly(comparison: Comparison, values: Sequence[float]) -> float:
+    """The effect of single values: no logarithms, so that twice as much is exactly 2."""
+    over, under = values[: len(comparison.over)], values[len(comparison.over) :]
+    if comparison.scale == "ratio":
+        return math.prod(over) / math.prod(under)
+    return math.fsum(over) - math.fsum(under)
 
 
 def _effect(comparison: Comparison, values: Sequence[Mapping[int, float]]) -> Contrast | None:

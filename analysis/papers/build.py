@@ -83,7 +83,7 @@ def summary(result: PaperResult) -> dict[str, object]:
         "claims": {
             one.ours.claim.id: {
                 "ours": one.ours.verdict,
-                "means_alone": one.leaning,
+                "means_alone": one.ours.leaning,
                 "published": {name: found.verdict for name, found in one.published.items()},
             }
             for one in result.claims

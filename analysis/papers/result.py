@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.claims import ClaimResult, Means, Measured, Verdict, judge
+from analysis.claims import AmbiguousCells, ClaimResult, Measured, judge
 from analysis.claims.comparisons import Comparison, Quantity
 from analysis.claims.evidence import measured
 from analysis.claims.judge import Outcome, outcome
 from analysis.findings import Findings
-from analysis.papers.paper import Paper
+from analysis.papers.paper import Paper, PaperError
 from analysis.papers.published import PRINTED, Published, PublishedRow, reading
 from analysis.statistics import Estimate, estimate
 
@@ -63,13 +63,9 @@ class BoundRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRow:
-    """A claim by our results, and by each reading of the published numbers (reading name to result).
-
-    leaning: what our means alone would say, without intervals.
-    """
+    """A claim by our results, and by each reading of the published numbers (reading name to result)."""
 
     ours: ClaimResult
-    leaning: Verdict
     published: dict[str, ClaimResult]
 
 
@@ -95,8 +91,14 @@ class PaperResult:
 
 
 def hold(paper: Paper, campaigns: Sequence[Findings]) -> PaperResult:
-    """Hold campaigns' valid trials against the study.  Cells are matched by factor `case` and by network."""
-    evidence = measured(campaigns, paper.record.networks)
+    """Hold campaigns' valid trials against the study.  Cells are matched by factor `case` and by network.
+
+    PaperError when a campaign has several cells for a row.
+    """
+    try:
+        evidence = measured(campaigns, paper.record.networks)
+    except AmbiguousCells as error:
+        raise PaperError(str(error)) from error
     readings = {name: reading(paper.rows, name) for name in paper.readings}
     return PaperResult(
         paper=paper,
@@ -107,7 +109,6 @@ def hold(paper: Paper, campaigns: Sequence[Findings]) -> PaperResult:
         claims=tuple(
             ClaimRow(
                 ours=judge(claim, evidence),
-                leaning=judge(claim, Means(of=evidence)).verdict,
                 published={name: judge(claim, values) for name, values in readings.items()},
             )
             for claim in paper.claims

@@ -36,11 +36,12 @@ def view(
         "verdict": verdict_text(result),
         "tone": "good" if result.claims and all(c.ours.verdict is Verdict.HOLDS for c in result.claims) else "mixed",
         "unsupported": sum(
-            any(one.verdict is Verdict.FAILS for one in claim.published.values()) for claim in result.claims
+            all(one.verdict is Verdict.FAILS for one in claim.published.values()) for claim in result.claims
         ),
         "claims": [_claim(claim) for claim in result.claims],
         "metrics": [METRICS[name].label for name in COMPARED],
         "units": ["messages per second" if METRICS[name].unit == "1/s" else "" for name in COMPARED],
+        "wider": ["Begun", "Arrived of those begun", ""],
         "rows": [_row(row) for row in result.rows],
         "bound": [_bound(row) for row in result.bound],
         "bound_line": bound_text(result),
@@ -58,15 +59,15 @@ def verdict_text(result: PaperResult) -> str:
     counts = Counter(claim.ours.verdict for claim in result.claims)
     told = ", ".join(f"{counts[verdict]} {_many(verdict, counts[verdict])}" for verdict in Verdict if counts[verdict])
     unseen = sum(not claim.ours.looked_at for claim in result.claims)
-    rest = f" {unseen} of them speak of cases without valid trials." if unseen else ""
+    rest = f" {unseen} of them speak of cases without a valid trial or a value." if unseen else ""
     return f"Of {len(result.claims)} claims {told}.{rest}"
 
 
 def leaning_text(claim: ClaimRow) -> str:
     """Which way an open claim leans; empty when it is decided, or when its means leave it open too."""
-    if claim.ours.verdict is not Verdict.INCONCLUSIVE or claim.leaning is Verdict.INCONCLUSIVE:
+    if claim.ours.verdict is not Verdict.INCONCLUSIVE or claim.ours.leaning is Verdict.INCONCLUSIVE:
         return ""
-    return f"by the means alone: {claim.leaning}"
+    return f"by the means alone: {claim.ours.leaning}"
 
 
 def _many(verdict: Verdict, count: int) -> str:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.claims import Means
 from analysis.claims.comparisons import Comparison, Quantity, comparisons
 from analysis.claims.judge import Answer, Verdict, judge, outcome, quantified
 from analysis.claims.vocabulary import Claim, Difference, Knee, Monotone, Ratio, WithinPercent
@@ -89,9 +88,28 @@ def test_without_a_zero_differences_would_answer_like_ratios_or_not_at_all(
 def test_means_lean_where_one_trial_decides_nothing() -> None:
     one = Values({A: trials(2.0), B: trials(1.0)})
     test = {"test": "ratio", **BASE, "pairs": [["a", "b"]], "above": 1}
-    assert judge(claim(test), one).verdict is Verdict.INCONCLUSIVE
-    assert judge(claim(test), Means(of=one)).verdict is Verdict.HOLDS
-    assert judge(claim(test), Means(of=Values({}))).verdict is Verdict.INCONCLUSIVE
+    found = judge(claim(test), one)
+    assert (found.verdict, found.leaning) == (Verdict.INCONCLUSIVE, Verdict.HOLDS)
+    assert judge(claim(test), Values({})).leaning is Verdict.INCONCLUSIVE
+
+
+def test_a_claim_leans_by_the_number_that_is_shown() -> None:
+    one = Values({A: trials(30.0, 30.0, 300.0), B: trials(29.0, 29.0, 305.0)})
+    found = judge(claim({"test": "ratio", **BASE, "pairs": [["a", "b"]], "above": 1}), one)
+    (only,) = found.outcomes
+    assert only.centre == pytest.approx(1.017, abs=1e-3)
+    assert (found.verdict, found.leaning) == (Verdict.INCONCLUSIVE, Verdict.HOLDS)
+
+
+def test_a_zero_that_leaves_it_open_was_looked_at_all_the_same() -> None:
+    zero = Values({A: trials(0.0, 0.1, 0.2), B: trials(0.1, 0.1, 0.2)})
+    assert judge(claim({"test": "ratio", **BASE, "pairs": [["a", "b"]], "above": 1}), zero).looked_at
+
+
+@given(st.floats(0.01, 1e6), st.integers(1, 50))
+def test_twice_as_much_is_exactly_twice(value: float, factor: int) -> None:
+    found = outcome(ratio(low=factor - 0.5, high=factor + 0.5), exact(a=factor * value, b=value))
+    assert found.centre == pytest.approx(factor, rel=1e-15)
 
 
 def test_other_seeds_are_compared_unpaired() -> None:

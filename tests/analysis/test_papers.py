@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -156,9 +157,29 @@ def test_each_claim_is_judged_by_ours_and_by_both_readings(result: PaperResult) 
 def test_one_trial_is_inconclusive_and_leans_as_the_published_values_do(tmp_path: Path) -> None:
     one = hold(PAPER, [findings(cells(published_values(), trials=1, noise=0.0), tmp_path)])
     assert {claim.ours.verdict for claim in one.claims} == {Verdict.INCONCLUSIVE}
-    leaning = {claim.ours.claim.id: claim.leaning for claim in one.claims}
+    leaning = {claim.ours.claim.id: claim.ours.leaning for claim in one.claims}
     assert leaning == {claim.ours.claim.id: claim.published["exchanged"].verdict for claim in one.claims}
     assert "by the means alone: holds" in write(one, tmp_path).read_text()
+
+
+def test_a_later_campaign_without_a_valid_trial_takes_nothing_away(tmp_path: Path) -> None:
+    few = {q: value for q, value in published_values().items() if q.case == "set1-01"}
+    whole = cells(few)
+    empty = tuple(replace(cell, trials=()) for cell in whole)
+    found = hold(PAPER, [findings(whole, tmp_path / "first"), findings(empty, tmp_path / "second")])
+    row = next(row for row in found.rows if row.row.case == "set1-01")
+    assert all(one.ours is not None for one in row.figures if one.published is not None)
+
+
+def test_a_campaign_that_varies_something_else_is_refused(tmp_path: Path) -> None:
+    few = {q: value for q, value in published_values().items() if q.case == "set1-01"}
+    twice = tuple(
+        replace(cell, name=f"{cell.name},congestion_control={one}", levels=cell.levels | {"congestion_control": one})
+        for one in ("reno", "bbr")
+        for cell in cells(few)
+    )
+    with pytest.raises(PaperError, match="are both set1-01 on"):
+        hold(PAPER, [findings(twice, tmp_path)])
 
 
 def test_claims_of_cases_that_were_not_run_are_counted_apart(tmp_path: Path) -> None:
@@ -166,7 +187,8 @@ def test_claims_of_cases_that_were_not_run_are_counted_apart(tmp_path: Path) -> 
     found = hold(PAPER, [findings(cells(few), tmp_path)])
     looked = [claim.ours.claim.id for claim in found.claims if claim.ours.looked_at]
     assert "o2o-100-wire-one-pair-equal" in looked
-    assert f"{len(PAPER.claims) - len(looked)} of them speak of cases without valid trials." in verdict_text(found)
+    rest = len(PAPER.claims) - len(looked)
+    assert f"{rest} of them speak of cases without a valid trial or a value." in verdict_text(found)
 
 
 class Page(HTMLParser):
