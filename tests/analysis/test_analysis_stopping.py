@@ -72,7 +72,7 @@ def test_the_report_says_how_each_cell_ended() -> None:
     assert [cell.stopping for cell in summarise(found).cells] == [
         "precise enough after 2 trials (within ±5 %)",
         "cap of 4 trials reached (4 valid), inconclusive (asked ±5 %): delivered_per_s ±82.2 %",
-        "not yet precise after 1 trial (asked ±5 %): delivered_per_s undecided by 1 trial",
+        "not yet precise after 1 trial (asked ±5 %): 1 of at least 2 valid trials",
     ]
 
 

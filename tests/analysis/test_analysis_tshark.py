@@ -30,11 +30,11 @@ _LEAST = {
     "losses in turn": {"fast": 20, "duplicate_ack": 50},
     "random losses, no SACK": {"fast": 10, "duplicate_ack": 50},
     "seen by the receiver": {"fast": 10, "duplicate_ack": 50},
-    "overtaken packets": {"out_of_order": 3, "spurious": 3},
+    "overtaken packets": {"out_of_order": 1, "spurious": 1},  # tshark: overtaken by 3 ms at most
     "slow reader": {"zero_window": 2, "keep_alive": 2},
     "lost handshakes": {"retransmission": 10},
 }
-_TRIES = 4
+_TRIES = 8
 
 
 @pytest.fixture(scope="module", params=list(_TRANSFERS))

@@ -47,7 +47,7 @@ def test_only_the_direction_of_a_trace_is_traced() -> None:
 
 
 def test_a_profile_that_speaks_of_a_station_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ValueError, match="settings for sta9, and there are 3 stations"):
+    with pytest.raises(ValueError, match="settings or events for sta9, and there are 3 stations"):
         plan(stations={"sta9": {"loss": 0.1}})
 
 
