@@ -108,6 +108,12 @@ class CellFinding:
         return {trial.seed: trial.metrics[metric] for trial in self.valid if metric in trial.metrics}
 
 
+def rises(cell: CellFinding, series: str) -> bool:
+    """Whether a series rose inside the window, beyond chance, in at least half of the cell's valid trials."""
+    rose = sum(any(one.series == series and one.change > 0 for one in trial.trends) for trial in cell.valid)
+    return bool(rose) and 2 * rose >= len(cell.valid)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """A campaign's cells in the order of its plan."""

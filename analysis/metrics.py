@@ -142,12 +142,16 @@ _ALL = (
         about="of the deliveries inside the window, those whose latency the captures split into its parts",
     ),
     Metric(
-        name="begun_per_s", label="Sends begun", unit="1/s", better=None,
-        about="sends that were begun inside the window, answered later or never but not refused, by its length",
+        name="published_from_go_per_s", label="Publisher throughput, from go", unit="1/s", better=None,
+        about="sends begun between go and the window's end and answered whenever, by that time",
     ),
     Metric(
-        name="delivered_by_drain_per_s", label="Delivered until the drain's end", unit="1/s", better=None,
-        about="of the messages whose send was begun inside the window, those that ever arrived, by the window's length",
+        name="delivered_from_go_per_s", label="Subscriber throughput, from go", unit="1/s", better=None,
+        about="first deliveries, until the drain's end, of messages sent between go and the window's end, by that time",
+    ),
+    Metric(
+        name="latency_from_go_mean_s", label="Mean latency, from go", unit="s", better=None,
+        about="of all that was sent between go and the window's end and arrived by the drain's end",
     ),
     Metric(
         name="deliveries", label="Deliveries counted", unit="count", better=None,

@@ -12,9 +12,11 @@ Recorded = list[tuple[Capture, PacketFile]]
 
 
 def read_captures(trial: Trial, manifest: Manifest, rows: Rows) -> Recorded:
-    """Read what can be read; rows of table `packets`, and of `damage` for what is wrong with a file."""
+    """Read what was kept and can be read; rows of table `packets`, and of `damage` for what is wrong with a file."""
     found: Recorded = []
     for capture in manifest.captures:
+        if not capture.kept:
+            continue
         try:
             file = read_capture(trial.path / capture.file)
         except (OSError, ValueError) as error:

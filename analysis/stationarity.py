@@ -12,11 +12,13 @@ from analysis.statistics import Trend, benjamini_hochberg, trend
 from analysis.statistics.trend import batch_counts, batch_medians
 from results.manifest import Window
 
+LATENCY = "latency_s"
 LABELS = {
     "delivered_per_s": "subscriber throughput",
     "published_per_s": "publisher throughput",
-    "latency_s": "latency",
+    LATENCY: "latency",
 }
+_SERIES = {"latency_mean_s": LATENCY, "latency_from_go_mean_s": LATENCY}
 FALSE_ALARMS = 0.05  # share of all trends told in a campaign that may be chance
 _NOTABLE = 0.01  # smaller changes are told in tables/trends.csv only
 
@@ -50,9 +52,14 @@ def window_trends(ledger: Ledger, window: Window) -> dict[str, Trend]:
     batches = {
         "delivered_per_s": batch_counts(ledger.t_recv, start_ns=window.start_ns, end_ns=window.end_ns),
         "published_per_s": batch_counts(ledger.t_ack, start_ns=window.start_ns, end_ns=window.end_ns),
-        "latency_s": batch_medians(ledger.latency[inside][order] / 1e9),
+        LATENCY: batch_medians(ledger.latency[inside][order] / 1e9),
     }
     return {name: found for name, values in batches.items() if (found := trend(values)) is not None}
+
+
+def series_of(metric: str) -> str:
+    """The series that is tested for a trend, whose mean this metric is."""
+    return _SERIES.get(metric, metric)
 
 
 def adjust(tested: Sequence[Mapping[str, Trend]]) -> list[list[WindowTrend]]:

@@ -24,6 +24,7 @@ _PORT = 7007
 _TIMESTAMP = struct.Struct("qq")
 _BUFFER_BYTES = 64 << 20
 HURRY_S = 0.002
+_STALL_S, _STALLS = 0.02, 3
 # A system call for each frame takes about 10 us, so that a gigabit would never be full.
 _FASTEST_S, _TOGETHER = 40e-6, 16
 _UDP_SEGMENT, _SEGMENT = 103, struct.Struct("=H")  # linux/udp.h
@@ -91,13 +92,21 @@ class ProbePath:
         self._in_order = in_order
 
     def collect(self, expected: int) -> Arrivals:
-        """Read what arrives until the last packet sent, or silence."""
+        """Read what arrives until the last packet sent, or silence.
+
+        Silence that lasted longer than asked was a stall of this machine, which held up the link as well.
+        """
         rows: list[tuple[int, int, int, int]] = []
+        silence_s, stalls = self._receiver.gettimeout() or 0.0, 0
         while len(rows) < 2 * expected:  # duplicates included
+            since = time.monotonic()
             try:
                 data, extra, _, _ = self._receiver.recvmsg(2048, 64)
             except TimeoutError:
-                break
+                stalls += 1
+                if stalls > _STALLS or time.monotonic() - since < silence_s + _STALL_S:
+                    break
+                continue
             (_, _, stamp) = extra[0]
             seconds, nanoseconds = _TIMESTAMP.unpack(stamp)
             number, sent_ns = _HEADER.unpack_from(data)

@@ -99,12 +99,14 @@ def link_plan(profile: LinkProfile, settings: Settings, stations: Sequence[str],
 
 
 def services(settings: Settings) -> tuple[Service, ...]:
-    """The stack's services, with what the scenario wants of them: faults, and refusals when they are full."""
+    """The stack's services, with what the scenario wants of them: faults, their memory, refusals when it is full."""
     words: dict[str, Any] = {}
     if settings.faults:
         words["faults"] = settings.fault_words()
     if settings.workload.when_full != "wait":
         words["when_full"] = settings.workload.when_full
+    if settings.workload.memory_limit_mb is not None:
+        words["memory_limit_mb"] = settings.workload.memory_limit_mb
     found = registry.get(settings.stack).services()
     return tuple(
         replace(one, variables={**one.variables, **{f"{one.role}_{name}": value for name, value in words.items()}})

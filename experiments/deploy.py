@@ -99,7 +99,7 @@ def apply(
     """
     scratch = scratch.resolve()
     private = scratch / "ansible"
-    private.mkdir(parents=True, exist_ok=True)
+    (private / "tmp").mkdir(parents=True, exist_ok=True)
     watch = _Watch(hosts=", ".join(target.name for target in targets), timeout_s=timeout_s)
     try:
         run = ansible_runner.run(
@@ -213,6 +213,7 @@ def _environment(private: Path) -> dict[str, str]:
         "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
         "ANSIBLE_HOME": str(private / "home"),
         "ANSIBLE_LOCAL_TEMP": str(private / "tmp"),
+        "TMPDIR": str(private / "tmp"),  # where modules unpack themselves, and leave that when they are killed
         "ANSIBLE_SSH_CONTROL_PATH_DIR": str(private / "ssh"),
         "ANSIBLE_NOCOLOR": "1",
         "LC_ALL": "C.UTF-8",

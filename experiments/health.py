@@ -143,14 +143,15 @@ def _link(checks: Sequence[LinkCheck]) -> dict[Check, Measured]:
     found: dict[Check, Measured] = {}
     for check, quantities in kinds.items():
         mine = [item for item in checks if item.quantity in quantities]
-        broken = [_broken(item) for item in mine if not item.holds]
+        broken = [out_of_tolerance(item) for item in mine if not item.holds]
         # A link may have no rate and no timeline to prove, but delay and loss are probed on every link.
         count = len(broken) if mine or check in (Check.LINK_RATE, Check.LINK_TIMELINE) else None
         found[check] = (count, "; ".join(broken) or f"{len(mine)} within tolerance")
     return found
 
 
-def _broken(item: LinkCheck) -> str:
+def out_of_tolerance(item: LinkCheck) -> str:
+    """What a check that does not hold asked and got."""
     if item.quantity == "change":
         return f"{item.detail}: {item.delivered * 1e3:.1f} ms late, {item.high * 1e3:g} ms are tolerated"
     return (

@@ -43,6 +43,7 @@ def workload(settings: Settings, stations: Sequence[str]) -> Workload:
         body_type=work.body_type.value,
         ack=work.ack.value,
         receive=work.receive,
+        memory_limit_mb=work.memory_limit_mb,
         when_full=work.when_full,
         persistent=work.guarantee.delivery is Delivery.PERSISTENT,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +34,10 @@ from results.verdict import Verdict
 
 
 def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Verdict:
-    """Write everything but the captures, which are there already, and return the verdict."""
+    """Write everything but the captures, which are there already, and return the verdict.
+
+    Captures that the scenario does not keep are gone then: their packets and drops are in the manifest.
+    """
     folder, result = bench.folder, measured.result
     # What came after the drain came over a link that was bare again.
     published, delivered = until(result.published, result.delivered, measured.window.drained_ns)
@@ -44,7 +47,8 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
         write_table(folder / f"{name}.parquet", table)
     proof = link_proof(bench, probed, measured)
     write_record(folder / LINK, proof)
-    write_record(folder / MANIFEST, _manifest(bench, measured, tables))
+    stays = kept([capture.path.stat().st_size for capture in measured.captures], bench.settings.capture.keep_mb)
+    write_record(folder / MANIFEST, _manifest(bench, measured, tables, captures_stay=stays))
     verdict = judge(
         Evidence(
             link_checks=proof.checks,
@@ -70,7 +74,15 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
         bench.spec.levels,
     )
     write_record(folder / VERDICT, verdict)
+    if not stays:
+        for capture in measured.captures:
+            capture.path.unlink()
     return verdict
+
+
+def kept(sizes: Iterable[int], keep_mb: float | None) -> bool:
+    """Whether captures of these sizes (bytes) stay with their trial."""
+    return keep_mb is None or sum(sizes) <= keep_mb * 1e6
 
 
 def _miscounted(result: FleetResult) -> int:
@@ -212,7 +224,7 @@ def _counters(during: str, before: Reading, after: Reading) -> Counters:
     )
 
 
-def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table]) -> Manifest:
+def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table], *, captures_stay: bool) -> Manifest:
     spec = bench.spec
     campaign = Path(spec.campaign_folder)
     return Manifest(
@@ -242,7 +254,7 @@ def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table]) -> 
         versions=spec.provenance.versions,
         sysctls=_sysctls(bench),
         kernel_state=measured.kernel_state,
-        captures=tuple(_capture(bench, one) for one in measured.captures),
+        captures=tuple(_capture(bench, one, stays=captures_stay) for one in measured.captures),
         rows={name: len(table) for name, table in tables.items()},
         drained=measured.drained,
         figures=figures(tables["published"], tables["delivered"], measured.window),
@@ -256,14 +268,17 @@ def _sysctls(bench: Bench) -> dict[str, dict[str, str]]:
     def read(names: Sequence[str]) -> dict[str, str]:
         return {name: value for name in names if (value := read_sysctl(name))}
 
-    nodes = {node.name: in_namespace(node.pid, lambda: read(SYSCTLS)) for node in bench.network.nodes}
+    names = [*SYSCTLS, *bench.settings.sysctls]
+    nodes = {node.name: in_namespace(node.pid, lambda: read(names)) for node in bench.network.nodes}
     return {"machine": read(MACHINE_SYSCTLS), **nodes}
 
 
-def _capture(bench: Bench, capture: PortCapture) -> Capture:
+def _capture(bench: Bench, capture: PortCapture, *, stays: bool) -> Capture:
     place = bench.capture.place(capture.port)
-    with capture.path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = ""
+    if stays:
+        with capture.path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     return Capture(
         file=capture.path.name,
         port=capture.port,

@@ -93,7 +93,10 @@ class Course:
 
     def next_turn(self) -> tuple[Planned, ...]:
         """The trials that run next, together."""
-        most = min(self._parallel.trials, os.cpu_count() or 1)
+        most = self._parallel.trials
+        if "lab" in self.kernels.values():
+            # Each lab kernel has a core to itself: more would wait for one, and begin in the window of another.
+            most = min(most, len(os.sched_getaffinity(0)))
         return next_turn(self.left, most=most, shares=self._shares)
 
     def take(self, turn: Sequence[Planned]) -> None:

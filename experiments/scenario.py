@@ -20,7 +20,7 @@ from experiments.settings import Settings
 from results.schema import VERSION
 from results.yaml_lines import Key
 from stacks import registry
-from stacks.driver import Pattern
+from stacks.driver import Pattern, Subscription
 
 _NOT_FACTORS = {"checks", "trials", "parallel"}  # keys whose lists are lists
 _OF_THE_WHOLE = {"scenario", "question", "baseline", "seed", "trials", "parallel"}  # what no cell has of its own
@@ -245,11 +245,16 @@ def _check_against_the_lab(settings: Settings, place: Callable[[Key], Key], comp
     for check, problem in health.looser_limits(settings.checks).items():
         complain.add(("checks", "limits", check.value), problem)
     try:
+        stack = registry.get(settings.stack)
         registry.require(
-            registry.get(settings.stack),
+            stack,
             patterns={Pattern.PUBSUB},
             guarantees=settings.workload.guarantees(),
         )
+        work = settings.workload
+        name = "any" if work.guarantee.subscription == "durable" else None
+        if why := stack.why_not(Subscription(name=name, prefetch=work.prefetch)):
+            complain.add(place(("workload", "prefetch")), why)
     except (registry.UnknownStackError, registry.StackLacksError) as error:
         complain.add(place(("stack",)), str(error))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -87,6 +88,8 @@ class WorkloadSettings(_Settings):
     acknowledge_every: with ack `client`, how many messages a subscriber has before it acknowledges them.
     receive: a listener is called with each message, `sync` asks for one after the other.
     prefetch: how many messages may be under way to a subscriber; left out, the stack's own choice.
+    memory_limit_mb: how many MB the provider holds in memory for subscribers that are behind; left out, the default of
+    the stack's role (ActiveMQ: 4).
     when_full: what the provider does with a send for which it has no space: the publisher waits for its answer, or is
     refused and sends again.
     """
@@ -99,6 +102,7 @@ class WorkloadSettings(_Settings):
     acknowledge_every: Count = 10
     receive: Literal["listener", "sync"] = "listener"
     prefetch: Annotated[int, Field(ge=0, le=32_766)] | None = None
+    memory_limit_mb: Annotated[float, Field(ge=0.05, le=16_384, allow_inf_nan=False)] | None = None
     when_full: Literal["wait", "refuse"] = "wait"
     loop: Literal["closed", "open"] = "closed"
     rate: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
@@ -135,6 +139,7 @@ class WorkloadSettings(_Settings):
             Guarantee.PREFETCH: self.prefetch is not None,
             Guarantee.BODY_TYPES: self.body_type is not BodyType.BYTES,
             Guarantee.REFUSAL: self.when_full == "refuse",
+            Guarantee.MEMORY_LIMIT: self.memory_limit_mb is not None,
         }
         return frozenset({_ACKS[self.ack], *(one for one, asked in wanted.items() if asked)})
 
@@ -153,11 +158,13 @@ CAPTURE_POINTS: tuple[CapturePoint, ...] = get_args(CapturePoint)
 class CaptureSettings(_Settings):
     """snap_bytes: how much of each packet is kept.  points: at which ports, some of `station, wired, client, server`.
 
-    What is left out is chosen by the link's rate, see experiments.capturing.
+    What is left out of these two is chosen by the link's rate, see experiments.capturing.  keep_mb: captures of a trial
+    that are larger than this together do not stay, once their packets and drops are counted; left out, all stay.
     """
 
     snap_bytes: Annotated[int, Field(ge=64, le=65_535)] | None = None
     points: tuple[CapturePoint, ...] | None = None
+    keep_mb: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = None
 
     @field_validator("points", mode="before")
     @classmethod
@@ -184,6 +191,25 @@ class CheckSettings(_Settings):
     waive: tuple[Waiver, ...] = ()
 
 
+def _tcp_sysctls(value: object) -> object:
+    """Names and values as sysctl(8) takes them: only TCP's, which a network namespace has for itself."""
+    if not isinstance(value, dict):
+        return {} if value is None else value
+    for name, number in value.items():
+        if not _TCP_SYSCTL.fullmatch(str(name)):
+            raise ValueError(f"{name!r}: a setting of TCP is meant, such as net.ipv4.tcp_recovery")
+        if name == "net.ipv4.tcp_congestion_control":
+            raise ValueError(f"{name}: say congestion_control, the scenario's own key")
+        if isinstance(number, bool) or not _NUMBERS.fullmatch(str(number)):
+            raise ValueError(f"{name}: {number!r} is no number, and not several with spaces between them")
+    return {name: str(number) for name, number in value.items()}
+
+
+_TCP_SYSCTL = re.compile(r"net\.ipv4\.tcp_[a-z0-9_]{1,40}")
+_NUMBERS = re.compile(r"-?\d{1,12}( \d{1,12}){0,3}")
+TcpSysctls = Annotated[dict[str, str], BeforeValidator(_tcp_sysctls)]
+
+
 class Settings(_Settings):
     """One cell."""
 
@@ -195,6 +221,7 @@ class Settings(_Settings):
     stack: str = "activemq"
     faults: dict[Literal["drop", "duplicate", "reorder", "stall", "crash"], str | int] = {}
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
+    sysctls: TcpSysctls = {}
     workload: WorkloadSettings
     window: WindowSettings = WindowSettings()
     capture: CaptureSettings = CaptureSettings()

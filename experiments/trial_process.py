@@ -55,7 +55,8 @@ def main() -> int:
         traceback.print_exc()
         writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
         # A message may name a log of the unfinished folder, which has moved since.
-        message = (str(error) or repr(error)).replace(str(writer.path), str(failed_folder(writer)))
+        said = "\n".join([str(error) or repr(error), *getattr(error, "__notes__", ())])
+        message = said.replace(str(writer.path), str(failed_folder(writer)))
         tell(Failed(kind=type(error).__name__, message=message))
         return 1
     tell(Finished(state=verdict.state, reasons=verdict.reasons()))

@@ -2,7 +2,7 @@
 # Brings a fresh Debian or Ubuntu machine to where `lab` runs: system packages, virtual environment, locked
 # Python packages.  What is already there is left alone, so a second call does nothing.
 #   bootstrap.sh run      what experiments need
-#   bootstrap.sh test     that, and the tests' oracles (tshark, chromium)
+#   bootstrap.sh test     that, and the tests' oracles (tshark, chromium, strace, Java's compiler)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
 needs=(mnexec:mininet ip:iproute2 nft:nftables tcpdump:tcpdump ping:iputils-ping nsenter:util-linux setpriv:util-linux)
 # The lab kernel, for machines whose own has no netem and for users who are not root; it is made for this processor only.
 [ "$(uname -m)" = x86_64 ] && needs+=(linux.uml:user-mode-linux busybox:busybox-static)
-[ "${1:-run}" = test ] && needs+=(tshark:tshark chromium:chromium git:git ethtool:ethtool)
+[ "${1:-run}" = test ] && needs+=(tshark:tshark chromium:chromium git:git ethtool:ethtool strace:strace javac:openjdk-17-jdk-headless)
 
 missing=()
 for need in "${needs[@]}"; do

@@ -84,6 +84,13 @@ def build(folder: Path, *, master: str | None = None) -> Status:
     except (report.NothingToReport, report.ReportBusy, SparkFailed) as error:
         err.print(str(error), style="red", markup=False)
         return Status.FAILED
+    return tell(folder, path)
+
+
+def tell(folder: Path, page: Path) -> Status:
+    """Say what is in a campaign's report, which is at `page`."""
+    from analysis import report  # noqa: PLC0415
+
     summary = report.summary(folder)
     table = Table(box=None, pad_edge=False)
     table.add_column("cell", overflow="fold")
@@ -100,7 +107,7 @@ def build(folder: Path, *, master: str | None = None) -> Status:
     out.print()
     for line in filter(None, (summary.verdict, summary.trends, *summary.headlines)):
         out.print(line, markup=False)
-    out.print(f"report: {shown(path)}")
+    out.print(f"report: {shown(page)}")
     others = sum(count for cell in summary.cells for state, count in cell.states.items() if state != State.VALID)
     return Status.NOT_ALL_VALID if others else Status.ALL_VALID
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from analysis.names import plain
 from experiments import papers
 from lab import execution
 from lab.common import DEFAULT_RESULTS, Kernel, Results, Status, err, find, kernels, out, shown, tidy, told
 from lab.run import begun
+from results.campaign import read_campaign
+
+if TYPE_CHECKING:
+    from analysis.findings import Findings
+    from analysis.papers import Paper
 
 _SEVERITY = [Status.ALL_VALID, Status.NOT_ALL_VALID, Status.FAILED, Status.INTERRUPTED]
 
@@ -24,10 +32,14 @@ def paper(
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="FACTOR=LEVEL", help="Only cells with this level.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="One trial, short windows: an hour instead of a day.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="One trial, short windows: half an hour, not five.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Start afresh even if this was interrupted.")] = False,
     campaign: Annotated[
         list[str] | None, typer.Option(help="Run nothing: judge these campaigns (folders or names).")
+    ] = None,
+    link: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NETWORK=PROFILE", help="With --campaign: on which link to judge."),
     ] = None,
     to: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Write the page there, not to RESULTS/papers/NAME.")
@@ -35,21 +47,80 @@ def paper(
 ) -> None:
     """Run the cases of study NAME, and write a page: rows, figures and claims, published against measured.
 
-    An interrupted run is taken up where it stopped.
+    An interrupted run is taken up where it stopped.  With --campaign, --only chooses among their cells.
     """
     with told():
-        folder = papers.folder_of(name)
-        status, campaigns = Status.ALL_VALID, [find(results, one) for one in campaign or ()]
+        folder, links = papers.folder_of(name), _links(link)
+        if links and not campaign:
+            raise papers.UnknownPaper("--link: a study runs on its own links; campaigns on others go with --campaign")
+        if campaign and (number is not None or tests or quick or new):
+            raise papers.UnknownPaper("--set, --tests, --quick and --new say what to run; --campaign runs nothing")
+        campaigns = [find(results, one) for one in campaign or ()]
+        levels = _levels(only) if campaigns else {}
+        study = _study(folder, links, campaigns, levels)
+        ran = Status.ALL_VALID
         tidy(results)
         if not campaigns:
             chosen = kernels(kernel)
             scenario = papers.chosen(folder, number=number, tests=_numbers(tests), only=only or (), quick=quick)
             campaigns = [begun(scenario, results, chosen, new=new)]
-            status = execution.execute(campaigns[0], chosen, build_report=True)
-            if status is Status.INTERRUPTED:
-                raise typer.Exit(status)
-        page = to or results / "papers" / name
-        raise typer.Exit(max(status, _judged(folder, campaigns, page), key=_SEVERITY.index))
+            ran = execution.execute(campaigns[0], chosen, build_report=False)
+            if ran is Status.INTERRUPTED:
+                raise typer.Exit(ran)
+        page = to or results / "papers" / _page_folder(name, study, levels)
+        told_of = _reported(Asked(study=study, to=page, levels=levels), campaigns, with_reports=not campaign)
+        raise typer.Exit(max(ran, told_of, key=_SEVERITY.index))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the page is to say, and where.  levels: of cells that count."""
+
+    study: Paper
+    to: Path
+    levels: dict[str, list[str]]
+
+
+def _study(folder: Path, links: dict[str, str], campaigns: list[Path], levels: dict[str, list[str]]) -> Paper:
+    """The study, on these links; UnknownPaper when it, or what is asked of campaigns, makes no sense."""
+    from analysis.papers import PaperError, check, on_other_links, read_paper  # noqa: PLC0415 - it imports slowly
+
+    try:
+        study = on_other_links(read_paper(folder), links)
+        if campaigns:
+            check(study, [read_campaign(one) for one in campaigns], levels)
+        return study
+    except PaperError as error:
+        raise papers.UnknownPaper(str(error)) from error
+
+
+def _page_folder(name: str, study: Paper, levels: dict[str, list[str]]) -> str:
+    """Its own for each question that can be asked of campaigns."""
+    links = [f"on-{plain(profile)}" for profile in study.links.values()]
+    return "-".join([name, *links, *(f"with-{plain(level)}" for some in levels.values() for level in some)])
+
+
+def _links(words: list[str] | None) -> dict[str, str]:
+    links: dict[str, str] = {}
+    for network, profile in _pairs("--link", words):
+        if links.setdefault(network, profile) != profile:
+            raise papers.UnknownPaper(f"--link: {network} is {links[network]} already, it cannot be {profile} as well")
+    return links
+
+
+def _levels(words: list[str] | None) -> dict[str, list[str]]:
+    levels: dict[str, list[str]] = {}
+    for factor, level in _pairs("--only", words):
+        levels.setdefault(factor, []).append(level)
+    return levels
+
+
+def _pairs(option: str, words: list[str] | None) -> Iterator[tuple[str, str]]:
+    for word in words or ():
+        name, equals, value = word.partition("=")
+        if not (name and equals and value):
+            raise papers.UnknownPaper(f"{option} {word}: two words with = between them are meant")
+        yield name, value
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -59,30 +130,57 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, words)))
 
 
-def _judged(folder: Path, campaigns: list[Path], to: Path) -> Status:
-    """Hold the campaigns against the study, write the page and say what came of it."""
-    from analysis.papers import PaperError, hold, read_paper, write  # noqa: PLC0415 - matplotlib and Spark import slowly
-    from analysis.papers.view import bound_text, leaning_text, verdict_text  # noqa: PLC0415
-    from analysis.report.build import NothingToReport  # noqa: PLC0415
+def _reported(asked: Asked, campaigns: list[Path], *, with_reports: bool) -> Status:
+    """Reduce the campaigns, once, for the study's page and for reports of their own.
+
+    A report that cannot be written does not cost the page, nor the page the reports.
+    """
+    from analysis.report.build import NothingToReport  # noqa: PLC0415 - matplotlib and Spark import slowly
     from analysis.report.build import find as reduced  # noqa: PLC0415
-    from analysis.report.publish import ReportBusy  # noqa: PLC0415
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
     from analysis.spark.session import session  # noqa: PLC0415
 
     try:
-        study = read_paper(folder)
         with session() as spark:
-            result = hold(study, [reduced(one, spark) for one in campaigns])
-        page = write(result, to)
-    except (PaperError, NothingToReport, ReportBusy, SparkFailed) as error:
-        err.print(str(error), style="red", markup=False)
-        return Status.FAILED
+            findings = [reduced(one, spark) for one in campaigns]
+    except (NothingToReport, SparkFailed) as error:
+        return _failed(error)
+    reports = [_report(found) for found in findings] if with_reports else []
+    return max([*reports, _judged(asked, findings)], key=_SEVERITY.index)
+
+
+def _report(found: Findings) -> Status:
+    from analysis.report.build import write  # noqa: PLC0415
+    from analysis.report.publish import ReportBusy  # noqa: PLC0415
+
+    try:
+        return execution.tell(found.folder, write(found))
+    except ReportBusy as error:
+        return _failed(error)
+
+
+def _judged(asked: Asked, findings: list[Findings]) -> Status:
+    """Hold campaigns against the study, write the page and say what came of it."""
+    from analysis.papers import PaperError, hold, write  # noqa: PLC0415
+    from analysis.papers.view import bound_text, from_go_text, leaning_text, verdict_text  # noqa: PLC0415
+    from analysis.report.publish import ReportBusy  # noqa: PLC0415
+
+    try:
+        result = hold(asked.study, findings, asked.levels)
+        page = write(result, asked.to)
+    except (PaperError, ReportBusy) as error:
+        return _failed(error)
     for claim in result.claims:
         if claim.ours.looked_at:
             told, leaning = claim.ours.claim, leaning_text(claim)
             aside = f" ({leaning})" if leaning else ""
             out.print(f"{claim.ours.verdict.value:>14}  {told.section:>8}  {told.finding}{aside}", markup=False)
-    for line in (verdict_text(result), bound_text(result)):
+    for line in filter(None, (verdict_text(result), from_go_text(result), bound_text(result))):
         out.print(line, markup=False)
     out.print(f"page: {shown(page)}")
     return Status.ALL_VALID
+
+
+def _failed(error: Exception) -> Status:
+    err.print(str(error), style="red", markup=False)
+    return Status.FAILED

@@ -65,6 +65,7 @@ class Workload(Record):
     """loop: `closed` sends when the last send is answered; `open` sends on a schedule of rate messages/s.
 
     body_type: of JMS: bytes, text, stream, map or object.  receive: by a listener, or `sync`, one after the other.
+    memory_limit_mb: MB that the provider may hold for subscribers that are behind; None = the default of its role.
     when_full: whether a provider without space lets publishers wait or refuses their sends.
     """
 
@@ -78,6 +79,7 @@ class Workload(Record):
     persistent: bool
     body_type: str = "bytes"
     receive: str = "listener"
+    memory_limit_mb: float | None = None
     when_full: str = "wait"
 
 
@@ -131,7 +133,8 @@ class Capture(Record):
 
     side: of the access point's ports, `station` ones see an uplink packet before the air and a downlink packet
     after it, the `wired` one the other way round; `client` and `server` are the nodes' own ports, at the other
-    ends of the same cables.  node: the node at this end or the other end of the port's cable.
+    ends of the same cables.  node: the node at this end or the other end of the port's cable.  sha256: empty when the
+    file was not kept.
     """
 
     file: str
@@ -143,6 +146,11 @@ class Capture(Record):
     dropped: int
     bytes: int
     sha256: str
+
+    @property
+    def kept(self) -> bool:
+        """Whether the file is in the trial's folder."""
+        return bool(self.sha256)
 
 
 class Manifest(Record):

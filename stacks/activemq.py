@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable
 
+from stacks.channel import Client
 from stacks.driver import (
     Ack,
     Delivery,
@@ -52,60 +53,45 @@ class ActiveMQ:
 
     def services(self) -> tuple[Service, ...]:
         """One broker."""
-        variables = {"activemq_heap": "512m", "activemq_memory": "4mb"}
-        return (Service(name="activemq", role="activemq", port=PORT, variables=variables),)
+        return (Service(name="activemq", role="activemq", port=PORT),)
+
+    def why_not(self, wanted: Subscription) -> str:
+        """A prefetch that the broker misreads."""
+        return misread(wanted)
 
     async def connect(self, at: Endpoint, client_id: str) -> Connection:
         """Open one client connection; StackError when refused, a client id in use included."""
         return Connection(await connect(at, {"client-id": client_id}))
 
 
-class Connection:
+class Connection(Client[Session]):
     """One client of the broker."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        super().__init__(session)
         self._acknowledge_due: list[Callable[[], None]] = []
-
-    @property
-    def lost(self) -> str | None:
-        """Why the connection ended without close(), None while it is well."""
-        return self._session.lost
-
-    @property
-    def local(self) -> tuple[str, int] | None:
-        """Address and port at our end."""
-        return self._session.local
 
     async def publisher(self, topic: str, *, delivery: Delivery) -> Publisher:
         """A publisher on one topic."""
-        return Publisher(self._session, topic=topic, delivery=delivery)
+        return Publisher(self._channel, topic=topic, delivery=delivery)
 
     async def subscribe(self, topic: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
         """Returns when the subscription is in force; StackError when refused."""
         headers = subscribe_headers(topic, subscription=subscription, ack=ack)
         if ack is Ack.AUTO:
-            await self._session.subscribe(headers, _acknowledging_each(self._session, handler))
+            await self._channel.subscribe(headers, _acknowledging_each(self._channel, handler))
             return
         lazy = LazyAcknowledgement[str](
-            lambda identity: self._session.write(acknowledgement(identity)), prefetch=prefetch(subscription)
+            lambda identity: self._channel.write(acknowledgement(identity)), prefetch=prefetch(subscription)
         )
         self._acknowledge_due.append(lazy.flush)
-        await self._session.subscribe(headers, _acknowledging_lazily(lazy, handler))
+        await self._channel.subscribe(headers, _acknowledging_lazily(lazy, handler))
 
     async def close(self) -> None:
         """Acknowledge what is due and leave; durable subscriptions stay at the broker."""
         for acknowledge in self._acknowledge_due:
             acknowledge()
-        await self._session.close(limit_s=CLOSE_LIMIT_S)
-
-    def abort(self) -> None:
-        """Cut the connection; TCP tells the broker."""
-        self._session.abort()
-
-    def vanish(self) -> None:
-        """Be gone without a packet to the broker."""
-        self._session.vanish()
+        await self._channel.close(limit_s=CLOSE_LIMIT_S)
 
 
 class Publisher:
@@ -149,13 +135,20 @@ def subscribe_headers(topic: str, *, subscription: Subscription, ack: Ack) -> di
     return headers
 
 
-def prefetch(subscription: Subscription) -> int:
-    """What the subscription asks for, or what ActiveMQ's own client would; StackError for what the broker misreads."""
+def misread(subscription: Subscription) -> str:
+    """Why the broker would not do what the subscription asks, '' when it would."""
     if subscription.prefetch == _TAKEN_FOR_A_DEFAULT and subscription.name is not None:
-        raise StackError(
+        return (
             f"prefetch {_TAKEN_FOR_A_DEFAULT} of a durable subscription: the broker takes it for its own default and "
             f"makes it {PREFETCH_DURABLE}; ask for one more or one less"
         )
+    return ""
+
+
+def prefetch(subscription: Subscription) -> int:
+    """What the subscription asks for, or what ActiveMQ's own client would; StackError for what the broker misreads."""
+    if why := misread(subscription):
+        raise StackError(why)
     if subscription.prefetch is not None:
         return subscription.prefetch
     return PREFETCH if subscription.name is None else PREFETCH_DURABLE

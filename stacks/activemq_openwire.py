@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 from itertools import count
 
-from stacks.activemq import CLOSE_LIMIT_S, PORT, prefetch, selector_text, topic_name
+from stacks.activemq import CLOSE_LIMIT_S, PORT, misread, prefetch, selector_text, topic_name
+from stacks.channel import Client
 from stacks.driver import (
     Ack,
     BodyType,
@@ -51,13 +52,12 @@ class ActiveMQOpenWire:
 
     def services(self) -> tuple[Service, ...]:
         """One broker, the same as `activemq`'s, with a port for OpenWire."""
-        variables = {
-            "activemq_heap": "512m",
-            "activemq_memory": "4mb",
-            "activemq_port": PORT,
-            "activemq_openwire_port": OPENWIRE_PORT,
-        }
+        variables = {"activemq_port": PORT, "activemq_openwire_port": OPENWIRE_PORT}
         return (Service(name="activemq", role="activemq", port=OPENWIRE_PORT, variables=variables),)
+
+    def why_not(self, wanted: Subscription) -> str:
+        """A prefetch that the broker misreads."""
+        return misread(wanted)
 
     async def connect(self, at: Endpoint, client_id: str) -> Connection:
         """Open one client connection; StackError when refused, a client id in use included."""
@@ -71,11 +71,12 @@ class ActiveMQOpenWire:
         return made
 
 
-class Connection:
+class Connection(Client[openwire.Connection]):
     """One client of the broker: a connection with one session."""
 
     def __init__(self, connection: openwire.Connection, identity: str) -> None:
-        self._connection, self._identity = connection, identity
+        super().__init__(connection)
+        self._identity = identity
         self._client_id = ""
         self._consumers: list[Consumer] = []
         self._numbers = count(1)  # of consumers, the refused ones included
@@ -84,18 +85,8 @@ class Connection:
     async def introduce(self, client_id: str) -> None:
         """Tell the broker who we are; StackError when the client id is in use."""
         self._client_id = client_id
-        await self._connection.request(ConnectionInfo(ConnectionId(self._identity), client_id))
-        self._connection.tell(SessionInfo(SessionId(self._identity, _SESSION)))
-
-    @property
-    def lost(self) -> str | None:
-        """Why the connection ended without close(), None while it is well."""
-        return self._connection.lost
-
-    @property
-    def local(self) -> tuple[str, int] | None:
-        """Address and port at our end."""
-        return self._connection.local
+        await self._channel.request(ConnectionInfo(ConnectionId(self._identity), client_id))
+        self._channel.tell(SessionInfo(SessionId(self._identity, _SESSION)))
 
     async def publisher(self, topic: str, *, delivery: Delivery) -> Producer:
         """A publisher of Bytes messages on one topic."""
@@ -106,9 +97,9 @@ class Connection:
         destination = Destination(TOPIC, topic_name(topic))
         self._producers += 1
         identity = ProducerId(self._identity, self._producers, _SESSION)
-        await self._connection.request(ProducerInfo(identity, destination))
+        await self._channel.request(ProducerInfo(identity, destination))
         return Producer(
-            self._connection,
+            self._channel,
             identity=identity,
             destination=destination,
             persistent=delivery is Delivery.PERSISTENT,
@@ -132,15 +123,7 @@ class Connection:
         """Acknowledge what is due and leave; durable subscriptions stay at the broker."""
         last = [consumer.closing() for consumer in self._consumers]
         leaving = RemoveInfo(ConnectionId(self._identity))
-        await self._connection.close(*last, leaving, limit_s=CLOSE_LIMIT_S)
-
-    def abort(self) -> None:
-        """Cut the connection; TCP tells the broker."""
-        self._connection.abort()
-
-    def vanish(self) -> None:
-        """Be gone without a packet to the broker."""
-        self._connection.vanish()
+        await self._channel.close(*last, leaving, limit_s=CLOSE_LIMIT_S)
 
     async def _consumer(self, topic: str, subscription: Subscription, ack: Ack, handler: Handler | None) -> Consumer:
         if handler is not None and subscription.prefetch == 0:
@@ -154,7 +137,7 @@ class Connection:
             client_id=self._client_id,
             subscription_name=subscription.name,
         )
-        consumer = Consumer(self._connection, info, ack=ack, handler=handler)
+        consumer = Consumer(self._channel, info, ack=ack, handler=handler)
         self._consumers.append(consumer)
         try:
             await consumer.open()

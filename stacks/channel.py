@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from stacks.driver import Endpoint, StackError
 
@@ -48,7 +49,10 @@ class Channel(asyncio.Protocol):
 
     def vanish(self) -> None:
         """Be gone, as a device is that goes out of reach: the peer is sent nothing more.  StackError without root."""
-        silence(self._transport)
+        try:
+            self._transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, _TCP_REPAIR, 1)
+        except OSError as error:
+            raise StackError(f"a connection cannot be cut without a word: {error.strerror} (CAP_NET_ADMIN)") from error
         self.abort()
 
     def lose(self, reason: str) -> str:
@@ -83,13 +87,18 @@ class Channel(asyncio.Protocol):
         """Called by asyncio."""
         if not self._closing:
             self.lose(f"connection lost: {exc}" if exc else "the server closed the connection")
-        self._fail_all(self.lost or "the connection is closed")
+        self._fail_all(self.why_over)
         self._ended.set_result(None)
 
     @property
     def over(self) -> str | None:
         """Why nothing can be asked any more, None while something can."""
-        return self.lost or ("the connection is closed" if self._ended.done() else None)
+        return self.why_over if self.lost or self._ended.done() else None
+
+    @property
+    def why_over(self) -> str:
+        """What ends a question to a connection that is lost, or was closed."""
+        return self.lost or "the connection is closed"
 
     @property
     def leaving(self) -> bool:
@@ -105,15 +114,32 @@ class Channel(asyncio.Protocol):
         raise NotImplementedError
 
 
-def silence(transport: asyncio.Transport) -> None:
-    """Let TCP send nothing more for this connection, no farewell either; StackError where that is not allowed."""
-    try:
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, _TCP_REPAIR, 1)
-    except OSError as error:
-        raise StackError(f"a connection cannot be cut without a word: {error.strerror} (CAP_NET_ADMIN)") from error
-
-
 C = TypeVar("C", bound=Channel)
+
+
+class Client(Generic[C]):
+    """One client's end of a channel: what every driver's connection has (stacks.driver.Connection)."""
+
+    def __init__(self, channel: C) -> None:
+        self._channel = channel
+
+    @property
+    def lost(self) -> str | None:
+        """Why the connection ended without close(), None while it is well."""
+        return self._channel.lost
+
+    @property
+    def local(self) -> tuple[str, int] | None:
+        """Address and port at our end."""
+        return self._channel.local
+
+    def abort(self) -> None:
+        """Cut the connection; TCP tells the server."""
+        self._channel.abort()
+
+    def vanish(self) -> None:
+        """Be gone without a packet to the server."""
+        self._channel.vanish()
 
 
 async def opened(kind: Callable[[], C], at: Endpoint) -> C:
@@ -121,7 +147,9 @@ async def opened(kind: Callable[[], C], at: Endpoint) -> C:
     try:
         _, channel = await asyncio.get_running_loop().create_connection(kind, at.host, at.port)
     except OSError as error:
-        raise StackError(f"cannot connect to {at.host} port {at.port}: {error}") from error
+        # A name that cannot be resolved has a negative number, of getaddrinfo's.
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
+        raise StackError(f"cannot connect to {at.host} port {at.port}: {why}") from error
     return channel
 
 

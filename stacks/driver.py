@@ -33,6 +33,7 @@ class Guarantee(StrEnum):
     PREFETCH = "prefetch"  # a subscription says how many messages may be under way to it
     BODY_TYPES = "body_types"  # JMS's Text, Stream, Map and Object messages beside Bytes
     REFUSAL = "refusal"  # a full destination may refuse a send, which the publisher repeats
+    MEMORY_LIMIT = "memory_limit"  # how much is held in memory for subscribers that are behind can be set
 
 
 class Delivery(StrEnum):
@@ -172,6 +173,9 @@ class Stack(Protocol):
 
     def services(self) -> tuple[Service, ...]:
         """The servers to deploy on the wired side."""
+
+    def why_not(self, wanted: Subscription) -> str:
+        """Why its subscribers cannot have this subscription, '' when they can; asked before anything is started."""
 
     async def connect(self, at: Endpoint, client_id: str) -> Connection:
         """Open one client connection; StackError when refused."""

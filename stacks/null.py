@@ -97,6 +97,11 @@ class Null:
         """No servers."""
         return ()
 
+    def why_not(self, wanted: Subscription) -> str:
+        """Any will do."""
+        del wanted
+        return ""
+
     async def connect(self, at: Endpoint, client_id: str) -> NullConnection:
         """Always succeeds."""
         del at, client_id

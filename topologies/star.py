@@ -8,9 +8,10 @@ everything with it when its last process ends.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from mininet.net import Mininet
@@ -42,11 +43,14 @@ class AccessPoint(Switch):  # type: ignore[misc]
 
 
 @contextmanager
-def star(*, stations: int, congestion_control: str) -> Iterator[Network]:
+def star(
+    *, stations: int, congestion_control: str, sysctls: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Network]:
     """Build `stations` stations (1 to 1000) and one server; all is gone when the context ends.
 
     congestion_control: TCP's, in every node; it must be allowed outside the first namespace (see
-    emulation.congestion).
+    emulation.congestion).  sysctls: TCP's other settings, full name to value, in every node; KernelError for one that
+    the kernel refuses.
     """
     if not 1 <= stations <= MAX_STATIONS:
         raise ValueError(f"a star has 1 to {MAX_STATIONS} stations, not {stations}")
@@ -54,12 +58,12 @@ def star(*, stations: int, congestion_control: str) -> Iterator[Network]:
     Mininet.inited = True
     net = Mininet(topo=None, build=False, controller=None)
     try:
-        yield _build(net, stations, congestion_control)
+        yield _build(net, stations, {"net.ipv4.tcp_congestion_control": congestion_control, **sysctls})
     finally:
         _dissolve(net)
 
 
-def _build(net: Any, stations: int, congestion_control: str) -> Network:
+def _build(net: Any, stations: int, sysctls: Mapping[str, str]) -> Network:
     access_point = net.addSwitch("ap", cls=AccessPoint, inNamespace=True, dpid="1")
     names = [_SERVER, *(f"sta{number}" for number in range(1, stations + 1))]
     addresses = {name: str(SUBNET[number]) for number, name in enumerate(names, start=1)}
@@ -76,7 +80,7 @@ def _build(net: Any, stations: int, congestion_control: str) -> Network:
         others = {addresses[other]: macs[other] for other in names if other != name}
         in_namespace(
             host.pid,
-            partial(_host, f"{name}-eth", addresses[name], others, congestion_control),
+            partial(_host, f"{name}-eth", addresses[name], others, sysctls),
         )
     in_namespace(access_point.pid, lambda: wait_until_up(list(ports.values()), bridged=True))
     for name, host in hosts.items():
@@ -117,10 +121,10 @@ def _bridge(stations: dict[str, str]) -> None:
         ip.link("set", index=bridge, state="up")
 
 
-def _host(interface: str, address: str, others: dict[str, str], congestion_control: str) -> None:
-    write_sysctl("net.ipv4.tcp_congestion_control", congestion_control)
-    # Each trial starts without what earlier connections taught the kernel about this path.
-    write_sysctl("net.ipv4.tcp_no_metrics_save", "1")
+def _host(interface: str, address: str, others: dict[str, str], sysctls: Mapping[str, str]) -> None:
+    # Each trial starts without what earlier connections taught the kernel about this path, unless it says otherwise.
+    for name, value in {"net.ipv4.tcp_no_metrics_save": "1", **sysctls}.items():
+        write_sysctl(name, value)
     turn_off(interface)
     with IPRoute() as ip:
         index = index_of(ip, interface)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from analysis.claims.comparisons import Quantity
-from analysis.findings import CellFinding, Findings, Standing
+from analysis.findings import CellFinding, Findings, Standing, rises
+from analysis.stationarity import LATENCY, series_of
 
 CASE, NETWORK = "case", "network"
+# What names a campaign, what each network has of its own, and how often trials are repeated.
+_OF_NO_MATTER = (
+    "scenario", "question", "baseline", "network", "window", "capture", "checks", "trials", "parallel", "seed",
+)  # fmt: skip
 
 
 class Evidence(Protocol):
@@ -25,12 +30,16 @@ class Evidence(Protocol):
     def why_none(self, wanted: Quantity) -> str:
         """Why there is no value."""
 
+    def unlike(self, wanted: Collection[Quantity]) -> str:
+        """Why these values must not be compared, '' when they may."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Campaigns' valid trials.  cells: by case and by the paper's word for the network."""
+    """Campaigns' valid trials.  cells: by case and by the paper's word for the network; settings: of each of them."""
 
     cells: Mapping[tuple[str, str], CellFinding]
+    settings: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def exact(self) -> bool:
@@ -52,6 +61,41 @@ class Measured:
             return f"{wanted.case} on {wanted.network} has no valid trial ({', '.join(told) or 'none planned'})"
         return f"{wanted.case} on {wanted.network} has no {wanted.metric}: nothing arrived in its window"
 
+    def unlike(self, wanted: Collection[Quantity]) -> str:
+        """Latencies that rise while the load lasts say how long that was: they are alike in equal windows only."""
+        keys = [(one.case, one.network) for one in wanted if series_of(one.metric) == LATENCY]
+        told = list(dict.fromkeys(_window(self.settings.get(key, {})) for key in keys))
+        if len(told) < 2 or not any(rises(self.cells[key], LATENCY) for key in keys if key in self.cells):
+            return ""
+        return f"latency rises for as long as the load lasts, and the windows differ ({', '.join(told)})"
+
+    def settings_apart(self) -> tuple[str, ...]:
+        """Settings, as in `congestion_control: reno, cubic`, in which networks of one case differ beside the link."""
+        found: dict[str, dict[str, None]] = {}
+        cases = dict.fromkeys(case for case, _ in self.settings)
+        for case in cases:
+            mine = [dict(_flat(one)) for (other, _), one in self.settings.items() if other == case]
+            for name in dict.fromkeys(name for one in mine for name in one):
+                values = dict.fromkeys(str(one.get(name, "-")) for one in mine)
+                if len(values) > 1:
+                    found.setdefault(name, {}).update(values)
+        return tuple(f"{name}: {', '.join(values)}" for name, values in found.items())
+
+
+def _window(settings: Mapping[str, Any]) -> str:
+    window = settings.get("window", {})
+    return f"{window.get('warmup_s', '?')} + {window.get('window_s', '?')} s"
+
+
+def _flat(settings: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        if not at and name in _OF_NO_MATTER:
+            continue
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{at}{name}.")
+        else:
+            yield f"{at}{name}", value
+
 
 class AmbiguousCells(ValueError):
     """A campaign has several cells of one case and network; the message has their names."""
@@ -64,10 +108,12 @@ def measured(campaigns: Iterable[Findings], networks: Mapping[str, str]) -> Meas
     """
     words = {profile: word for word, profile in networks.items()}
     cells: dict[tuple[str, str], CellFinding] = {}
+    settings: dict[tuple[str, str], Mapping[str, Any]] = {}
     for findings in campaigns:
         mine: dict[tuple[str, str], CellFinding] = {}
+        planned = {one.name: one.settings.get("settings", {}) for one in findings.campaign.cells}
         for cell in findings.cells:
-            network = _network(findings, cell)
+            network = profile_of(cell.levels, planned.get(cell.name, {}))
             if CASE not in cell.levels or network not in words:
                 continue
             key = (cell.levels[CASE], words[network])
@@ -77,14 +123,12 @@ def measured(campaigns: Iterable[Findings], networks: Mapping[str, str]) -> Meas
                     "a campaign in which nothing varies but case and network"
                 )
             mine[key] = cell
-        cells |= {key: cell for key, cell in mine.items() if cell.valid or key not in cells}
-    return Measured(cells=cells)
+        counting = {key: cell for key, cell in mine.items() if cell.valid or key not in cells}
+        cells |= counting
+        settings |= {key: planned.get(cell.name, {}) for key, cell in counting.items()}
+    return Measured(cells=cells, settings=settings)
 
 
-def _network(findings: Findings, cell: CellFinding) -> str:
-    """The cell's link profile: its level, or what the whole campaign was set to."""
-    if NETWORK in cell.levels:
-        return cell.levels[NETWORK]
-    planned = next((one for one in findings.campaign.cells if one.name == cell.name), None)
-    settings = planned.settings.get("settings", {}) if planned else {}
-    return str(settings.get("network", ""))
+def profile_of(levels: Mapping[str, str], settings: Mapping[str, Any]) -> str:
+    """A cell's link profile: its level, or what the whole campaign was set to."""
+    return levels.get(NETWORK) or str(settings.get(NETWORK, ""))

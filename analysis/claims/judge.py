@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from analysis.claims.comparisons import Comparison, comparisons
@@ -33,12 +33,13 @@ class Verdict(StrEnum):
 class Outcome:
     """One comparison: its effect and 95 % interval (None: single values, or too few trials), and why it is unclear.
 
-    measured: whether each of its quantities has a value.
+    measured: whether each of its quantities has a value.  alike: whether they may be compared.
     """
 
     comparison: Comparison
     answer: Answer
     measured: bool = True
+    alike: bool = True
     centre: float | None = None
     low: float | None = None
     high: float | None = None
@@ -71,6 +72,11 @@ class ClaimResult:
     def looked_at(self) -> bool:
         """Whether anything that it speaks of was measured on both of its sides."""
         return any(outcome.measured for outcome in self.outcomes)
+
+    @property
+    def judged(self) -> bool:
+        """Whether it can be judged by this evidence: some of what it compares may be compared."""
+        return any(outcome.alike for outcome in self.outcomes)
 
     @property
     def leaning(self) -> Verdict:
@@ -106,13 +112,22 @@ def _all(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _leans(outcome: Outcome) -> Answer:
-    if outcome.answer is not Answer.UNCLEAR or outcome.centre is None:
+    if outcome.answer is not Answer.UNCLEAR or outcome.centre is None or not outcome.alike:
         return outcome.answer
     return _inside(outcome.comparison, outcome.centre, outcome.centre)
 
 
 def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
-    """One comparison: paired on equal seeds; two quantities without common seeds by Welch's interval."""
+    """One comparison: paired on equal seeds; two quantities without common seeds by Welch's interval.
+
+    What must not be compared is unclear, whatever its effect.
+    """
+    found = _outcome(comparison, evidence)
+    why = evidence.unlike(comparison.quantities) if found.measured else ""
+    return replace(found, answer=Answer.UNCLEAR, alike=False, why=why) if why else found
+
+
+def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     values = []
     for quantity in comparison.quantities:
         values.append(evidence.by_seed(quantity))

@@ -22,11 +22,12 @@ PAGE = "paper.html"
 _HERE = Path(__file__).parent
 _ROWS = (
     "case", "reading", "note", "network", "metric", "published", "n", "mean", "ci95_half_width", "by_published",
-    "wider_mean", "wider_ci95_half_width",
+    "from_go_mean", "from_go_ci95_half_width", "doubts",
 )  # fmt: skip
 _RATIOS = ("case", "reading", "metric", "published", "ours", "ci95_low", "ci95_high", "why")
 _CLAIMS = (
-    "claim", "section", "verdict", "published", "subject", "asked", "effect", "ci95_low", "ci95_high", "answer", "why",
+    "claim", "section", "verdict", "from_go_verdict", "published", "subject", "asked", "effect", "ci95_low",
+    "ci95_high", "answer", "why", "from_go_effect", "from_go_ci95_low", "from_go_ci95_high", "from_go_answer",
 )  # fmt: skip
 Cell = str | float | int | None
 
@@ -79,11 +80,16 @@ def summary(result: PaperResult) -> dict[str, object]:
     return {
         "paper": result.paper.record.name,
         "campaigns": [one.folder.name for one in result.campaigns],
-        "link_bound": {"near": result.near, "measured": sum(row.near is not None for row in result.bound)},
+        "link_bound": {
+            "near": result.near,
+            "near_from_go": result.near_from_go,
+            "measured": sum(row.near is not None for row in result.bound),
+        },
         "claims": {
             one.ours.claim.id: {
                 "ours": one.ours.verdict,
                 "means_alone": one.ours.leaning,
+                "from_go": one.from_go.verdict if one.from_go.judged else None,
                 "published": {name: found.verdict for name, found in one.published.items()},
             }
             for one in result.claims
@@ -103,7 +109,8 @@ def _rows(result: PaperResult) -> Iterable[Sequence[Cell]]:
     for row in result.rows:
         for one in row.figures:
             yield [row.row.case, row.row.reading, row.row.note, one.quantity.network, one.quantity.metric,
-                   one.published, *_mean(one.ours, with_n=True), _share(one), *_mean(one.wider)]  # fmt: skip
+                   one.published, *_mean(one.ours, with_n=True), _share(one), *_mean(one.from_go),
+                   one.doubts]  # fmt: skip
 
 
 def _share(one: Figures) -> float | None:
@@ -126,7 +133,8 @@ def _ratios(result: PaperResult) -> Iterable[Sequence[Cell]]:
 def _claims(result: PaperResult) -> Iterable[Sequence[Cell]]:
     for claim in result.claims:
         theirs = "; ".join(f"{name}: {found.verdict}" for name, found in claim.published.items())
-        for one in claim.ours.outcomes:
-            yield [claim.ours.claim.id, claim.ours.claim.section, claim.ours.verdict, theirs,
+        for one, go in zip(claim.ours.outcomes, claim.from_go.outcomes, strict=True):
+            yield [claim.ours.claim.id, claim.ours.claim.section, claim.ours.verdict,
+                   claim.from_go.verdict if claim.from_go.judged else None, theirs,
                    wording.subject(one.comparison), wording.asked(one.comparison), one.centre, one.low, one.high,
-                   one.answer, one.why]  # fmt: skip
+                   one.answer, one.why, go.centre, go.low, go.high, go.answer]  # fmt: skip

@@ -22,7 +22,7 @@ def figures(result: PaperResult) -> tuple[Plot, ...]:
 
 
 def scatter(result: PaperResult) -> Plot | None:
-    """Measured against published, all printed values of all rows that look sound."""
+    """Measured against published, all values of all rows that look sound."""
     bound = {row.figures.quantity for row in result.bound}
     squares = []
     for metric in COMPARED:
@@ -40,7 +40,13 @@ def scatter(result: PaperResult) -> Plot | None:
         )
         squares.append(Square(title=METRICS[metric].label, unit=METRICS[metric].unit, dots=dots))
     within = result.paper.record.link_bound.within_percent / 100
-    return against_plot(squares, groups=tuple(result.paper.record.networks), within=within)
+    doubtful = ", ".join(dict.fromkeys(row.row.case for row in result.rows if row.row.note))
+    return against_plot(
+        squares,
+        groups=tuple(result.paper.networks),
+        within=within,
+        aside=f"without {doubtful}, whose published values are doubtful" if doubtful else "",
+    )
 
 
 def _measured(result: PaperResult, figure: Figure) -> bool:
@@ -48,7 +54,7 @@ def _measured(result: PaperResult, figure: Figure) -> bool:
         result.evidence.by_seed(Quantity(case, network, series.metric))
         for series in figure.series
         for case in series.cases
-        for network in result.paper.record.networks
+        for network in result.paper.networks
     )
 
 
@@ -70,7 +76,7 @@ def _figure(result: PaperResult, figure: Figure) -> Plot:
                 for series in figure.series
             },
         )
-        for network in result.paper.record.networks
+        for network in result.paper.networks
     ]
     exchanged = "" if figure.reading == PRINTED else f"; doubtful published rows {figure.reading}"
     return figure_plot(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -75,11 +75,17 @@ class Record(_Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """A study as its folder has it."""
+    """A study as its folder has it.  links: link profiles of ours that stand for networks of the study's, instead."""
 
     record: Record
     rows: tuple[PublishedRow, ...]
     claims: tuple[Claim, ...]
+    links: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def networks(self) -> dict[str, str]:
+        """The study's word for a network to our link profile, the baseline first."""
+        return {**self.record.networks, **self.links}
 
     @property
     def cases(self) -> tuple[str, ...]:

@@ -2,31 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.claims import AmbiguousCells, ClaimResult, Measured, judge
 from analysis.claims.comparisons import Comparison, Quantity
-from analysis.claims.evidence import measured
+from analysis.claims.evidence import Evidence, measured
 from analysis.claims.judge import Outcome, outcome
 from analysis.findings import Findings
+from analysis.papers.choice import EVERY, Levels, with_levels
+from analysis.papers.doubts import doubts
 from analysis.papers.paper import Paper, PaperError
 from analysis.papers.published import PRINTED, Published, PublishedRow, reading
 from analysis.statistics import Estimate, estimate
 
 METRICS = ("published_per_s", "delivered_per_s", "latency_mean_s")
-# The same messages counted otherwise: not what happened inside the window, but what became of what was begun in it.
-WIDER = {"published_per_s": "begun_per_s", "delivered_per_s": "delivered_by_drain_per_s"}
+# The same counted otherwise: not what happened inside the window, but what became of all that was sent before its end.
+COUNTED_FROM_GO = {
+    "published_per_s": "published_from_go_per_s",
+    "delivered_per_s": "delivered_from_go_per_s",
+    "latency_mean_s": "latency_from_go_mean_s",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FromGo:
+    """Measured values counted from go, where that can be: evidence for the same questions."""
+
+    inside: Measured
+
+    @property
+    def exact(self) -> bool:
+        """See Evidence."""
+        return self.inside.exact
+
+    def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
+        """See Evidence."""
+        return self.inside.by_seed(_from_go(wanted))
+
+    def why_none(self, wanted: Quantity) -> str:
+        """See Evidence."""
+        return self.inside.why_none(_from_go(wanted))
+
+    def unlike(self, wanted: Collection[Quantity]) -> str:
+        """See Evidence.  How much of what is published arrives inside the window is no question of this count."""
+        if {"published_per_s", "delivered_per_s"} <= {one.metric for one in wanted}:
+            return "counted from go, what arrives after the window is delivered, too"
+        return self.inside.unlike(wanted)
+
+
+def _from_go(wanted: Quantity) -> Quantity:
+    return wanted._replace(metric=COUNTED_FROM_GO.get(wanted.metric, wanted.metric))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """One metric of a case on one network: published, ours, and ours counted otherwise (throughputs only)."""
+    """One metric of a case on one network: published, ours, and ours counted otherwise; doubts of ours, '' if none."""
 
     quantity: Quantity
     published: float | None
     ours: Estimate | None
-    wider: Estimate | None
+    from_go: Estimate | None
+    doubts: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,24 +94,26 @@ class BoundRow:
     figures: Figures
     ratio: float | None
     near: bool | None
-    wider_ratio: float | None
-    wider_near: bool | None
+    ratio_from_go: float | None
+    near_from_go: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRow:
-    """A claim by our results, and by each reading of the published numbers (reading name to result)."""
+    """A claim by our results, by both counts, and by each reading of the published numbers (reading name to result)."""
 
     ours: ClaimResult
+    from_go: ClaimResult
     published: dict[str, ClaimResult]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperResult:
-    """Everything that is reported."""
+    """Everything that is reported.  levels: of the cells that counted."""
 
     paper: Paper
     campaigns: tuple[Findings, ...]
+    levels: Levels
     evidence: Measured
     rows: tuple[Row, ...]
     bound: tuple[BoundRow, ...]
@@ -89,26 +128,34 @@ class PaperResult:
         """How many link-bound rows are within the tolerance, inside the window."""
         return sum(row.near is True for row in self.bound)
 
+    @property
+    def near_from_go(self) -> int:
+        """How many are, counted otherwise."""
+        return sum(row.near_from_go is True for row in self.bound)
 
-def hold(paper: Paper, campaigns: Sequence[Findings]) -> PaperResult:
+
+def hold(paper: Paper, campaigns: Sequence[Findings], levels: Levels = EVERY) -> PaperResult:
     """Hold campaigns' valid trials against the study.  Cells are matched by factor `case` and by network.
 
-    PaperError when a campaign has several cells for a row.
+    levels: of the cells that count.  PaperError when a campaign has several cells for a row.
     """
+    campaigns = [with_levels(one, levels) for one in campaigns]
     try:
-        evidence = measured(campaigns, paper.record.networks)
+        evidence = measured(campaigns, paper.networks)
     except AmbiguousCells as error:
         raise PaperError(str(error)) from error
     readings = {name: reading(paper.rows, name) for name in paper.readings}
     return PaperResult(
         paper=paper,
         campaigns=tuple(campaigns),
+        levels=levels,
         evidence=evidence,
         rows=tuple(_row(row, paper, evidence) for row in paper.rows),
         bound=_bound(paper, evidence),
         claims=tuple(
             ClaimRow(
                 ours=judge(claim, evidence),
+                from_go=judge(claim, FromGo(evidence)),
                 published={name: judge(claim, values) for name, values in readings.items()},
             )
             for claim in paper.claims
@@ -123,28 +170,28 @@ def _row(row: PublishedRow, paper: Paper, evidence: Measured) -> Row:
         figures=tuple(
             _figures(Quantity(row.case, network, metric), alone, evidence)
             for metric in METRICS
-            for network in paper.record.networks
+            for network in paper.networks
         ),
         ratios=tuple(_network_ratio(row.case, metric, paper, alone, evidence) for metric in METRICS),
     )
 
 
 def _figures(quantity: Quantity, published: Published, evidence: Measured) -> Figures:
-    wider = WIDER.get(quantity.metric)
     return Figures(
         quantity=quantity,
         published=published.by_seed(quantity).get(0),
         ours=_estimate(quantity, evidence),
-        wider=_estimate(quantity._replace(metric=wider), evidence) if wider else None,
+        from_go=_estimate(quantity, FromGo(evidence)),
+        doubts=doubts(evidence.cells.get((quantity.case, quantity.network)), quantity.metric),
     )
 
 
-def _estimate(quantity: Quantity, evidence: Measured) -> Estimate | None:
+def _estimate(quantity: Quantity, evidence: Evidence) -> Estimate | None:
     return estimate(list(evidence.by_seed(quantity).values()))
 
 
 def _network_ratio(case: str, metric: str, paper: Paper, published: Published, evidence: Measured) -> NetworkRatio:
-    baseline, other = paper.record.networks
+    baseline, other = paper.networks
     over, under = ((Quantity(case, network, metric),) for network in (other, baseline))
     ratio = Comparison(over=over, under=under, scale="ratio")
     theirs = outcome(ratio, published)
@@ -153,15 +200,17 @@ def _network_ratio(case: str, metric: str, paper: Paper, published: Published, e
 
 def _bound(paper: Paper, evidence: Measured) -> tuple[BoundRow, ...]:
     asked, printed = paper.record.link_bound, reading(paper.rows)
+    if asked.network in paper.links:
+        return ()  # another link decides otherwise
     within = asked.within_percent / 100
     found = []
     for side in asked.rows:
         for case in side.cases:
             figures = _figures(Quantity(case, asked.network, side.metric), printed, evidence)
-            ratio, wider = (_by(one, figures.published) for one in (figures.ours, figures.wider))
-            near, wider_near = (None if one is None else abs(one - 1) <= within for one in (ratio, wider))
+            ratio, from_go = (_by(one, figures.published) for one in (figures.ours, figures.from_go))
+            near, near_from_go = (None if one is None else abs(one - 1) <= within for one in (ratio, from_go))
             found.append(
-                BoundRow(figures=figures, ratio=ratio, near=near, wider_ratio=wider, wider_near=wider_near)
+                BoundRow(figures=figures, ratio=ratio, near=near, ratio_from_go=from_go, near_from_go=near_from_go)
             )  # fmt: skip
     return tuple(sorted(found, key=lambda row: row.figures.quantity.case))
 

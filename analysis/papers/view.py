@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from analysis.claims import wording
@@ -12,7 +13,7 @@ from analysis.claims.judge import ClaimResult, Verdict
 from analysis.headlines import verdict_line
 from analysis.metrics import METRICS
 from analysis.papers.result import METRICS as COMPARED
-from analysis.papers.result import WIDER, BoundRow, ClaimRow, Figures, NetworkRatio, PaperResult, Row
+from analysis.papers.result import BoundRow, ClaimRow, Figures, NetworkRatio, PaperResult, Row
 from analysis.plots.style import Plot
 from analysis.report.shown import Shown, amount, estimated, number
 from analysis.units import digits, interval
@@ -27,13 +28,16 @@ def view(
 ) -> dict[str, Any]:
     """Everything the template needs.  origins: see analysis.papers.build.origin."""
     record = result.paper.record
-    measured = [row for row in result.bound if row.near is not None]
     return {
         "paper": record,
-        "networks": list(record.networks),
-        "profiles": record.networks,
+        "networks": list(result.paper.networks),
+        "profiles": result.paper.networks,
+        "elsewhere": [(word, record.networks[word], link) for word, link in result.paper.links.items()],
+        "chosen": "; ".join(f"{factor} = {' or '.join(some)}" for factor, some in result.levels.items()),
+        "apart": result.evidence.settings_apart(),
         "campaigns": [(one.folder.name, one.campaign.scenario, verdict_line(one)) for one in result.campaigns],
         "verdict": verdict_text(result),
+        "from_go_line": from_go_text(result),
         "tone": "good" if result.claims and all(c.ours.verdict is Verdict.HOLDS for c in result.claims) else "mixed",
         "unsupported": sum(
             all(one.verdict is Verdict.FAILS for one in claim.published.values()) for claim in result.claims
@@ -41,12 +45,9 @@ def view(
         "claims": [_claim(claim) for claim in result.claims],
         "metrics": [METRICS[name].label for name in COMPARED],
         "units": ["messages per second" if METRICS[name].unit == "1/s" else "" for name in COMPARED],
-        "wider": ["Begun", "Arrived of those begun", ""],
         "rows": [_row(row) for row in result.rows],
         "bound": [_bound(row) for row in result.bound],
         "bound_line": bound_text(result),
-        "near_wider": sum(row.wider_near is True for row in result.bound),
-        "measured_bound": len(measured),
         "within": f"{record.link_bound.within_percent:g} %",
         "figures": [_picture(plot) for plot in figures],
         "scatter": _picture(scatter) if scatter else None,
@@ -56,11 +57,28 @@ def view(
 
 def verdict_text(result: PaperResult) -> str:
     """How many claims hold, in one sentence."""
-    counts = Counter(claim.ours.verdict for claim in result.claims)
-    told = ", ".join(f"{counts[verdict]} {_many(verdict, counts[verdict])}" for verdict in Verdict if counts[verdict])
+    told = _counted([claim.ours for claim in result.claims])
     unseen = sum(not claim.ours.looked_at for claim in result.claims)
     rest = f" {unseen} of them speak of cases without a valid trial or a value." if unseen else ""
     return f"Of {len(result.claims)} claims {told}.{rest}"
+
+
+def from_go_text(result: PaperResult) -> str:
+    """The same with what was counted from go; empty when no verdict is another then."""
+    judged = [claim for claim in result.claims if claim.from_go.judged]
+    others = sum(claim.from_go.verdict is not claim.ours.verdict for claim in judged)
+    if not others:
+        return ""
+    told = _counted([claim.from_go for claim in judged])
+    return (
+        f"Counted from go {told}, of {len(judged)} that this count can judge: {others} "
+        f"verdict{'s are others' if others > 1 else ' is another'} than inside the window."
+    )
+
+
+def _counted(claims: Sequence[ClaimResult]) -> str:
+    counts = Counter(claim.verdict for claim in claims)
+    return ", ".join(f"{counts[verdict]} {_many(verdict, counts[verdict])}" for verdict in Verdict if counts[verdict])
 
 
 def leaning_text(claim: ClaimRow) -> str:
@@ -80,10 +98,15 @@ def _many(verdict: Verdict, count: int) -> str:
 
 
 def bound_text(result: PaperResult) -> str:
-    """How many link-bound rows are near the published value."""
+    """How many link-bound rows are near the published value; empty where another link takes their place."""
     measured = sum(row.near is not None for row in result.bound)
+    if not measured:
+        return ""
     within = f"{result.paper.record.link_bound.within_percent:g} %"
-    return f"{result.near} of {measured} measured link-bound rows are within {within} of the published value."
+    return (
+        f"Of {measured} measured link-bound rows {result.near} are within {within} of the published value inside the "
+        f"window, {result.near_from_go} counted from go."
+    )
 
 
 def support_text(claim: ClaimRow) -> str:
@@ -103,6 +126,7 @@ def deciding(result: ClaimResult) -> list[dict[str, str]]:
             "effect": wording.effect(one),
             "answer": one.answer.value,
             "why": one.why if one.centre is not None else "",
+            "unlike": "" if one.alike else one.why,
         }
         for one in result.outcomes
     ]
@@ -111,7 +135,6 @@ def deciding(result: ClaimResult) -> list[dict[str, str]]:
 def _claim(claim: ClaimRow) -> dict[str, Any]:
     ours = claim.ours
     printed = next(iter(claim.published.values()))
-    theirs = [wording.effect(one) for one in printed.outcomes]
     return {
         "id": ours.claim.id,
         "section": ours.claim.section,
@@ -120,11 +143,28 @@ def _claim(claim: ClaimRow) -> dict[str, Any]:
         "verdict": ours.verdict.value,
         "leaning": leaning_text(claim),
         "tone": _TONE[ours.verdict],
+        "from_go": claim.from_go.verdict.value if claim.from_go.judged else "",
+        "from_go_tone": _TONE[claim.from_go.verdict],
         "counts": [wording.counts([one.answer for one in test.outcomes], test.test.for_) for test in ours.tests],
         "support": support_text(claim),
         "support_tone": _TONE[printed.verdict],
-        "deciding": [one | {"theirs": text} for one, text in zip(deciding(ours), theirs, strict=True)],
+        "deciding": [
+            one | {"from_go": wording.effect(go) if go.alike else "–", "theirs": text}
+            for one, go, text in zip(deciding(ours), claim.from_go.outcomes, _theirs(claim), strict=True)
+        ],
     }
+
+
+def _theirs(claim: ClaimRow) -> list[str]:
+    """The published effect of each comparison, in each reading where readings differ."""
+    read = {name: [wording.effect(one) for one in found.outcomes] for name, found in claim.published.items()}
+    by_comparison = [dict(zip(read, texts, strict=True)) for texts in zip(*read.values(), strict=True)]
+    return [
+        next(iter(texts.values()))
+        if len(set(texts.values())) == 1
+        else "; ".join(f"{name}: {text}" for name, text in texts.items())
+        for texts in by_comparison
+    ]
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -145,9 +185,9 @@ def _row(row: Row) -> dict[str, Any]:
 
 def _figures(one: Figures) -> tuple[Shown, ...]:
     metric = METRICS[one.quantity.metric]
-    wider = (estimated(metric, one.wider),) if one.quantity.metric in WIDER else ()
-    cells = amount(metric, one.published), estimated(metric, one.ours), *wider
-    return tuple(Shown(cell.text.removesuffix(_RATE), cell.value) for cell in cells)
+    cells = amount(metric, one.published), estimated(metric, one.ours), estimated(metric, one.from_go)
+    plain = [Shown(cell.text.removesuffix(_RATE), cell.value) for cell in cells]
+    return plain[0], replace(plain[1], aside=one.doubts), plain[2]
 
 
 def _ratio(one: NetworkRatio) -> tuple[Shown, Shown]:
@@ -166,9 +206,9 @@ def _bound(row: BoundRow) -> dict[str, Any]:
         "ours": Shown(interval(metric, row.figures.ours), None if row.ratio is None else row.ratio),
         "ratio": number(row.ratio, None if row.ratio is None else digits(row.ratio)),
         "near": row.near,
-        "wider": Shown(interval(metric, row.figures.wider), row.wider_ratio),
-        "wider_ratio": number(row.wider_ratio, None if row.wider_ratio is None else digits(row.wider_ratio)),
-        "wider_near": row.wider_near,
+        "from_go": Shown(interval(metric, row.figures.from_go), row.ratio_from_go),
+        "ratio_from_go": number(row.ratio_from_go, None if row.ratio_from_go is None else digits(row.ratio_from_go)),
+        "near_from_go": row.near_from_go,
     }
 
 

@@ -36,8 +36,11 @@ class Square:
     dots: tuple[Dot, ...]
 
 
-def against_plot(squares: Sequence[Square], *, groups: Sequence[str], within: float) -> Plot | None:
-    """A square for each metric.  within: the share around the diagonal that is shaded.  None without any dot."""
+def against_plot(squares: Sequence[Square], *, groups: Sequence[str], within: float, aside: str = "") -> Plot | None:
+    """A square for each metric.  within: the share around the diagonal that is shaded.  None without any dot.
+
+    aside: what else the reader should know of what is drawn.
+    """
     drawn = [square for square in squares if square.dots]
     if not drawn:
         return None
@@ -50,6 +53,7 @@ def against_plot(squares: Sequence[Square], *, groups: Sequence[str], within: fl
     title = "Measured against published"
     figure.text(0.012, 0.985, title, ha="left", va="top", fontsize=10, fontweight="bold")
     note = f"mean and 95 % interval; shaded: within {within * 100:g} %; filled: rows that the link decides"
+    note += f"; {aside}" * bool(aside)
     figure.text(0.012, 1 - 0.27 / _HEIGHT_IN, note, ha="left", va="top", fontsize=8, color=MUTED)
     for number, group in enumerate(groups):
         figure.text(0.985 - 0.13 * (len(groups) - 1 - number), 0.985, f"{'●◆'[number % 2]} {group}", ha="right",

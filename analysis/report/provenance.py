@@ -140,7 +140,7 @@ def dumps(found: Iterable[Source]) -> list[tuple[str, str]]:
 
 
 def capture_lines(found: Iterable[Source]) -> list[tuple[str, int, int, str]]:
-    """Every capture: file, packets, drops, sha256."""
+    """Every capture: file, packets, drops, sha256 (empty: not kept)."""
     return [
         (f"{folder_of(source.cell.name, source.number)}/{capture.file}", capture.packets, capture.dropped,
          capture.sha256)

@@ -12,10 +12,11 @@ from analysis.units import interval, quantity
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """value: None where there is none, or where only the text can be compared."""
+    """value: None where there is none, or where only the text can be compared.  aside: a remark below it."""
 
     text: str
     value: float | None = None
+    aside: str = ""
 
 
 def amount(metric: Metric, value: float | None) -> Shown:

@@ -92,7 +92,7 @@ def plan_campaign(campaign: Path) -> tuple[Plan, pa.Table]:
             Piece(source=str(trial.path.resolve()), target=f"{name}/{below}part-00000.parquet", table=name)
             for name in TABLES
         ]
-        part = plan_captures([trial.path / capture.file for capture in manifest.captures], below=below)
+        part = plan_captures([trial.path / one.file for one in manifest.captures if one.kept], below=below)
         pieces += part.pieces
         problems += part.problems
         about.append(_about(trial, manifest))

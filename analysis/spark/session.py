@@ -107,9 +107,17 @@ def _own_jvm(chosen: dict[str, str], folder: Path) -> Iterator[SparkSession]:
                 context = SparkContext(gateway=gateway, conf=conf)
             yield SparkSession(context)
         except (PySparkException, Py4JError, ConnectionError) as error:
+            if interrupted(error):
+                raise KeyboardInterrupt from error
             raise SparkFailed(_explain(str(error), log)) from error
         finally:
             _end(gateway)
+
+
+def interrupted(error: BaseException) -> bool:
+    """Whether an error arose while an interrupt was on its way out: Spark's tidying up fails then, and hides it."""
+    before = error.__context__
+    return before is not None and (isinstance(before, KeyboardInterrupt) or interrupted(before))
 
 
 def _end(gateway: Any) -> None:

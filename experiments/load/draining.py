@@ -29,6 +29,11 @@ def missing(plans: Sequence[NodePlan], reports: Mapping[str, Progress]) -> int |
     return sum(max(0, acked[consumer.topic] - delivered[consumer.id]) for consumer in consumers)
 
 
+def unanswered(reports: Mapping[str, Progress]) -> int:
+    """Sends that have been neither answered nor refused; those of a lost connection stay so."""
+    return sum(report.sent - report.acked - report.failed for report in reports.values())
+
+
 @dataclass(slots=True)
 class _Movement:
     """A node's totals, and when (on its own clock) they were first and last seen like this."""
@@ -56,9 +61,9 @@ class Drain:
     def over(self, reports: Mapping[str, Progress]) -> Literal["complete", "quiet"] | None:
         """Why the drain is over, None while it is not.
 
-        complete: every answered message has reached its consumers, and SETTLE_S has passed since; quiet_s where clients
-        have been away, because what is sent to them again is counted again.
-        quiet: nothing has moved on any node for quiet_s, and nothing is known to be missing, or a connection is lost.
+        complete: every send is answered, every answered message has reached its consumers, and SETTLE_S has passed
+        since; quiet_s where clients have been away, because what is sent to them again is counted again.
+        quiet: nothing has moved on any node for quiet_s, and nothing is known to be under way, or a connection is lost.
         """
         for node, report in reports.items():
             if report.t_ns >= self.end_ns:
@@ -67,8 +72,9 @@ class Drain:
             return None
         still_s = min(node.until_ns - node.since_ns for node in self._nodes.values()) / 1e9
         settle_s = self.quiet_s if any(plan.away for plan in self.plans) else SETTLE_S
-        if still_s >= settle_s and missing(self.plans, reports) == 0:
+        lacking, waiting = missing(self.plans, reports), unanswered(reports)
+        if still_s >= settle_s and lacking == 0 and not waiting:
             return "complete"
-        # On a slow link a retransmission can be seconds away: silence is no end while something is missing.
-        hopeless = not missing(self.plans, reports) or any(report.lost_connections for report in reports.values())
+        # On a slow link a retransmission can be seconds away: silence is no end while something is under way.
+        hopeless = not (lacking or waiting) or any(report.lost_connections for report in reports.values())
         return "quiet" if hopeless and still_s >= self.quiet_s else None

@@ -47,7 +47,7 @@ class FleetProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drained:
-    """Why the drain ended: every answered message has arrived, nothing moved any more, or the limit."""
+    """Why the drain ended: all was answered and has arrived, nothing moved any more, or the limit."""
 
     reason: Literal["complete", "quiet", "limit"]
     drained_ns: int

@@ -40,7 +40,7 @@ class Consumer:
         With a prefetch of 0 the broker is asked for each message.  One at a time.
         """
         if self._connection.leaving:
-            raise StackError(self._connection.lost or "the connection is closed")
+            raise StackError(self._connection.why_over)
         if not self._arrived and self._info.prefetch == 0:
             self._connection.tell(MessagePull(self._info.consumer, self._info.destination, timeout=0))
         while not self._arrived:

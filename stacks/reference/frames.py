@@ -9,12 +9,14 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
+from stacks.channel import LanguageError
+
 MAX_FRAME = 16 * 1024 * 1024
 _LENGTH = struct.Struct("!I")
 _U16 = struct.Struct("!H")
 
 
-class FrameError(ValueError):
+class FrameError(LanguageError):
     """The bytes are not what a peer of this protocol sends; the connection cannot go on."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -81,11 +82,12 @@ def results(table: Table, *, trials: int = 5, noise: float = 0.001) -> Measured:
     return Measured(cells={(cell.levels["case"], words[cell.levels["network"]]): cell for cell in made})
 
 
-def findings(made: tuple[CellFinding, ...], folder: Path) -> Findings:
-    """A campaign of these cells."""
+def findings(made: tuple[CellFinding, ...], folder: Path, **settings: Any) -> Findings:
+    """A campaign of these cells, all with these settings."""
     campaign = records.Campaign(
         scenario="invented", digest="d" * 64, created="2023-11-14T22:29:00Z", seed=1,
         factors={"network": tuple(NETWORKS.values())}, baseline=NETWORKS["wireline"],
-        cells=tuple(records.Cell(name=cell.name, levels=cell.levels, settings={}) for cell in made), order=(),
+        cells=tuple(records.Cell(name=one.name, levels=one.levels, settings={"settings": settings}) for one in made),
+        order=(),
     )  # fmt: skip
     return Findings(campaign=campaign, folder=folder, cells=made)

@@ -15,6 +15,7 @@ from analysis.findings import Findings, Standing
 from analysis.report.build import find, write
 from analysis.rows import SCHEMA
 from analysis.trial import reduce_trial
+from results.store import MANIFEST, Trial, write_record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,6 +85,23 @@ def test_a_trial_with_a_damaged_capture_keeps_its_ledger_metrics(damaged: Findin
     trial = next(t for t in damaged.trials if (t.cell, t.number) == (CELL, 1))
     assert trial.metrics["delivered_per_s"] > 0
     assert trial.flows
+
+
+def test_captures_that_were_not_kept_are_no_damage(tmp_path: Path, spark: SparkSession) -> None:
+    folder = write_campaign(tmp_path, SMALL)
+    trial = Trial(folder / CELL / "trial-001")
+    manifest = trial.manifest()
+    gone = tuple(capture.model_copy(update={"sha256": ""}) for capture in manifest.captures)
+    for capture in gone:
+        (trial.path / capture.file).unlink()
+    write_record(trial.path / MANIFEST, manifest.model_copy(update={"captures": gone}))
+    found = find(folder, spark)
+    one = next(t for t in found.trials if t.cell == CELL)
+    assert one.standing is Standing.VALID
+    assert one.metrics["delivered_per_s"] > 0
+    assert not one.flows
+    assert one.journey_why == "this trial's captures were not kept"
+    assert "<td>not kept</td>" in write(found).read_text()
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

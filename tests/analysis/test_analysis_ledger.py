@@ -48,8 +48,10 @@ def test_throughputs_and_latencies_are_those_worked_out_by_hand() -> None:
     metrics = window_metrics(read_ledger(sends, arrivals), WINDOW)
     assert metrics["published_per_s"] == 2 / 8
     assert metrics["delivered_per_s"] == 3 / 8  # 0, 1 and 2; the second 2 is a duplicate, 3 came too late
-    assert metrics["begun_per_s"] == 4 / 8  # 1 to 4: 5 was refused
-    assert metrics["delivered_by_drain_per_s"] == 3 / 8  # 1, 2 and 3, which came too late for the window
+    from_go = (END - GO) / SECOND
+    assert metrics["published_from_go_per_s"] == 4 / from_go  # 0 to 3: 4 was never answered, 5 refused
+    assert metrics["delivered_from_go_per_s"] == 4 / from_go  # 0 to 3, which came too late for the window
+    assert metrics["latency_from_go_mean_s"] == pytest.approx((1.0 + 1.0 + 4.0 + 0.6) / 4)
     assert metrics["deliveries"] == 3
     assert metrics["goodput_bit_s"] == 3 * 8000 / 8
     assert metrics["latency_mean_s"] == pytest.approx((1.0 + 1.0 + 4.0) / 3)
@@ -58,6 +60,14 @@ def test_throughputs_and_latencies_are_those_worked_out_by_hand() -> None:
     assert metrics["latency_p99_s"] == pytest.approx(1.0 + 0.98 * 3.0)
     assert metrics["publish_latency_mean_s"] == pytest.approx((0.2 + 0.6) / 2)
     assert metrics["longest_silence_s"] == pytest.approx(4.0)
+
+
+def test_what_is_sent_after_the_window_is_not_counted_from_go() -> None:
+    sends = published([(0, 7.9, 8.1, Outcome.ACKED), (1, 8.1, 8.2, Outcome.ACKED)])
+    metrics = window_metrics(read_ledger(sends, delivered([(0, 8.5), (1, 8.5)])), WINDOW)
+    from_go = (END - GO) / SECOND
+    assert metrics["published_from_go_per_s"] == metrics["delivered_from_go_per_s"] == 1 / from_go
+    assert metrics["latency_from_go_mean_s"] == pytest.approx(0.6)
 
 
 def test_latency_counts_from_the_schedule_not_from_the_send() -> None:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -176,6 +177,21 @@ def test_the_summary_says_what_the_report_says(report: Path, findings: Findings)
     assert cell.metrics["delivered_per_s"].mean == estimate.mean
     assert cell.metrics["delivered_per_s"].text in report.read_text()
     assert any("subscriber throughput is" in line for line in found.headlines)
+
+
+def test_what_interruptions_cost_is_told_of_the_cells_that_had_some(findings: Findings, tmp_path: Path) -> None:
+    told = {"interruptions": 1.0, "back_after_s": 0.4, "caught_up_after_s": 2.5, "held_up": 12.0, "not_back": 0.0}
+    first, *rest = findings.cells
+    trials = tuple(replace(trial, metrics=trial.metrics | told) for trial in first.trials)
+    folder = tmp_path / "c1"
+    folder.mkdir()
+    moved = replace(findings, folder=folder, cells=(replace(first, trials=trials), *rest))
+    table = write(moved).read_text().partition("What interruptions cost")[2].partition("</table>")[0]
+    (row,) = re.findall(r"<tr><th scope=\"row\">.*?</tr>", table, re.DOTALL)
+    assert f"#cell-{first.name}" in row
+    means = [text.partition(" ±")[0] for text in re.findall(r"<td[^>]*>([^<]*)", row)]
+    assert means[:4] == ["1.00", "400", "2.50", "12.0"]
+    assert "What interruptions cost" not in write(replace(findings, folder=folder)).read_text()
 
 
 def test_names_from_files_cannot_become_markup(tmp_path: Path, spark: SparkSession) -> None:

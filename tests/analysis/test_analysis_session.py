@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from analysis.spark.errors import SparkFailed
-from analysis.spark.session import session, settings
+from analysis.spark.session import interrupted, session, settings
 from analysis.spark.ship import bundle
 
 if TYPE_CHECKING:
@@ -69,3 +69,19 @@ def test_a_connect_server_that_is_not_there_is_named_at_once(address: str) -> No
     # Nothing listens on the port of the discard service here.
     with pytest.raises(SparkFailed, match=f"{address}: no Spark Connect server answers"), session(master=address):
         pass
+
+
+def test_an_interrupt_is_not_hidden_by_what_fails_after_it() -> None:
+    def tidy_up_after(first: BaseException) -> BaseException:
+        try:
+            try:
+                raise first
+            finally:
+                raise ConnectionError("the result's socket is gone")
+        except ConnectionError as error:
+            return error
+
+    assert interrupted(tidy_up_after(KeyboardInterrupt()))
+    assert interrupted(tidy_up_after(tidy_up_after(KeyboardInterrupt())))
+    assert not interrupted(tidy_up_after(OSError()))
+    assert not interrupted(ConnectionError())

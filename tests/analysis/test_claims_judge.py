@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -27,12 +27,17 @@ class Values:
     values: Mapping[Quantity, Mapping[int, float]]
     exact: bool = False
     why: str = field(default="not there")
+    not_alike: str = ""
 
     def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
         return self.values.get(wanted, {})
 
     def why_none(self, wanted: Quantity) -> str:
         return f"{wanted.case}: {self.why}"
+
+    def unlike(self, wanted: Collection[Quantity]) -> str:
+        assert wanted
+        return self.not_alike
 
 
 def exact(**values: float) -> Values:
@@ -91,6 +96,16 @@ def test_means_lean_where_one_trial_decides_nothing() -> None:
     found = judge(claim(test), one)
     assert (found.verdict, found.leaning) == (Verdict.INCONCLUSIVE, Verdict.HOLDS)
     assert judge(claim(test), Values({})).leaning is Verdict.INCONCLUSIVE
+
+
+def test_what_must_not_be_compared_is_open_whatever_its_effect_and_leans_nowhere() -> None:
+    unlike = Values({A: trials(20.0, 20.2, 19.9), B: trials(10.0, 10.1, 9.95)}, not_alike="other windows")
+    found = judge(claim({"test": "ratio", **BASE, "pairs": [["a", "b"]], "above": 1.5}), unlike)
+    (only,) = found.outcomes
+    assert only.centre == pytest.approx(2.0, abs=0.02)
+    assert (only.answer, only.why, found.judged) == (Answer.UNCLEAR, "other windows", False)
+    assert (found.verdict, found.leaning) == (Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE)
+    assert outcome(ratio(low=1.5), Values({}, not_alike="other windows")).why == "a: not there"
 
 
 def test_a_claim_leans_by_the_number_that_is_shown() -> None:

@@ -13,8 +13,8 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -253,11 +253,9 @@ def test_the_console_is_kept_when_asked_for(scratch: Path, shared: Path) -> None
     assert console.exists()
 
 
-@boots
-def test_a_terminal_is_a_terminal(scratch: Path) -> None:
-    pid, terminal = pty.fork()
-    if not pid:
-        os.execve(sys.executable, call("bash", "--norc", "-i"), environment(scratch) | {"PS1": "> ", "TERM": "dumb"})  # noqa: S606
+@contextmanager
+def typing_at(terminal: int) -> Iterator[Callable[[bytes, bytes], None]]:
+    """Types a line and reads until its answer; at the end the terminal is gone, whatever happened."""
     read = b""
 
     def ask(question: bytes, answer: bytes) -> None:
@@ -268,29 +266,41 @@ def test_a_terminal_is_a_terminal(scratch: Path) -> None:
             read += os.read(terminal, 4096)
         read = read.partition(answer)[2]
 
-    termios.tcsetwinsize(terminal, (33, 101))
-    ask(b"", b"# ")
-    ask(b"stty size\n", b"\n33 101")
-    termios.tcsetwinsize(terminal, (40, 90))
-    os.kill(pid, signal.SIGWINCH)
-    time.sleep(0.5)
-    ask(b"stty size\n", b"\n40 90")
-    ask(b"echo busy; sleep 100\n", b"\nbusy")
-    time.sleep(0.5)
-    ask(b"\x03", b"^C")
-    ask(b"echo status $?\n", b"\nstatus 130")
-    ask(b"echo busy; sleep 100\n", b"\nbusy")
-    time.sleep(0.5)
-    ask(b"\x1a", b"Stopped")
-    ask(b"fg\n", b"\nsleep 100")
-    time.sleep(0.5)
-    ask(b"\x03", b"^C")
-    ask(b"exit 5\n", b"\nexit")
-    with suppress(OSError):  # how a terminal ends
-        while os.read(terminal, 4096):
-            pass
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
-    os.close(terminal)
+    try:
+        yield ask
+    finally:
+        os.close(terminal)
+
+
+@boots
+def test_a_terminal_is_a_terminal(scratch: Path) -> None:
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execve(sys.executable, call("bash", "--norc", "-i"), environment(scratch) | {"PS1": "> ", "TERM": "dumb"})  # noqa: S606
+    # The job itself says that it runs, so that a key is for it and not for the shell.
+    job = b"sh -c 'trap \"echo resumed\" CONT; echo busy; while :; do sleep 0.1; done'\n"
+    try:
+        with typing_at(terminal) as ask:
+            termios.tcsetwinsize(terminal, (33, 101))
+            ask(b"", b"# ")
+            ask(b"stty size\n", b"\n33 101")
+            termios.tcsetwinsize(terminal, (40, 90))
+            os.kill(pid, signal.SIGWINCH)
+            ask(b"until stty size | grep -x '40 90'; do sleep 0.1; done\n", b"\n40 90")
+            ask(job, b"\nbusy")
+            ask(b"\x03", b"^C")
+            ask(b"echo status $?\n", b"\nstatus 130")
+            ask(job, b"\nbusy")
+            ask(b"\x1a", b"Stopped")
+            ask(b"fg\n", b"\nresumed")
+            ask(b"\x03", b"^C")
+            ask(b"exit 5\n", b"\nexit")
+            with suppress(OSError):  # how a terminal ends
+                while os.read(terminal, 4096):
+                    pass
+    finally:
+        status = os.waitpid(pid, 0)[1]
+    assert os.waitstatus_to_exitcode(status) == 5
 
 
 @boots

@@ -46,8 +46,8 @@ class Quiet:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """Fault to what fired: names of failed health checks and of metrics that are not as they should be."""
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """Fault to what fired: failed health checks and metrics that are not as they should be, each with its detail."""
     folder = tmp_path_factory.mktemp("faults")
     scenario = scenarios.load(scenario_file(folder, faults=FAULTS))
     campaign = campaigns.create(scenario, folder / "results")
@@ -58,14 +58,15 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     return {fault: fired(campaign / cell / trial_name(1)) for cell, fault in cells.items()}
 
 
-def fired(path: Path) -> set[str]:
+def fired(path: Path) -> dict[str, str]:
     """What one trial's verdict and metrics complain of."""
     verdict = Trial(path).verdict()
-    failed = {one.check.value for one in verdict.checks if one.health in (Health.FAILED, Health.UNKNOWN)}
+    failed = {one.check.value: one.detail for one in verdict.checks if one.health in (Health.FAILED, Health.UNKNOWN)}
     rows = reduce_trial(path, 0).to_pylist()
     metrics = {row["metric"]: row["value"] for row in rows if row["table"] == "trial"}
-    counted = {name for name in COUNTED if metrics[name] > 0}
-    silent = {"longest_silence_s"} if metrics["longest_silence_s"] > SILENCE_S else set()
+    counted = {name: str(metrics[name]) for name in COUNTED if metrics[name] > 0}
+    silence_s = metrics["longest_silence_s"]
+    silent = {"longest_silence_s": str(silence_s)} if silence_s > SILENCE_S else {}
     return failed | counted | silent
 
 
@@ -79,10 +80,12 @@ def fired(path: Path) -> set[str]:
         ("stall-20-1.2", {"longest_silence_s"}),
     ],
 )
-def test_a_fault_fires_its_own_metric_and_only_that(found: dict[str, set[str]], fault: str, fires: set[str]) -> None:
-    assert found[fault] == fires
+def test_a_fault_fires_its_own_metric_and_only_that(
+    found: dict[str, dict[str, str]], fault: str, fires: set[str]
+) -> None:
+    assert set(found[fault]) == fires, found[fault]
 
 
-def test_a_crash_fires_servers_alive_and_is_no_loss(found: dict[str, set[str]]) -> None:
+def test_a_crash_fires_servers_alive_and_is_no_loss(found: dict[str, dict[str, str]]) -> None:
     # Nothing comes from a dead broker: silence is what a crash is made of.
-    assert found["crash-40"] - {"longest_silence_s"} == {Check.SERVERS_ALIVE.value}
+    assert set(found["crash-40"]) - {"longest_silence_s"} == {Check.SERVERS_ALIVE.value}, found["crash-40"]

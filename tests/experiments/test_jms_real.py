@@ -12,6 +12,7 @@ from test_trial_real import run
 from analysis.trial import reduce_trial
 from results.ledger import reconcile
 from results.schema import Outcome
+from results.store import Trial
 
 NARROW = {
     "name": "narrow",
@@ -45,7 +46,8 @@ def test_texts_received_one_by_one_and_acknowledged_by_the_application_are_follo
     assert metrics["journey_share"] >= 0.9
 
 
-def test_sends_that_a_full_broker_refused_are_repeated_and_counted(tmp_path: Path) -> None:
+def fast_into_narrow(tmp_path: Path, **workload: object) -> Trial:
+    """A publisher whose subscribers cannot keep up, and a broker that refuses what it has no space for."""
     profile = tmp_path / "narrow.yaml"
     profile.write_text(yaml.safe_dump(NARROW))
     trial, _, _ = run(
@@ -56,9 +58,22 @@ def test_sends_that_a_full_broker_refused_are_repeated_and_counted(tmp_path: Pat
             "clients": {"publishers": 1, "subscribers": 2},
             "body_bytes": 20_000,
             "when_full": "refuse",
+            **workload,
         },
         window={"warmup_s": 1, "window_s": 6, "drain_s": 0.5},
     )
+    return trial
+
+
+def test_a_broker_that_may_hold_more_refuses_nothing(tmp_path: Path) -> None:
+    manifest = fast_into_narrow(tmp_path, memory_limit_mb=256).manifest()
+    assert manifest.workload.memory_limit_mb == 256
+    assert manifest.rows["published"] > 4_000_000 / 20_000  # more than the broker's usual 4 MB
+    assert manifest.workload.producers[0].retries == 0
+
+
+def test_sends_that_a_full_broker_refused_are_repeated_and_counted(tmp_path: Path) -> None:
+    trial = fast_into_narrow(tmp_path)
     manifest, published = trial.manifest(), trial.table("published")
     assert manifest.workload.when_full == "refuse"
     assert manifest.workload.producers[0].retries > 10

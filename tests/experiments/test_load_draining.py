@@ -1,5 +1,6 @@
 """When a drain is over."""
 
+import pytest
 from load_runs import consumer, node_plan, producer
 
 from experiments.load.draining import SETTLE_S, Drain, missing
@@ -9,10 +10,10 @@ SECOND = 1_000_000_000
 END_NS = 10 * SECOND
 
 
-def report(t_ns: int, acked: int, *delivered: int, first: int = 0) -> Progress:
+def report(t_ns: int, acked: int, *delivered: int, first: int = 0, waiting: int = 0) -> Progress:
     return Progress(
         t_ns=t_ns,
-        sent=acked,
+        sent=acked + waiting,
         acked=acked,
         failed=0,
         delivered=sum(delivered),
@@ -51,6 +52,17 @@ def test_complete_needs_a_moment_in_which_nothing_more_comes(tmp_path) -> None:
     assert drain.over({"sta1": report(END_NS + int(SETTLE_S * SECOND), 5, 5, 5)}) == "complete"
 
 
+@pytest.mark.parametrize("selector", [None, (0, 5)])
+def test_an_unanswered_send_is_waited_for_through_any_silence(tmp_path, selector) -> None:
+    plan = node_plan(tmp_path, 1, consumers=(consumer(0, selector=selector),))
+    drain = Drain(plans=[plan], end_ns=END_NS, quiet_s=2)
+    for second in range(20):
+        assert drain.over({"sta1": report(END_NS + second * SECOND, 5, 5, waiting=1)}) is None
+    for second in (20, 22):
+        ended = drain.over({"sta1": report(END_NS + second * SECOND, 6, 6)})
+    assert ended == ("quiet" if selector else "complete")
+
+
 def test_what_is_missing_is_waited_for_through_any_silence(tmp_path) -> None:
     drain = Drain(plans=[node_plan(tmp_path, 1)], end_ns=END_NS, quiet_s=2)
     for second in range(20):
@@ -60,8 +72,8 @@ def test_what_is_missing_is_waited_for_through_any_silence(tmp_path) -> None:
 def test_what_a_lost_connection_will_never_bring_is_not_waited_for(tmp_path) -> None:
     drain = Drain(plans=[node_plan(tmp_path, 1)], end_ns=END_NS, quiet_s=2)
     for second in (0, 1):
-        assert drain.over({"sta1": cut(report(END_NS + second * SECOND, 50, 5, 5))}) is None
-    assert drain.over({"sta1": cut(report(END_NS + 2 * SECOND, 50, 5, 5))}) == "quiet"
+        assert drain.over({"sta1": cut(report(END_NS + second * SECOND, 50, 5, 5, waiting=1))}) is None
+    assert drain.over({"sta1": cut(report(END_NS + 2 * SECOND, 50, 5, 5, waiting=1))}) == "quiet"
 
 
 def test_with_selectors_silence_is_the_end(tmp_path) -> None:

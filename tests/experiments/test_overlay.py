@@ -124,3 +124,4 @@ def test_the_study_runs_whole_on_links_of_today_with_three_congestion_controls()
     assert modern.factors["case"] == matrix.factors["case"]
     workloads = {cell.levels["case"]: cell.settings.workload for cell in matrix.cells}
     assert all(cell.settings.workload == workloads[cell.levels["case"]] for cell in modern.cells)
+    assert not any(cell.settings.sysctls for cell in modern.cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -38,3 +39,9 @@ def test_a_process_that_has_ended_is_no_news() -> None:
         child.wait()
     with ahead([child.pid]):
         pass
+
+
+def test_what_is_on_the_heap_stays_out_of_collections_while_the_context_lasts() -> None:
+    with ahead([]):
+        assert gc.get_freeze_count() > 0
+    assert gc.get_freeze_count() == 0

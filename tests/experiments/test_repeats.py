@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from lab_runs import scenario_file
 from stopping_world import finish
 
+from emulation.kernel import KernelName
 from experiments import campaign as campaigns
 from experiments import launch, provenance
 from experiments import scenario as scenarios
@@ -65,12 +67,12 @@ class World:
             state, reasons = trial.verdict().state, trial.verdict().reasons()
         return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=1, beside=len(spec.beside))
 
-    def run(self) -> Course:
+    def run(self, kernel: KernelName = "host") -> Course:
         campaign = read_campaign(self.folder)
         course = Course(
             folder=self.folder,
             campaign=campaign,
-            kernels=dict.fromkeys((cell.name for cell in campaign.cells), "host"),
+            kernels=dict.fromkeys((cell.name for cell in campaign.cells), kernel),
             watcher=self.told,
             origin=provenance.gather(),
         )
@@ -179,6 +181,17 @@ def test_a_cell_that_others_crowded_out_may_share_again_when_alone_it_leaves_roo
     world = World(tmp_path, monkeypatch, attempt, trials=2, **BOTH)
     course = world.run()
     assert course.crowded == {"network=wireline-100m,stack=reference"}
+
+
+@pytest.mark.parametrize(("kernel", "beside"), [("host", [3, 3, 3, 3]), ("lab", [1, 1, 1, 1])])
+def test_no_more_lab_kernels_run_side_by_side_than_there_are_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: KernelName, beside: list[int]
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    four = {"trials": 4, "when": {"network": PAIR["network"]}}
+    world = World(tmp_path, monkeypatch, lambda _: {}, trials=1, **PAIR | {"stations": [1, 2], "parallel": four})
+    world.run(kernel)
+    assert [len(spec.beside) for spec in world.specs] == beside
 
 
 def test_without_names_a_cell_is_tried_alone_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

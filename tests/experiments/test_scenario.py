@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,15 @@ def test_what_only_openwire_does_is_refused_elsewhere_with_the_stack_that_could(
 def test_a_listener_without_prefetch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="prefetch 0 asks for single messages"):
         load(tmp_path, workload={**MINIMAL["workload"], "prefetch": 0}, stack="activemq-openwire")
+
+
+@pytest.mark.parametrize("stack", ["activemq", "activemq-openwire"])
+def test_a_prefetch_that_the_broker_misreads_is_refused_before_anything_starts(tmp_path: Path, stack: str) -> None:
+    durable = {**MINIMAL["workload"], "prefetch": 1000, "guarantee": {"subscription": "durable"}}
+    with pytest.raises(ScenarioError, match=r"workload\.prefetch: prefetch 1000 of a durable subscription"):
+        load(tmp_path, workload=durable, stack=stack)
+    load(tmp_path, workload=durable | {"prefetch": 1001}, stack=stack)
+    load(tmp_path, workload=durable | {"guarantee": {"subscription": "nondurable"}}, stack=stack)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +136,14 @@ def test_any_file_ends_in_a_scenario_or_a_scenario_error(data: bytes, tmp_path_f
         scenarios.load(path)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.yaml")), ids=lambda path: path.name)
+SHIPPED = [
+    path
+    for path in sorted((ROOT / "experiments").rglob("*.yaml"))
+    if any(line.startswith("scenario:") for line in path.read_text().splitlines())
+]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_every_scenario_that_we_ship_can_be_loaded(path: Path) -> None:
     assert scenarios.load(path).cells
 
@@ -152,6 +169,30 @@ def test_any_list_is_a_factor_and_cells_are_all_combinations(tmp_path: Path) -> 
 def test_two_levels_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="two levels are both called '1'"):
         load(tmp_path, stations=[1, 1])
+
+
+def test_settings_of_tcp_are_taken_as_sysctl_takes_them(tmp_path: Path) -> None:
+    wanted = {"net.ipv4.tcp_recovery": 0, "net.ipv4.tcp_rmem": "4096 87380 174760"}
+    assert load(tmp_path, sysctls=wanted).settings.sysctls == {name: str(value) for name, value in wanted.items()}
+    assert load(tmp_path, sysctls=None).settings.sysctls == {}
+    assert load(tmp_path).settings.sysctls == {}
+    assert load(tmp_path, sysctls=wanted).digest != load(tmp_path).digest
+
+
+@pytest.mark.parametrize(
+    ("wanted", "problem"),
+    [
+        ({"net.core.somaxconn": 1}, "'net.core.somaxconn': a setting of TCP is meant"),
+        ({"net.ipv4.tcp_x/../../core": 1}, "a setting of TCP is meant"),
+        ({"net.ipv4.tcp_congestion_control": "bbr"}, "say congestion_control"),
+        ({"net.ipv4.tcp_recovery": True}, "True is no number"),
+        ({"net.ipv4.tcp_rmem": "4096, 87380"}, "'4096, 87380' is no number"),
+        ("tcp_recovery=0", "sysctls: "),
+    ],
+)
+def test_what_is_no_setting_of_tcp_is_refused(wanted: object, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(problem)):
+        load(tmp_path, sysctls=wanted)
 
 
 def test_an_empty_factor_is_refused(tmp_path: Path) -> None:

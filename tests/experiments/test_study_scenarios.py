@@ -10,6 +10,7 @@ import pytest
 from experiments import papers
 from experiments import scenario as scenarios
 from experiments.papers import UnknownPaper
+from experiments.settings import WorkloadSettings
 
 FOLDER = papers.folder_of("gaddah-kunz")
 
@@ -33,6 +34,12 @@ def as_row(settings: scenarios.Settings) -> dict[str, str]:
     }
 
 
+def studys(cell: scenarios.Cell) -> WorkloadSettings:
+    """The workload of the study's case that a cell of another scenario has."""
+    matrix = {one.levels["case"]: one.settings.workload for one in scenarios.load(FOLDER / papers.MATRIX).cells}
+    return matrix[cell.levels["case"]]
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_every_published_row_is_run_as_published_on_both_networks(number: int) -> None:
     scenario = papers.chosen(FOLDER, number=number, tests=(), quick=False)
@@ -47,6 +54,8 @@ def test_every_published_row_is_run_as_published_on_both_networks(number: int) -
             assert {name: run[name] for name in run if name in row} == {n: row[n] for n in run if n in row}
             assert (cell.settings.stations, cell.settings.congestion_control) == (4, "reno")
             assert cell.settings.workload.selector is None or run["selector"] == "yes"
+            assert cell.settings.workload.when_full == "refuse"
+            assert cell.settings.sysctls["net.ipv4.tcp_recovery"] == "0"
 
 
 def test_the_whole_matrix_is_one_campaign_with_the_studys_stopping_rule() -> None:
@@ -84,6 +93,57 @@ def test_a_quick_round_of_all_cases_is_short_enough() -> None:
     window = papers.QUICK
     around = 16  # seconds of a trial beside its load, measured on a busy machine
     assert 100 * (window.warmup_s + window.window_s + window.drain_s + around) <= 57 * 60
+
+
+def test_users_move_in_two_ways_and_keep_or_lose_their_connections() -> None:
+    moving = scenarios.load(FOLDER / "mobility.yaml")
+    assert len(moving.cells) == 2 * 2 * 2
+    ways = {
+        (cell.settings.network, cell.settings.workload.guarantee.subscription, cell.settings.workload.away is None)
+        for cell in moving.cells
+    }
+    assert len(ways) == len(moving.cells)
+    events = {
+        cell.profile.name: [(event.at, event.outage, event.stations) for event in cell.profile.timeline]
+        for cell in moving.cells
+    }
+    away = ("sta3", "sta4")
+    assert events == {
+        "walk-out-of-reach": [(15.0, 8.0, away)],
+        "walk-through-cells": [(at, 0.4, away) for at in (10.0, 18.0, 26.0)],
+    }
+    for cell in moving.cells:
+        assert cell.settings.workload.clients.apart, "publishers would be out of reach with their subscribers"
+        assert all(at + lasts < cell.settings.window.window_s for at, lasts, _ in events[cell.profile.name])
+
+
+def test_a_full_provider_refuses_or_lets_wait_in_all_else_alike() -> None:
+    full = scenarios.load(FOLDER / "flow-control.yaml")
+    by_answer = {
+        answer: [
+            cell.settings.model_dump(exclude={"workload": {"when_full"}})
+            for cell in full.cells
+            if cell.settings.workload.when_full == answer
+        ]
+        for answer in ("wait", "refuse")
+    }
+    assert by_answer["wait"] == by_answer["refuse"]
+    assert len(by_answer["wait"]) == 8
+    for cell in full.cells:
+        ours = cell.settings.workload
+        assert (ours.memory_limit_mb, ours.prefetch) == (1.0, 1), "a broker that is full as soon as a subscriber is slow"
+        asked = {"memory_limit_mb": 750.0, "when_full": "refuse", "prefetch": None}
+        assert ours.model_copy(update=asked) == studys(cell)
+
+
+def test_few_subscribers_are_sent_one_message_at_a_time_or_many_in_all_else_as_in_the_study() -> None:
+    cells = scenarios.load(FOLDER / "one-at-a-time.yaml").cells
+    assert {(cell.levels["case"], cell.settings.workload.prefetch) for cell in cells} == {
+        (f"set1-{row}", prefetch) for row in range(25, 33) for prefetch in (None, 1)
+    }
+    for cell in cells:
+        assert cell.settings.network == "nistnet-80211"
+        assert cell.settings.workload.model_copy(update={"prefetch": None}) == studys(cell)
 
 
 def test_what_is_not_there_is_refused() -> None:

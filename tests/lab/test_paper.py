@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from analysis.papers import on_other_links, read_paper
+from lab.paper import _page_folder
+from results import campaign as records
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -15,6 +19,10 @@ ROOT = Path(__file__).parents[2]
     ("words", "message"),
     [
         (["gadda"], "'gadda' is no study that can be run: gaddah-kunz"),
+        (["gaddah-kunz", "--link", "wireless=lte"], "--link: a study runs on its own links"),
+        (["gaddah-kunz", "--link", "wireless"], "--link wireless: two words with = between them"),
+        (["gaddah-kunz", "--link", "wireless=lte", "--link", "wireless=geo-satellite"], "wireless is lte already"),
+        (["gaddah-kunz", "--campaign", "some", "--tests", "3"], "--campaign runs nothing"),
         (["gaddah-kunz", "--set", "3"], "--set 3: there are the sets 1, 2"),
         (["gaddah-kunz", "--set", "1", "--tests", "1,two"], "--tests: 'two' is no number of a row"),
         (["gaddah-kunz", "--set", "1", "--tests", "33"], "--tests 33: no set that was chosen has such a test"),
@@ -33,6 +41,46 @@ def test_a_campaign_that_is_not_there_is_named(tmp_path: Path) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
     assert ended.returncode == 1
     assert "no campaign 'gone'" in ended.stderr
+
+
+def campaign(folder: Path) -> Path:
+    """A campaign that was planned, and that needs no lab to be refused."""
+    levels = {"network": "wireline-100m", "case": "set1-01"}
+    cells = (records.Cell(name="only", levels=levels, settings={"settings": {"network": "wireline-100m"}}),)
+    planned = records.Campaign(
+        scenario="some", digest="d" * 64, created="2026-01-01T00:00:00Z", seed=1, factors={}, baseline=None,
+        cells=cells, order=(),
+    )  # fmt: skip
+    path = folder / "some" / "20260101-000000-abcdef01"
+    path.mkdir(parents=True)
+    (path / records.RECORD).write_text(planned.model_dump_json())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--link", "air=lte"], "'air' is no network of gaddah-kunz"),
+        (["--link", "wireless=ltee"], "wireless as ltee: these campaigns ran on wireline-100m"),
+        (["--only", "case=set1-99"], "--only case=set1-99: case has the levels set1-01"),
+    ],
+)
+def test_what_a_campaign_does_not_have_is_told_before_anything_is_reduced(
+    words: list[str], message: str, tmp_path: Path
+) -> None:
+    words = ["gaddah-kunz", "--campaign", str(campaign(tmp_path)), *words, "--results", str(tmp_path)]
+    command = [sys.executable, "-m", "lab", "paper", *words]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    assert ended.returncode == 2, ended.stderr
+    assert message in ended.stderr
+    assert not (tmp_path / "papers").exists()
+
+
+def test_each_question_has_a_page_of_its_own() -> None:
+    lte = on_other_links(read_paper(ROOT / "experiments" / "papers" / "gaddah_kunz"), {"wireless": "lte"})
+    assert _page_folder("gaddah-kunz", lte, {}) == "gaddah-kunz-on-lte"
+    levels = {"congestion_control": ["cubic", "bbr"]}
+    assert _page_folder("gaddah-kunz", lte, levels) == "gaddah-kunz-on-lte-with-cubic-with-bbr"
 
 
 def test_make_hands_its_words_on() -> None:

@@ -82,14 +82,14 @@ def test_a_slow_subscriber_makes_the_publisher_wait_and_loses_nothing(broker: Br
     async def talk() -> tuple[int, list[bytes]]:
         at, topic = broker.at, "slow"
         reader = await subscriber(at, "slow", topic, ack=Ack.DUPS_OK)
-        reader.connection._session._transport.pause_reading()
+        reader.connection._channel._transport.pause_reading()
         writer = await STACK.connect(at, "slow-writer")
         publisher = await writer.publisher(topic, delivery=Delivery.NONPERSISTENT)
         sends = [publisher.send(body) for body in numbered(count, size)]
         answered = -1
         while answered != (answered := sum(send.done() for send in sends)):
             await asyncio.sleep(0.5)
-        reader.connection._session._transport.resume_reading()
+        reader.connection._channel._transport.resume_reading()
         await asyncio.gather(*sends)
         await until(lambda: len(reader.got) == count)
         await writer.close()

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from activemq_brokers import Broker, quiet, running_broker, until
@@ -203,3 +208,50 @@ def test_persistent_messages_outlive_the_broker_and_others_do_not(
     broker.kill()
     broker.do("start")
     assert broker.run(after) == {Delivery.PERSISTENT: numbered(3), Delivery.NONPERSISTENT: []}
+
+
+@contextmanager
+def syncs_written_to(file: Path, pid: int) -> Iterator[None]:
+    """Every sync to disk of a process while the block runs, as strace tells it."""
+    command = ["strace", "-f", "-ttt", "-T", "-e", "trace=fsync,fdatasync,msync", "-o", str(file), "-p", str(pid)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace:
+        try:
+            assert strace.stderr is not None
+            assert "attached" in strace.stderr.readline()
+            yield
+        finally:
+            strace.terminate()
+
+
+def ends_of_syncs(text: str) -> list[float]:
+    """When each sync was done, seconds since the epoch: lines are `PID TIME call(...) = 0 <DURATION>`."""
+    found = re.findall(r"^\d+ +(\d+\.\d+) (<\.\.\. )?\w+.* = 0 <(\d+\.\d+)>$", text, re.MULTILINE)
+    return [float(at) + (0 if resumed else float(lasted)) for at, resumed, lasted in found]
+
+
+def test_a_persistent_message_is_on_disk_before_its_answer(
+    broker: Broker, clients: Clients, at: Endpoint, tmp_path: Path
+) -> None:
+    spans: dict[Delivery, list[tuple[float, float]]] = {delivery: [] for delivery in Delivery}
+
+    async def talk() -> None:
+        topic = named("synced", clients)
+        await (await clients.subscriber(at, topic, topic, durable=True)).connection.close()
+        connection = await clients.stack.connect(at, f"publisher of {topic}")
+        for delivery in Delivery:
+            publisher = await connection.publisher(topic, delivery=delivery)
+            for body in numbered(10):
+                begun = time.time()
+                await publisher.send(body, None)
+                spans[delivery].append((begun, time.time()))
+        await connection.close()
+
+    with syncs_written_to(tmp_path / "syncs", broker.pid()):
+        broker.run(talk)
+    done = ends_of_syncs((tmp_path / "syncs").read_text())
+    synced = {
+        delivery: sum(any(begun <= end <= answered for end in done) for begun, answered in spans[delivery])
+        for delivery in Delivery
+    }
+    assert synced[Delivery.PERSISTENT] == 10
+    assert synced[Delivery.NONPERSISTENT] <= 1  # the store's own checkpoint, every five seconds

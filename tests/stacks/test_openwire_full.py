@@ -17,7 +17,7 @@ async def fill(broker: Broker) -> tuple[int, int, list[bytes]]:
     """Publish to a subscriber that stops reading: how many sends were answered and refused by then, what came after."""
     at = broker.openwire
     reader = await CLIENTS.subscriber(at, "slow", "slow", ack=Ack.DUPS_OK)
-    transport = reader.connection._connection._transport
+    transport = reader.connection._channel._transport
     transport.pause_reading()
     writer = await CLIENTS.connect_again(at, "slow-writer")
     publisher = await writer.publisher("slow", delivery=Delivery.NONPERSISTENT)

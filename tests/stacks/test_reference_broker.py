@@ -126,7 +126,7 @@ def test_what_a_durable_subscriber_never_acknowledged_comes_again_and_is_marked(
             publisher = await sender(at)
             await publisher.send(b"once")
             await until(lambda: first.bodies == [b"once"])
-            connection._wire._transport.abort()
+            connection._channel._transport.abort()
             await until(lambda: connection.lost is not None)
             _, again = await subscriber(at, "d", durable)
             await until(lambda: bool(again.bodies))
@@ -172,7 +172,7 @@ def test_no_server_is_a_clear_error() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         at = Endpoint(host="127.0.0.1", port=taken.getsockname()[1])
-        with pytest.raises(StackError, match=f"127.0.0.1:{at.port}: Connection refused"):
+        with pytest.raises(StackError, match=f"cannot connect to 127.0.0.1 port {at.port}: Connection refused"):
             asyncio.run(Reference().connect(at, "x"))
 
 

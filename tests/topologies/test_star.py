@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from emulation.namespace import in_namespace, read_sysctl
+from emulation.namespace import KernelError, in_namespace, read_sysctl
 from emulation.offloads import still_on
 from emulation.probe import MIN_FRAME, probe_path
 from topologies.star import MAX_STATIONS, star
@@ -57,6 +57,29 @@ def test_offloads_are_off_and_the_congestion_control_is_set_everywhere() -> None
             assert in_namespace(node.pid, lambda: read_sysctl("net.ipv4.tcp_congestion_control")) == "reno"
         for port in (network.ports.wired, *network.ports.stations.values()):
             assert in_namespace(network.ports.pid, lambda port=port: still_on(port)) == []
+
+
+def test_settings_of_tcp_hold_in_every_node_and_nowhere_else() -> None:
+    name = "net.ipv4.tcp_recovery"
+    before = read_sysctl(name)
+    with star(stations=1, congestion_control="reno", sysctls={name: "0"}) as network:
+        assert [in_namespace(node.pid, lambda: read_sysctl(name)) for node in network.nodes] == ["0", "0"]
+        assert read_sysctl(name) == before != "0"
+
+
+def test_a_scenarios_setting_of_tcp_stands_above_our_own() -> None:
+    name = "net.ipv4.tcp_no_metrics_save"
+    for own, held in (({}, "1"), ({name: "0"}, "0")):
+        with star(stations=1, congestion_control="reno", sysctls=own) as network:
+            assert [in_namespace(node.pid, lambda: read_sysctl(name)) for node in network.nodes] == [held, held]
+
+
+def test_a_setting_that_the_kernel_lacks_is_named() -> None:
+    with (
+        pytest.raises(KernelError, match=r"net\.ipv4\.tcp_telepathy"),
+        star(stations=1, congestion_control="reno", sysctls={"net.ipv4.tcp_telepathy": "1"}),
+    ):
+        pass
 
 
 def test_a_datagram_that_its_sender_leaves_uncut_is_cut_before_it_meets_the_link() -> None:

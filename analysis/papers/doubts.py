@@ -1,0 +1,35 @@
+"""What a reader should know before believing a cell's mean: how precise it is, and whether its windows were steady."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from analysis.findings import CellFinding
+from analysis.stationarity import series_of
+from results.stopping import End
+
+
+def doubts(cell: CellFinding | None, metric: str) -> str:
+    """As in `±12 % when trials ended; rose in 2 of 3 windows`; empty when there is nothing to say."""
+    if cell is None:
+        return ""
+    return "; ".join(filter(None, [_imprecise(cell, metric), _unsteady(cell, metric)]))
+
+
+def _imprecise(cell: CellFinding, metric: str) -> str:
+    found = [one for one in cell.precision.metrics if one.metric == metric] if cell.precision else []
+    if not found or found[0].end is End.PRECISE:
+        return ""
+    return f"±{100 * found[0].share:.0f} % when trials ended" if found[0].share is not None else "too few trials"
+
+
+def _unsteady(cell: CellFinding, metric: str) -> str:
+    series = series_of(metric)
+    ways = Counter(
+        "rose" if trend.change > 0 else "fell"
+        for trial in cell.valid
+        for trend in trial.trends
+        if trend.series == series
+    )
+    told = ", ".join(f"{way} in {count}" for way, count in ways.items())
+    return f"{told} of {len(cell.valid)} window{'s' * (len(cell.valid) != 1)}" if told else ""
