@@ -3,7 +3,7 @@ SCENARIO ?= experiments/wireless-vs-wireline.yaml
 KERNEL ?= auto
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
-.PHONY: help setup test-setup experiment paper-gaddah-kunz report compare resume list profiles calibrate doctor test lint bench clean
+.PHONY: help setup test-setup experiment paper-gaddah-kunz report compare resume list profiles calibrate doctor test test-fast lint bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +47,10 @@ lint: test-setup ## Check style (ruff) and types (mypy)
 	@.venv/bin/mypy
 
 test: lint ## Run all tests, for real: kernel, broker, Spark, browser (root)
-	@.venv/bin/python -m pytest
+	@.venv/bin/python tests/run.py
+
+test-fast: test-setup ## Run the tests that need neither root nor a broker, Spark, the lab kernel or a browser
+	@.venv/bin/python tests/run.py --fast
 
 bench: setup ## Run the benchmarks one after another
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; .venv/bin/python $$file || exit; done

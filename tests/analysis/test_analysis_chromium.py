@@ -18,6 +18,8 @@ from analysis.between import write as write_comparison
 from analysis.findings import Findings
 from analysis.report.build import write
 
+pytestmark = pytest.mark.browser
+
 _PAGE = """<!doctype html><meta charset="utf-8"><body style="margin:0">
 <iframe id="f" src="{url}" style="border:0;width:{width}px;height:900px"></iframe><pre id="out"></pre>
 <script>

@@ -13,6 +13,8 @@ from common.capture import write_capture
 from spark_servers import cluster, connect_server
 from synthetic_campaign import Spec, write_campaign
 
+pytestmark = pytest.mark.spark
+
 ROOT = Path(__file__).parents[2]
 TABLES = ("trials", "whole", "split", "source")
 

@@ -53,6 +53,7 @@ def file_of(path: Path) -> CaptureFile:
     return gather([path], reduce_captures([path]))[0]
 
 
+@pytest.mark.root
 def test_a_real_capture_gives_a_table_a_page_and_the_flows_as_csv(lossy: Path, tmp_path: Path) -> None:
     done = lab("analyse", lossy, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
@@ -71,6 +72,7 @@ def test_a_real_capture_gives_a_table_a_page_and_the_flows_as_csv(lossy: Path, t
     assert len(list((tmp_path / "out" / "plots").iterdir())) == 6
 
 
+@pytest.mark.root
 def test_series_add_up_to_the_flows(lossy: Path) -> None:
     file = file_of(lossy)
     total = sum(file.flows.column("wire_bytes").to_pylist())
@@ -85,6 +87,8 @@ def test_series_add_up_to_the_flows(lossy: Path) -> None:
     assert sum(count for _, count in file.rtt[""]) == sum(file.flows.column("rtt_samples").to_pylist())
 
 
+@pytest.mark.root
+@pytest.mark.browser
 @pytest.mark.parametrize("width", [400, 1280])
 def test_nothing_sticks_out_of_the_page(lossy: Path, tmp_path: Path, width: int) -> None:
     assert lab("analyse", lossy, "--out", tmp_path / "out").returncode == 0

@@ -14,6 +14,8 @@ from analysis.spark.errors import SparkFailed
 from analysis.spark.session import interrupted, session, settings
 from analysis.spark.ship import bundle
 
+pytestmark = pytest.mark.spark
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

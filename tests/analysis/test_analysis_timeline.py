@@ -107,6 +107,7 @@ def test_the_page_lists_the_events_of_the_first_trial(changing: Findings) -> Non
     assert [(row["seconds_from_window_start"], row["value"]) for row in rates][1] == ("4.0", "500000.0")
 
 
+@pytest.mark.browser
 def test_many_events_do_not_stick_out_of_the_page(tmp_path: Path, spark: SparkSession) -> None:
     events = tuple((0.4 * n, f"uplink rate {n} Mbit/s, downlink rate {n} Mbit/s, delay {n} ms") for n in range(20))
     spec = Spec(bodies=(100,), guarantees=("durable",), trials=2, events=events, rates=RATES)

@@ -17,6 +17,8 @@ from tshark_oracle import NAMES, Oracle, ours, tshark
 from analysis.capture.reader import read_capture
 from analysis.tcp.analysis import analyse
 
+pytestmark = pytest.mark.root
+
 _TRANSFERS = {
     "losses in turn": (Link(), 1_500_000, 3),
     "random losses, no SACK": (Link(sack=False, scattered=True, drop_every=30), 1_000_000, 3),

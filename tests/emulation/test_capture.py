@@ -13,6 +13,8 @@ from emulation.probe import MIN_FRAME, probe_path
 from topologies.network import Network
 from topologies.star import star
 
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
 NANOSECOND_MAGIC = 0xA1B23C4D
 
 

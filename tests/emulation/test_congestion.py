@@ -10,6 +10,8 @@ from emulation import congestion
 from emulation.congestion import ALLOWED, allowed
 from emulation.namespace import KernelError, read_sysctl
 
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
 
 def extra() -> str:
     """A congestion control that this kernel has and does not allow."""

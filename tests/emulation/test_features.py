@@ -21,6 +21,7 @@ def test_a_kernel_with_every_feature_can_do_the_library_up_to_its_ceiling() -> N
         assert bool(features.missing(profile, available, "lab")) == too_fast
 
 
+@pytest.mark.root
 def test_this_kernel_can_do_what_needs_no_netem() -> None:
     available = features.probe()
     for name in library.names():
@@ -58,6 +59,8 @@ def test_stages_come_from_what_the_profile_says() -> None:
     assert Feature.NETEM not in needed(library.load("wireline-100m"))
 
 
+@pytest.mark.root
+@pytest.mark.alone
 def test_probing_leaves_no_interface_behind() -> None:
     before = sorted(path.name for path in Path("/sys/class/net").iterdir())
     features.probe()

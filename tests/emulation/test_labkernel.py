@@ -22,6 +22,8 @@ import pytest
 
 from emulation import labkernel
 
+pytestmark = pytest.mark.labkernel
+
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
 boots = pytest.mark.skipif(bool(labkernel.problem()), reason=labkernel.problem() or "-")

@@ -16,6 +16,8 @@ from results.link import LinkCheck
 from topologies.network import Network
 from topologies.star import star
 
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
 NISTNET, WIRELINE = library.load("nistnet-80211"), library.load("wireline-100m")
 
 

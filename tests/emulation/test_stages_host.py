@@ -20,6 +20,8 @@ from emulation.proof import Samples, probe_link
 from topologies.network import Network
 from topologies.star import star
 
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
 BURSTS = {"model": "gilbert-elliott", "p": 0.02, "r": 0.25, "loss_bad": 0.8}
 RECORD = {"model": "recorded", "packets": 50, "lost": (3, 4, 5, 49)}
 

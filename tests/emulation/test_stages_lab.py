@@ -15,7 +15,11 @@ from in_lab_kernel import FAITHFUL, FAULTY
 from emulation import labkernel
 from experiments.isolation import SOURCES
 
-pytestmark = pytest.mark.skipif(bool(labkernel.problem()), reason=labkernel.problem() or "-")
+pytestmark = [
+    pytest.mark.labkernel,
+    pytest.mark.alone,
+    pytest.mark.skipif(bool(labkernel.problem()), reason=labkernel.problem() or "-"),
+]
 WRONG = {
     "25 ms for 20": {"delay"},
     "no delay": {"delay"},

@@ -18,6 +18,8 @@ from results.stopping import CellPrecision
 from results.store import Trial, trial_name
 from results.verdict import Check, Health
 
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
 FAULTS = [{}, {"drop": 7}, {"duplicate": 7}, {"reorder": 7}, {"stall": "20:1.2"}, {"crash": 40}]
 SILENCE_S = 0.9
 COUNTED = ("loss_share", "duplicate_share", "reordered_share", "refused", "foreign")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from lab_runs import SMALL
 from test_trial_real import run
@@ -13,6 +14,8 @@ from analysis.trial import reduce_trial
 from results.ledger import reconcile
 from results.schema import Outcome
 from results.store import Trial
+
+pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.alone]
 
 NARROW = {
     "name": "narrow",

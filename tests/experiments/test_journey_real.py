@@ -10,6 +10,8 @@ from test_trial_real import run
 from analysis.journey.parts import PARTS
 from analysis.trial import reduce_trial
 
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
 
 @pytest.mark.parametrize("stack", ["reference", "activemq"])
 def test_nearly_every_delivery_over_a_lossy_link_is_attributed(tmp_path: Path, stack: str) -> None:

@@ -18,6 +18,8 @@ from lab_runs import ROOT, command, lab, scenario_file, traces
 from experiments import campaign as campaigns
 from results.store import Trial, trials
 
+pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.labkernel, pytest.mark.alone]
+
 NOBODY = 65534
 LOSSY = {
     "name": "lossy",

@@ -8,7 +8,11 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 from experiments.priority import ahead
+
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 
 def policies() -> set[int]:

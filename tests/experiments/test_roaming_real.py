@@ -13,6 +13,8 @@ from test_trial_real import run
 from analysis.trial import reduce_trial
 from results.store import Trial
 
+pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.alone]
+
 DARK = {
     "name": "dark",
     "description": "for tests",

@@ -17,6 +17,8 @@ from experiments import campaign as campaigns
 from results.campaign import read_campaign
 from results.store import trials
 
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
 
 def begin(scenario: Path, results: Path, *, finished: int) -> tuple[subprocess.Popen[str], set[str]]:
     """Start a campaign and wait until so many trials are finished and the next one is recording packets.

@@ -15,6 +15,8 @@ from results.campaign import read_campaign
 from results.figures import figures
 from results.store import trials
 
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
 CLIENTS = {"publishers": 2, "subscribers": 4, "topics": 2}
 TOGETHER = {
     "network": "nistnet-80211",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import yaml
 from lab_runs import lab, scenario_file
 
 from experiments import campaign as campaigns
 from results.store import trials
+
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 PROFILE = {
     "name": "restless",

@@ -29,6 +29,8 @@ from results.verdict import Check, Health, State, Verdict
 from topologies.network import Network
 from topologies.star import star
 
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
 
 def run(tmp_path: Path, **settings: object) -> tuple[Trial, Verdict, list[Phase]]:
     """Run the first trial of the small scenario with these settings changed."""

@@ -49,6 +49,8 @@ SLOW = calibrated(check("rate", 1e6, 0.9e6), check("delay", 0.02, 0.0201), name=
 REFUSED = Calibrated(profile="far", kernel="host", refused="this kernel has no netem")
 
 
+@pytest.mark.root
+@pytest.mark.alone
 def test_a_profile_is_measured_both_ways_and_written_down(tmp_path: Path) -> None:
     done = calibrate("nistnet-80211", "--kernel", "host", "--out", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -64,6 +66,7 @@ def test_a_profile_is_measured_both_ways_and_written_down(tmp_path: Path) -> Non
     assert f"--out {tmp_path}" in (tmp_path / "calibration.md").read_text()
 
 
+@pytest.mark.root
 def test_a_profile_that_no_wanted_kernel_can_do_is_listed_with_the_reason(tmp_path: Path) -> None:
     if not features.probe()[Feature.NETEM]:
         pytest.skip("this kernel has netem")
@@ -132,6 +135,7 @@ def wait_until_gone(pid: int) -> None:
             time.sleep(0.01)
 
 
+@pytest.mark.root
 def test_a_worker_ends_with_its_owner() -> None:
     """Killed outright, it leaves no process behind: its namespace of processes goes with it."""
     program = (

@@ -71,6 +71,7 @@ def test_a_profile_that_no_kernel_here_can_do_is_refused_before_anything_starts(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.root
 def test_an_ordinary_user_is_told_what_root_is_needed_for(tmp_path: Path) -> None:
     scenario = FIXTURES / "not-root" / "scenario.yaml"
     with tempfile.TemporaryDirectory() as name:

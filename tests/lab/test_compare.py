@@ -21,6 +21,8 @@ sys.path.insert(0, str(ROOT / "tests" / "analysis"))
 
 from synthetic_campaign import Spec, write_campaign  # noqa: E402
 
+pytestmark = pytest.mark.spark
+
 OLD, NEW = "1a" * 20, "2b" * 20
 FIRST = "20240101-000000-aaaaaaaa"
 SMALL = {"bodies": (100,), "guarantees": ("non-durable, non-persistent",), "networks": ("nistnet-80211",), "trials": 4}

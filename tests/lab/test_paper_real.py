@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from experiments.campaign import folders
 from results.store import trials
 from results.verdict import State
+
+pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.spark, pytest.mark.alone]
 
 ROOT = Path(__file__).parents[2]
 

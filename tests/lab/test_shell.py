@@ -16,6 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+pytestmark = [pytest.mark.root, pytest.mark.labkernel, pytest.mark.alone]
+
 ROOT = Path(__file__).parents[2]
 LAB = [sys.executable, "-P", "-m", "lab", "shell"]
 # Where `-m lab` is found from any folder.

@@ -27,6 +27,8 @@ from experiments.deploy import (
 )
 from stacks.driver import Service
 
+pytestmark = [pytest.mark.root, pytest.mark.broker]
+
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 

@@ -11,6 +11,8 @@ from stacks.activemq import ActiveMQ
 from stacks.driver import Ack, Delivery, StackError, Subscription
 from stacks.lazy import LAZY_MESSAGES
 
+pytestmark = [pytest.mark.root, pytest.mark.broker]
+
 STACK = ActiveMQ()
 CLIENTS = Clients(STACK)
 subscriber, publish = CLIENTS.subscriber, CLIENTS.publish

@@ -18,6 +18,8 @@ from stacks.activemq import ActiveMQ
 from stacks.activemq_openwire import ActiveMQOpenWire
 from stacks.driver import Ack, Delivery, Endpoint, Selector, StackError, Subscription
 
+pytestmark = [pytest.mark.root, pytest.mark.broker]
+
 STACKS = (ActiveMQ(), ActiveMQOpenWire())
 
 

@@ -14,6 +14,8 @@ from stacks.activemq_openwire import ActiveMQOpenWire, Connection
 from stacks.driver import Ack, BodyType, Delivery, Selector, StackError, Subscription
 from stacks.openwire import bodies
 
+pytestmark = [pytest.mark.root, pytest.mark.broker]
+
 STACK = ActiveMQOpenWire()
 CLIENTS = Clients(STACK)
 subscriber, publish, connect_again = CLIENTS.subscriber, CLIENTS.publish, CLIENTS.connect_again

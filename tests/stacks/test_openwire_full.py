@@ -3,11 +3,14 @@
 import asyncio
 from pathlib import Path
 
+import pytest
 from activemq_brokers import Broker, running_broker, until
 from activemq_clients import Clients, numbered
 
 from stacks.activemq_openwire import ActiveMQOpenWire
 from stacks.driver import Ack, Delivery, FullError, Publisher
+
+pytestmark = [pytest.mark.root, pytest.mark.broker]
 
 CLIENTS = Clients(ActiveMQOpenWire())
 COUNT, SIZE = 1500, 5000  # far more than socket buffers and the topic's memory hold

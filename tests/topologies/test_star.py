@@ -14,6 +14,8 @@ from emulation.offloads import still_on
 from emulation.probe import MIN_FRAME, probe_path
 from topologies.star import MAX_STATIONS, star
 
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
 
 def namespaces() -> set[str]:
     """Network namespaces of the processes that this one started."""
