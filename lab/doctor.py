@@ -31,8 +31,8 @@ _TOOLS = {
 def doctor() -> None:
     """Say what this machine can do, what it cannot, and what would cure it.
 
-    Boots the lab kernel, which takes a second once after each start of the machine.  Exit status: 0 every link profile
-    runs here, on one kernel or the other; 3 some do not, or the lab kernel does not boot or cannot be tried; 1 nothing runs.
+    Boots the lab kernel: a second, once after each start of the machine.  Exit status: 0 every link profile runs here,
+    on one kernel or the other; 3 some do not, or the lab kernel does not boot or could not be tried; 1 nothing runs.
     """
     with told():
         tidy(DEFAULT_RESULTS)

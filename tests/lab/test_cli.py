@@ -9,8 +9,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from lab_kernels import PANICS, faulty
 
-from emulation import features, library
+from emulation import features, labkernel, library
 from emulation.stages import Feature
 
 ROOT = Path(__file__).parents[2]
@@ -127,6 +128,42 @@ def test_doctor_names_what_is_missing_with_its_cure() -> None:
     done = lab("doctor", env={**os.environ, "PATH": str(Path(sys.executable).parent)})
     assert done.returncode == 1
     assert "apt-get install tcpdump" in done.stdout
+
+
+@pytest.fixture
+def no_boot(tmp_path: Path) -> dict[str, str]:
+    """An environment in which the lab kernel panics at once, as it does without its shim on a processor with AMX."""
+    if why := labkernel.problem():
+        pytest.skip(why)
+    return {**os.environ, **faulty(tmp_path / "bin", *PANICS)}
+
+
+PANIC = "kernel panic: Attempted to kill init! exitcode=0x0000000b, after: userspace - ptrace set fp regs failed"
+
+
+def test_doctor_boots_the_lab_kernel_and_tells_its_last_words(no_boot: dict[str, str]) -> None:
+    done = lab("doctor", env=no_boot)
+    assert done.returncode == 3
+    row = next(line for line in done.stdout.splitlines() if f"lab kernel {labkernel.release()}" in line)
+    assert row.split()[-5:] == ["does", "not", "boot", "see", "below"]
+    assert PANIC in done.stdout.replace("\n", " ")
+    assert "make setup builds the shim" in done.stdout
+    assert "  Kernel panic - not syncing: Attempted to kill init!" in done.stdout
+    assert "in the lab kernel  no link profile" in done.stdout
+
+
+def test_a_lab_kernel_that_does_not_boot_is_no_place_for_a_profile(no_boot: dict[str, str], tmp_path: Path) -> None:
+    scenario, results = FIXTURES / "scenario-needs-netem" / "scenario.yaml", tmp_path / "results"
+    done = lab("run", scenario, "--results", results, "--kernel", "lab", env=no_boot)
+    assert (done.returncode, PANIC in done.stderr) == (1, True)
+    assert not results.exists()
+    if not features.probe()[Feature.NETEM]:
+        pytest.skip("this kernel has netem, so `auto` does not ask the lab kernel")
+    done = lab("run", scenario, "--results", results, "--kernel", "auto", env=no_boot)
+    assert (done.returncode, PANIC in done.stderr) == (1, True)
+    done = lab("profiles", env=no_boot)
+    assert "nowhere here" in next(line for line in done.stdout.splitlines() if line.startswith("geo-satellite"))
+    assert PANIC in done.stderr
 
 
 def test_make_help_lists_every_target() -> None:
