@@ -67,5 +67,5 @@ if [ ! -e build/spark.jsa ]; then
 fi
 
 if [ "$(uname -m)" = x86_64 ]; then
-  .venv/bin/python -m emulation.labkernel.shim || exit 1
+  .venv/bin/python -m emulation.labkernel.shim_build || exit 1
 fi

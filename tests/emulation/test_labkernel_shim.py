@@ -14,7 +14,7 @@ import psutil
 import pytest
 from lab_kernels import ROOT, boots, environment, family, faulty, lab, running
 
-from emulation.labkernel import shim
+from emulation.labkernel import shim, shim_build
 from emulation.labkernel.installed import LabKernelError
 from emulation.labkernel.xstate import xstate_bytes
 
@@ -95,20 +95,22 @@ def test_ptrace_that_is_not_permitted_is_told() -> None:
 
 @on_x86
 def test_the_shim_is_built_once_for_each_source_and_all_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "build"
     before = os.umask(0o077)
     try:
-        built = shim.build(tmp_path)
+        built = shim_build.build(folder)
     finally:
         os.umask(before)
     assert ctypes.CDLL(str(built)).ptrace
     assert stat.S_IMODE(built.stat().st_mode) == 0o644
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
     made = built.stat().st_ino
-    assert shim.build(tmp_path).stat().st_ino == made
+    assert shim_build.build(folder).stat().st_ino == made
 
     source = tmp_path / "xstate.c"
     source.write_text(shim.SOURCE.read_text() + "\n")
     monkeypatch.setattr(shim, "SOURCE", source)
-    assert shim.build(tmp_path) != built
+    assert shim_build.build(folder) != built
 
 
 @on_x86
@@ -118,10 +120,10 @@ def test_what_cannot_be_built_is_told_and_leaves_nothing(monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(shim, "SOURCE", source)
         with pytest.raises(LabKernelError, match=r"tcc cannot build the lab kernel's shim: .*xstate.c:1"):
-            shim.build(folder)
+            shim_build.build(folder)
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(LabKernelError, match="apt-get install tcc"):
-        shim.build(folder)
+        shim_build.build(folder)
     assert list(folder.iterdir()) == []
 
 
@@ -195,7 +197,7 @@ def test_a_shim_that_loses_the_upper_halves_of_vector_registers_is_found_out(
     program = f"""import sys
 from pathlib import Path
 from emulation.labkernel import __main__, shim
-shim.path = lambda: Path({str(shim.build(tmp_path))!r})
+shim.path = lambda: Path({str(shim_build.build(tmp_path))!r})
 sys.argv = ["lab kernel", "--", *{VECTORS!r}]
 sys.exit(__main__.main())"""
     done = subprocess.run(

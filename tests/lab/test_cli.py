@@ -74,10 +74,11 @@ def test_a_profile_that_no_kernel_here_can_do_is_refused_before_anything_starts(
 
 def test_an_ordinary_user_is_told_what_root_is_needed_for(tmp_path: Path) -> None:
     scenario = FIXTURES / "not-root" / "scenario.yaml"
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as temporary:
         results = Path(name)
-        results.chmod(0o777)
-        done = as_nobody("run", scenario, "--results", name)
+        for folder in (results, Path(temporary)):
+            folder.chmod(0o777)
+        done = as_nobody("run", scenario, "--results", name, TMPDIR=temporary)
         assert done.returncode == 1, done.stderr
         assert "for root only" in done.stderr
         assert "the lab kernel (6.1" in done.stderr
@@ -85,11 +86,13 @@ def test_an_ordinary_user_is_told_what_root_is_needed_for(tmp_path: Path) -> Non
         assert list(results.iterdir()) == []
 
 
-def as_nobody(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def as_nobody(*words: str | Path, **extra: str) -> subprocess.CompletedProcess[str]:
     program = f"import sys; sys.argv = {['lab', *map(str, words)]!r}; from lab.main import main; main()"
     user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     command = [*user, sys.executable, "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False, env=os.environ | extra
+    )
 
 
 def test_an_unknown_kernel_is_refused() -> None:
