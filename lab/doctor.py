@@ -36,10 +36,11 @@ def doctor() -> None:
     """
     with told():
         tidy(DEFAULT_RESULTS)
-        raise typer.Exit(_examine(Kernels()))
+        raise typer.Exit(examine(Kernels()))
 
 
-def _examine(kernels: Kernels) -> Status:
+def examine(kernels: Kernels) -> Status:
+    """Print what there is to say, and return the exit status."""
     table = Table("", "what", "state", "cure", box=None, pad_edge=False)
     tools = {tool: cure for tool, cure in _TOOLS.items() if not _found(tool)}
     for tool, cure in _TOOLS.items():

@@ -12,7 +12,11 @@ import pytest
 from lab_kernels import PANICS, faulty
 
 from emulation import features, labkernel, library
+from emulation.labkernel import Boot, Outcome
 from emulation.stages import Feature
+from experiments.kernels import Kernels
+from lab.common import Status
+from lab.doctor import examine
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -153,6 +157,25 @@ def test_doctor_boots_the_lab_kernel_and_tells_its_last_words(no_boot: dict[str,
     assert "make setup builds the shim" in done.stdout
     assert "  Kernel panic - not syncing: Attempted to kill init!" in done.stdout
     assert "in the lab kernel  no link profile" in done.stdout
+
+
+@pytest.mark.skipif(bool(os.geteuid()), reason="an ordinary user's profiles all need the lab kernel")
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        (Outcome.BOOTS, Status.ALL_VALID),
+        (Outcome.FAILS, Status.NOT_ALL_VALID),
+        (Outcome.UNTRIED, Status.NOT_ALL_VALID),
+        (Outcome.ABSENT, Status.ALL_VALID),
+    ],
+)
+def test_doctors_status_tells_of_a_lab_kernel_that_fails_although_nothing_needs_it(
+    outcome: Outcome, status: Status
+) -> None:
+    kernels = Kernels()
+    why = "" if outcome is Outcome.BOOTS else "[a reason]"
+    kernels.__dict__.update({"host_features": dict.fromkeys(Feature, ""), "lab": Boot(outcome, why)})
+    assert examine(kernels) is status
 
 
 def test_a_lab_kernel_that_does_not_boot_is_no_place_for_a_profile(no_boot: dict[str, str], tmp_path: Path) -> None:
