@@ -35,9 +35,18 @@ class Kernels:
         return features.probe()
 
     @cached_property
+    def lab(self) -> labkernel.Boot:
+        """What came of booting the lab kernel.  Takes a second, so it is asked when the answer matters."""
+        return labkernel.check()
+
+    @cached_property
     def no_lab(self) -> str:
-        """Why there is no lab kernel here, '' when there is one."""
-        return labkernel.problem()
+        """Why there is no lab kernel here, '' when there is one.
+
+        While others have every core nothing speaks against it: a trial waits for its core, and says if it fails.
+        """
+        untroubled = self.lab.outcome in (labkernel.Outcome.BOOTS, labkernel.Outcome.UNTRIED)
+        return "" if untroubled else self.lab.why
 
     def why_not_host(self, profile: LinkProfile) -> str:
         """Why the machine's own kernel cannot do a profile, '' when it can."""

@@ -12,7 +12,8 @@ fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
 # command:package, for commands that packages bring
 needs=(mnexec:mininet ip:iproute2 nft:nftables tcpdump:tcpdump ping:iputils-ping nsenter:util-linux setpriv:util-linux)
 # The lab kernel, for machines whose own has no netem and for users who are not root; it is made for this processor only.
-[ "$(uname -m)" = x86_64 ] && needs+=(linux.uml:user-mode-linux busybox:busybox-static)
+# tcc builds its shim for processors with AMX.
+[ "$(uname -m)" = x86_64 ] && needs+=(linux.uml:user-mode-linux busybox:busybox-static tcc:tcc)
 [ "${1:-run}" = test ] && needs+=(tshark:tshark chromium:chromium git:git ethtool:ethtool strace:strace javac:openjdk-17-jdk-headless)
 
 missing=()
@@ -63,4 +64,8 @@ fi
 if [ ! -e build/spark.jsa ]; then
   say "archiving Spark's classes, which makes every report start faster"
   .venv/bin/python -m analysis.spark.warm >/dev/null || say "that did not work; reports will start more slowly"
+fi
+
+if [ "$(uname -m)" = x86_64 ]; then
+  .venv/bin/python -m emulation.labkernel.shim_build || exit 1
 fi

@@ -7,6 +7,7 @@ import shutil
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from emulation import congestion, labkernel, library
 from emulation.namespace import read_sysctl
@@ -30,14 +31,16 @@ _TOOLS = {
 def doctor() -> None:
     """Say what this machine can do, what it cannot, and what would cure it.
 
-    Exit status: 0 every link profile runs here, on one kernel or the other; 3 some do not; 1 nothing runs.
+    Boots the lab kernel: a second, once after each start of the machine.  Exit status: 0 every link profile runs here,
+    on one kernel or the other; 3 some do not, or the lab kernel does not boot or could not be tried; 1 nothing runs.
     """
     with told():
         tidy(DEFAULT_RESULTS)
-        raise typer.Exit(_examine(Kernels()))
+        raise typer.Exit(examine(Kernels()))
 
 
-def _examine(kernels: Kernels) -> Status:
+def examine(kernels: Kernels) -> Status:
+    """Print what there is to say, and return the exit status."""
     table = Table("", "what", "state", "cure", box=None, pad_edge=False)
     tools = {tool: cure for tool, cure in _TOOLS.items() if not _found(tool)}
     for tool, cure in _TOOLS.items():
@@ -46,8 +49,12 @@ def _examine(kernels: Kernels) -> Status:
     for feature, problem in kernels.host_features.items():
         if not os.geteuid():
             _row(table, f"  {feature}", problem, CURE[feature])
-    _row(table, f"lab kernel {labkernel.release()}".rstrip(), kernels.no_lab, "")
+    fails = kernels.lab.outcome is labkernel.Outcome.FAILS
+    problem, cure = ("does not boot", "see below") if fails else (kernels.lab.why, "")
+    _row(table, f"lab kernel {labkernel.release()}".rstrip(), problem, cure)
     out.print(table)
+    if fails:
+        out.print(f"\nlab kernel: {kernels.lab.why}", markup=False)
     ways: dict[str, list[str]] = {"host": [], "lab": []}
     nowhere: dict[str, str] = {}
     for name in library.names():
@@ -59,18 +66,19 @@ def _examine(kernels: Kernels) -> Status:
     out.print(f"[yellow]in the lab kernel[/]  {', '.join(ways['lab']) or 'no link profile'}")
     out.print(f"[red]not at all[/]         {', '.join(nowhere) or 'no link profile'}")
     for why in nowhere.values():
-        out.print(f"    {why}", markup=False)
+        out.print(f"    {why.splitlines()[0]}", markup=False)
     machine = provenance.gather()
     out.print(f"\nkernel {machine.kernel.release}; {machine.machine.cpu_model}, {machine.machine.cores} cores")
     out.print(f"TCP congestion controls: {read_sysctl(congestion.AVAILABLE)}")
     if tools or not (ways["host"] or ways["lab"]):
         return Status.FAILED
-    return Status.NOT_ALL_VALID if nowhere else Status.ALL_VALID
+    uncertain = fails or kernels.lab.outcome is labkernel.Outcome.UNTRIED
+    return Status.NOT_ALL_VALID if nowhere or uncertain else Status.ALL_VALID
 
 
 def _row(table: Table, what: str, problem: str, cure: str, *, fatal: bool = False) -> None:
     mark = "[green]ok[/]" if not problem else "[red]no[/]" if fatal else "[yellow]--[/]"
-    table.add_row(mark, what, problem or "works", cure if problem else "")
+    table.add_row(mark, what, Text(problem or "works"), cure if problem else "")
 
 
 def _found(tool: str) -> bool:

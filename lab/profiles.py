@@ -7,17 +7,21 @@ from rich.text import Text
 
 from emulation import library
 from emulation.direction import DirectionProfile
+from emulation.kernel import KernelName
 from emulation.profile import LinkProfile
 from emulation.stages import Feature, needed
 from experiments.kernels import Kernels, NotPossible
-from lab.common import DEFAULT_RESULTS, out, tidy, told
+from lab.common import DEFAULT_RESULTS, err, out, tidy, told
 
 
 def profiles() -> None:
     """List the link profiles with what they do, what they need of a kernel, and where this machine can run them."""
     with told():
         tidy(DEFAULT_RESULTS)
-        out.print(table(Kernels()))
+        kernels = Kernels()
+        out.print(table(kernels))
+        if not all(chosen(kernels, library.load(name)) for name in library.names()) and kernels.no_lab:
+            err.print(kernels.no_lab, markup=False)
 
 
 def table(kernels: Kernels) -> Table:
@@ -47,13 +51,18 @@ def needs(profile: LinkProfile) -> set[str]:
     return {str(feature) for feature in needed(profile) if feature in (Feature.NETEM, Feature.HTB)}
 
 
+def chosen(kernels: Kernels, profile: LinkProfile) -> KernelName | None:
+    """The kernel that `auto` takes for a profile, None when there is none."""
+    try:
+        return kernels.choose(profile)
+    except NotPossible:
+        return None
+
+
 def where(kernels: Kernels, profile: LinkProfile) -> Text:
     """The kernel that `auto` takes for a profile, or that there is none."""
-    try:
-        chosen = kernels.choose(profile)
-    except NotPossible:
-        return Text("nowhere here", style="red")
-    return Text(chosen, style="green" if chosen == "host" else "yellow")
+    name = chosen(kernels, profile)
+    return Text(name or "nowhere here", style={"host": "green", "lab": "yellow"}.get(name or "", "red"))
 
 
 def _rate(side: DirectionProfile) -> str:

@@ -1,29 +1,7 @@
 """The lab kernel: a Linux with netem as an ordinary process (user-mode Linux), in which one command runs as root."""
 
-from __future__ import annotations
-
-import sys
-from collections.abc import Sequence
-
+from emulation.labkernel.boot import Boot, Outcome, check
 from emulation.labkernel.installed import DEFAULT_MEMORY, LabKernelError, problem, release
+from emulation.labkernel.invocation import command
 
-__all__ = ["DEFAULT_MEMORY", "LabKernelError", "command", "problem", "release"]
-
-
-def command(
-    argv: Sequence[str],
-    *,
-    write: Sequence[str] = (),
-    read: Sequence[str] = (),
-    memory: str = DEFAULT_MEMORY,
-    timeout_s: float | None = None,
-) -> list[str]:
-    """The command that runs `argv` in a lab kernel, and behaves as `argv` would.
-
-    write: folders in which what it writes stays.  read: folders below /tmp, /run or /dev/shm that it shall see.
-    """
-    options = ["--memory", memory]
-    options += ["--timeout", str(timeout_s)] if timeout_s is not None else []
-    options += [word for folder in write for word in ("--write", folder)]
-    options += [word for folder in read for word in ("--read", folder)]
-    return [sys.executable, "-P", "-m", "emulation.labkernel", *options, "--", *argv]
+__all__ = ["DEFAULT_MEMORY", "Boot", "LabKernelError", "Outcome", "check", "command", "problem", "release"]

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from emulation.labkernel import installed, shares, streams
+from emulation.labkernel import installed, shares, shim, streams
 from emulation.labkernel.cores import one_core
 from emulation.labkernel.frames import Job
 from emulation.labkernel.installed import LabKernelError
@@ -43,6 +43,7 @@ def main() -> int:
 
 def _run(options: argparse.Namespace, signals: Signals) -> int:
     installed.require(options.memory)
+    preload = shim.chosen(os.environ)
     folder, ends = shares.current_folder(), streams.ends()
     binds = shares.binds(options.write, options.read, folder)
     job = Job(
@@ -53,7 +54,15 @@ def _run(options: argparse.Namespace, signals: Signals) -> int:
     )
     with (
         one_core(options.cpu, wait_s=options.wait, pause=signals.pause, say=_say) as (core, lock),
-        started(job, binds=binds, memory=options.memory, core=core, lock=lock, console=options.console) as machine,
+        started(
+            job,
+            binds=binds,
+            memory=options.memory,
+            core=core,
+            lock=lock,
+            console=options.console,
+            preload=preload,
+        ) as machine,
     ):
         proxy = Proxy(machine, signals, ends=ends, timeout_s=options.timeout)
         status = proxy.run()

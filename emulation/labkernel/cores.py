@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from emulation.labkernel.installed import LabKernelError
 
+HELD = "other lab kernels have had core"  # how the message begins when a core did not become free in time
 _NAME = "airwire-lab-kernel"
 _PATIENCE_S = 2.0
 _POLL_S = 0.1
@@ -42,8 +43,7 @@ def one_core(
         waited = time.monotonic() - began
         if waited >= wait_s:
             raise LabKernelError(
-                f"other lab kernels have had core {_list(choice)} for {waited:.0f} s: "
-                "wait for one to end, or wait longer (--wait)"
+                f"{HELD} {_list(choice)} for {waited:.0f} s: wait for one to end, or wait longer (--wait)"
             )
         if waited >= min(_PATIENCE_S, wait_s) and not said:
             say(f"waiting for another lab kernel to leave core {_list(choice)}")

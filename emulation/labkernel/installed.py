@@ -16,6 +16,10 @@ _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - this is what it is about
 _UNITS = {"M": 1 << 20, "G": 1 << 30}
 _LEAST_BYTES = 128 << 20
 _PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
+NO_PTRACE = (
+    "the lab kernel needs ptrace, which is not permitted here: in a container, start that with "
+    "--cap-add SYS_PTRACE --security-opt seccomp=unconfined"
+)
 
 
 class LabKernelError(Exception):
@@ -31,7 +35,7 @@ def release() -> str:
 def problem(memory: str = DEFAULT_MEMORY) -> str:
     """Why a lab kernel with this memory cannot be run here, with the cure; '' when nothing speaks against it.
 
-    Starts nothing; what only a start shows (a container that forbids ptrace) is not found.
+    Starts nothing; what only a start shows (a container that forbids ptrace) is found by `boot.check`.
     """
     try:
         require(memory)

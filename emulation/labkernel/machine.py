@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.labkernel import shares
+from emulation.labkernel import shares, shim
 from emulation.labkernel.frames import Job
 from emulation.labkernel.guard import Guard, Kernel
-from emulation.labkernel.installed import BINARY, MODULES, memory_folder, scratch_base
+from emulation.labkernel.installed import BINARY, MODULES, NO_PTRACE, memory_folder, scratch_base
 
 _HERE = Path(__file__).parent
 _LAST_LINES, _LAST_CHARACTERS = 12, 20000
@@ -26,9 +26,11 @@ _NOISE = re.compile(
     r"|^CPU: \d+ PID"
 )
 _CURES = {
-    r"ptrace.*(not permitted|denied|failed)|(not permitted|denied|failed).*ptrace": (
-        "the lab kernel needs ptrace, which is not permitted here: in a container, start that with "
-        "--cap-add SYS_PTRACE --security-opt seccomp=unconfined"
+    r"ptrace.*(not permitted|denied)|(not permitted|denied).*ptrace": NO_PTRACE,
+    # EFAULT: the host wants a larger area than the lab kernel has (xstate.c).
+    r"ptrace set fp regs failed, errno = 14\b": (
+        "this processor has more registers than the lab kernel has room for: make setup builds the shim for that, "
+        f"and {shim.VARIABLE}=on insists on it"
     ),
     r"noexec": "set TMPDIR to a folder on a file system that is not mounted noexec",
     r"SIGBUS|No space left": "the file system of the guest's memory is full: free some, set TMPDIR, or ask for less",
@@ -46,26 +48,46 @@ class Machine:
     console: Path
 
     def why(self) -> str:
-        """What its console says about its end: the reason of a panic, known cures, and its last lines."""
+        """What its console says about its end; see `last_words`."""
         with self.console.open("rb") as console:
             console.seek(max(0, self.console.stat().st_size - _LAST_CHARACTERS))
-            said = console.read().decode(errors="replace")
-        lines = [line.rstrip() for line in said.splitlines() if not _NOISE.search(line)]
-        cures = [f"; {cure}" for pattern, cure in _CURES.items() if re.search(pattern, said, re.IGNORECASE)]
-        panic = _PANIC.search(said)
-        reason = f"kernel panic: {panic[1]}" if panic else "its console has no reason"
-        return "\n  ".join(
-            [reason + "".join(cures) + "; last lines of its console:", *(lines[-_LAST_LINES:] or ["(none)"])]
-        )
+            return last_words(console.read().decode(errors="replace"))
+
+
+def last_words(said: str) -> str:
+    """Of what a console has said: the reason of its end and known cures as one line, below it its last lines.
+
+    The reason is that of a panic and the line before it, in which user-mode Linux says what went wrong on the host.
+    """
+    lines = [line.rstrip() for line in said.splitlines() if not _NOISE.search(line)]
+    cures = [f"; {cure}" for pattern, cure in _CURES.items() if re.search(pattern, said, re.IGNORECASE)]
+    return "\n  ".join(
+        [_reason(lines) + "".join(cures), "last lines of its console:", *(lines[-_LAST_LINES:] or ["(none)"])]
+    )
+
+
+def _reason(lines: Sequence[str]) -> str:
+    for number, line in enumerate(lines):
+        if panic := _PANIC.search(line):
+            return f"kernel panic: {panic[1]}" + (f", after: {lines[number - 1].strip()}" if number else "")
+    return "its console has no reason"
 
 
 @contextmanager
 def started(
-    job: Job, *, binds: Sequence[tuple[str, Path]], memory: str, core: int, lock: int, console: Path | None
+    job: Job,
+    *,
+    binds: Sequence[tuple[str, Path]],
+    memory: str,
+    core: int,
+    lock: int,
+    console: Path | None,
+    preload: Path | None,
 ) -> Iterator[Machine]:
     """A lab kernel that boots, and will run `job`; gone with all that it made when the context ends.
 
-    console: a file that keeps what the kernel says; None: kept until the end only.
+    console: a file that keeps what the kernel says; None: kept until the end only.  preload: a library for the
+    kernel's own process.
     """
     memory_at = memory_folder(memory)
     folder = Path(tempfile.mkdtemp(prefix="airwire-lab-", dir=scratch_base()))
@@ -77,7 +99,7 @@ def started(
         guard = Guard(
             Kernel(
                 argv=_command(folder, memory=memory, line=(read, write)),
-                environment={"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "TMPDIR": str(memory_at)},
+                environment=_environment(folder, memory_at=memory_at, preload=preload),
                 descriptors=(read, write),
                 locks=(lock,),
                 console=output,
@@ -95,6 +117,16 @@ def started(
             os.close(back)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _environment(folder: Path, *, memory_at: Path, preload: Path | None) -> dict[str, str]:
+    """The environment of the kernel's process; the guest has another (shares.environment)."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "TMPDIR": str(memory_at)}
+    if preload is None:
+        return environment
+    # By a name without blanks and colons, which LD_PRELOAD takes for the end of a name.
+    (name := folder / preload.name).symlink_to(preload)
+    return environment | {"LD_PRELOAD": str(name)}
 
 
 def _furnish(guest: Path, job: Job, binds: Sequence[tuple[str, Path]]) -> None:

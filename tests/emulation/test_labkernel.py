@@ -10,15 +10,15 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import termios
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 import pytest
+from lab_kernels import boots, call, environment, family, gone, lab, running
 
 from emulation import labkernel
 
@@ -26,73 +26,6 @@ pytestmark = pytest.mark.labkernel
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
-boots = pytest.mark.skipif(bool(labkernel.problem()), reason=labkernel.problem() or "-")
-
-
-@pytest.fixture
-def scratch() -> Iterator[Path]:
-    """A folder for what a lab kernel leaves behind, which must be nothing."""
-    with tempfile.TemporaryDirectory(prefix="lk-", dir="/tmp") as folder:  # so short that it is used
-        Path(folder).chmod(0o777)
-        yield Path(folder)
-        assert list(Path(folder).iterdir()) == []
-
-
-@pytest.fixture
-def shared() -> Iterator[Path]:
-    """A folder to share with the guest, under one that the guest has its own of."""
-    with tempfile.TemporaryDirectory(prefix="lab kernel ", dir="/tmp") as folder:
-        yield Path(folder)
-
-
-def environment(scratch: Path) -> dict[str, str]:
-    return dict(os.environ) | {"TMPDIR": str(scratch), "HOME": str(scratch), "PYTHONPATH": str(ROOT)}
-
-
-def call(*argv: str, options: Sequence[str] = ()) -> list[str]:
-    words = labkernel.command(argv)
-    return [*words[: words.index("--")], *options, *words[words.index("--") :]]
-
-
-def lab(
-    scratch: Path, *argv: str, options: Sequence[str] = (), text: bytes = b"", user: int = 0, **extra: str
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        call(*argv, options=options),
-        input=text,
-        capture_output=True,
-        env=environment(scratch) | extra,
-        timeout=120,
-        check=False,
-        **({"user": user, "group": user, "extra_groups": []} if user else {}),  # type: ignore[arg-type]
-    )
-
-
-def running(scratch: Path, *argv: str, options: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-    """A command in a lab kernel that has said `ready`."""
-    process = subprocess.Popen(
-        call(*argv, options=options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=environment(scratch),
-    )  # fmt: skip
-    assert process.stdout
-    assert process.stdout.readline() == b"ready\n"
-    return process
-
-
-def gone(processes: Sequence[psutil.Process], *, within_s: float = 5.0) -> bool:
-    """Whether these have ended; a zombie whose new parent does not care has ended as well."""
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        if not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes):
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def family(pid: int) -> list[psutil.Process]:
-    found = psutil.Process(pid).children(recursive=True)
-    assert len(found) >= 4  # guard, kernel, its helpers
-    return found
 
 
 @boots

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from emulation import library
+from emulation.labkernel import Boot, Outcome
 from emulation.stages import Feature
 from experiments.kernels import Kernels, NotPossible, Wanted
 
@@ -33,6 +34,33 @@ def test_what_the_own_kernel_lacks_is_done_in_the_lab_kernel() -> None:
 def test_an_ordinary_user_has_the_lab_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert kernels("auto", host=EVERYTHING).choose(library.load("nistnet-80211")) == "lab"
+
+
+@pytest.mark.parametrize(
+    ("boot", "chosen"),
+    [
+        (Boot(Outcome.BOOTS), "lab"),
+        (Boot(Outcome.UNTRIED, "other lab kernels have had core 0 for 10 s"), "lab"),
+        (Boot(Outcome.FAILS, "kernel panic: something"), None),
+        (Boot(Outcome.ABSENT, "not installed"), None),
+    ],
+    ids=str,
+)
+def test_a_lab_kernel_that_does_not_boot_is_not_chosen_but_one_that_is_busy_is(boot: Boot, chosen: str | None) -> None:
+    asked = Kernels(wanted="auto")
+    asked.__dict__.update({"host_features": NO_NETEM, "lab": boot})
+    if chosen:
+        assert asked.choose(library.load("lte")) == chosen
+    else:
+        with pytest.raises(NotPossible, match=f"no netem.*{boot.why}"):
+            asked.choose(library.load("lte"))
+
+
+def test_the_lab_kernel_is_not_booted_for_what_the_own_kernel_can_do() -> None:
+    asked = Kernels(wanted="auto")
+    asked.__dict__.update({"host_features": EVERYTHING})
+    assert asked.choose(library.load("lte")) == "host"
+    assert "lab" not in asked.__dict__
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from lab_kernels import PANICS, faulty
 
-from emulation import features, library
+from emulation import features, labkernel, library
+from emulation.labkernel import Boot, Outcome
 from emulation.stages import Feature
+from experiments.kernels import Kernels
+from lab.common import Status
+from lab.doctor import examine
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -74,10 +79,11 @@ def test_a_profile_that_no_kernel_here_can_do_is_refused_before_anything_starts(
 @pytest.mark.root
 def test_an_ordinary_user_is_told_what_root_is_needed_for(tmp_path: Path) -> None:
     scenario = FIXTURES / "not-root" / "scenario.yaml"
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as temporary:
         results = Path(name)
-        results.chmod(0o777)
-        done = as_nobody("run", scenario, "--results", name)
+        for folder in (results, Path(temporary)):
+            folder.chmod(0o777)
+        done = as_nobody("run", scenario, "--results", name, TMPDIR=temporary)
         assert done.returncode == 1, done.stderr
         assert "for root only" in done.stderr
         assert "the lab kernel (6.1" in done.stderr
@@ -85,11 +91,13 @@ def test_an_ordinary_user_is_told_what_root_is_needed_for(tmp_path: Path) -> Non
         assert list(results.iterdir()) == []
 
 
-def as_nobody(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def as_nobody(*words: str | Path, **extra: str) -> subprocess.CompletedProcess[str]:
     program = f"import sys; sys.argv = {['lab', *map(str, words)]!r}; from lab.main import main; main()"
     user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     command = [*user, sys.executable, "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False, env=os.environ | extra
+    )
 
 
 def test_an_unknown_kernel_is_refused() -> None:
@@ -128,6 +136,61 @@ def test_doctor_names_what_is_missing_with_its_cure() -> None:
     done = lab("doctor", env={**os.environ, "PATH": str(Path(sys.executable).parent)})
     assert done.returncode == 1
     assert "apt-get install tcpdump" in done.stdout
+
+
+@pytest.fixture
+def no_boot(tmp_path: Path) -> dict[str, str]:
+    """An environment in which the lab kernel panics at once, as it does without its shim on a processor with AMX."""
+    if why := labkernel.problem():
+        pytest.skip(why)
+    return {**os.environ, **faulty(tmp_path / "bin", *PANICS)}
+
+
+PANIC = "kernel panic: Attempted to kill init! exitcode=0x0000000b, after: userspace - ptrace set fp regs failed"
+
+
+def test_doctor_boots_the_lab_kernel_and_tells_its_last_words(no_boot: dict[str, str]) -> None:
+    done = lab("doctor", env=no_boot)
+    assert done.returncode == 3
+    row = next(line for line in done.stdout.splitlines() if f"lab kernel {labkernel.release()}" in line)
+    assert row.split()[-5:] == ["does", "not", "boot", "see", "below"]
+    assert PANIC in done.stdout.replace("\n", " ")
+    assert "make setup builds the shim" in done.stdout
+    assert "  Kernel panic - not syncing: Attempted to kill init!" in done.stdout
+    assert "in the lab kernel  no link profile" in done.stdout
+
+
+@pytest.mark.skipif(bool(os.geteuid()), reason="an ordinary user's profiles all need the lab kernel")
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        (Outcome.BOOTS, Status.ALL_VALID),
+        (Outcome.FAILS, Status.NOT_ALL_VALID),
+        (Outcome.UNTRIED, Status.NOT_ALL_VALID),
+        (Outcome.ABSENT, Status.ALL_VALID),
+    ],
+)
+def test_doctors_status_tells_of_a_lab_kernel_that_fails_although_nothing_needs_it(
+    outcome: Outcome, status: Status
+) -> None:
+    kernels = Kernels()
+    why = "" if outcome is Outcome.BOOTS else "[a reason]"
+    kernels.__dict__.update({"host_features": dict.fromkeys(Feature, ""), "lab": Boot(outcome, why)})
+    assert examine(kernels) is status
+
+
+def test_a_lab_kernel_that_does_not_boot_is_no_place_for_a_profile(no_boot: dict[str, str], tmp_path: Path) -> None:
+    scenario, results = FIXTURES / "scenario-needs-netem" / "scenario.yaml", tmp_path / "results"
+    done = lab("run", scenario, "--results", results, "--kernel", "lab", env=no_boot)
+    assert (done.returncode, PANIC in done.stderr) == (1, True)
+    assert not results.exists()
+    if not features.probe()[Feature.NETEM]:
+        pytest.skip("this kernel has netem, so `auto` does not ask the lab kernel")
+    done = lab("run", scenario, "--results", results, "--kernel", "auto", env=no_boot)
+    assert (done.returncode, PANIC in done.stderr) == (1, True)
+    done = lab("profiles", env=no_boot)
+    assert "nowhere here" in next(line for line in done.stdout.splitlines() if line.startswith("geo-satellite"))
+    assert PANIC in done.stderr
 
 
 def test_make_help_lists_every_target() -> None:
