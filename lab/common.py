@@ -23,6 +23,7 @@ from experiments.kernels import WANTED, Kernels, NotPossible
 from experiments.papers import UnknownPaper
 from experiments.runner import GaveUp
 from experiments.scenario import ScenarioError
+from results.pack import BadPack
 from results.store import DamagedTrial
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,7 +70,7 @@ Kernel = Annotated[
 ]
 
 _USAGE_ERRORS = (ScenarioError, ProfileError, UnknownPaper)
-_FAILURES = (CampaignError, DamagedTrial, DeployError, GaveUp, KernelError, NotPossible)
+_FAILURES = (BadPack, CampaignError, DamagedTrial, DeployError, GaveUp, KernelError, NotPossible)
 
 
 def fail(message: str, status: Status) -> NoReturn:
@@ -127,3 +128,11 @@ def shown(path: Path) -> str:
     """A path as the user would type it."""
     path = path.absolute()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def size(count: int) -> str:
+    """Bytes as people say them: 78 kB, 16.2 MB."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count} B"
