@@ -42,6 +42,7 @@ def packing(campaign: Path, *, reduce: Reduce, revision: Git, ledgers: bool = Fa
     revision: of this program.  Raises DamagedTrial when a record cannot be read, or a ledger is wanted that stands
     elsewhere.  A ledger or a capture that cannot be read is damage that the reduction tells of.
     """
+    campaign = campaign.resolve()
     finished = trials(campaign)
     for trial in finished:
         check_trial(trial)
@@ -49,7 +50,7 @@ def packing(campaign: Path, *, reduce: Reduce, revision: Git, ledgers: bool = Fa
             raise DamagedTrial(f"{trial.path / away[0]} stands elsewhere; pack with --ledgers there, or without here")
     fresh = [trial for trial in finished if not trial.elsewhere()]
     rows = reduce([trial.path for trial in fresh])
-    members = [member(name, campaign / name) for name in (RECORD, SCENARIO)]
+    members = [member(name, campaign / name) for name in (RECORD, SCENARIO) if (campaign / name).exists()]
     left: list[Elsewhere] = []
     for trial in finished:
         if trial in fresh:

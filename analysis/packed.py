@@ -72,7 +72,7 @@ def encode(rows: pa.Table) -> bytes:
     strings = [field.name for field in SCHEMA if field.type == pa.string()]
     numbers = dict.fromkeys(("t", "value"), "BYTE_STREAM_SPLIT")
     column = SCHEMA.get_field_index("trial")
-    zeros = rows.set_column(column, SCHEMA.field("trial"), pa.array([0] * rows.num_rows, pa.int32()))
+    zeros = rows.set_column(column, SCHEMA.field("trial"), pa.array([0] * rows.num_rows, pa.int32())).cast(SCHEMA)
     pq.write_table(
         zeros, sink, compression="none", use_dictionary=strings, column_encoding=numbers, write_statistics=False,
         store_schema=False,

@@ -128,11 +128,3 @@ def shown(path: Path) -> str:
     """A path as the user would type it."""
     path = path.absolute()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
-
-
-def size(count: int) -> str:
-    """Bytes as people say them: 78 kB, 16.2 MB."""
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count} B"

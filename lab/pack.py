@@ -10,9 +10,10 @@ import typer
 
 from experiments import provenance
 from experiments.campaign import CampaignError, owned
-from lab.common import DEFAULT_RESULTS, Results, find, out, shown, size, tidy, told
+from lab.common import DEFAULT_RESULTS, Results, find, out, shown, tidy, told
 from results.campaign import RECORD, read_campaign
 from results.pack import SUFFIX, write_pack
+from results.packed import in_all, size
 from results.scratch import scratch
 from results.store import trials
 
@@ -57,7 +58,7 @@ def _write(folder: Path, scenario: str, target: Path, *, ledgers: bool) -> None:
         write_pack(place / "pack", scenario=scenario, campaign=folder.name, members=found.members)
         (place / "pack").replace(target)
     out.print(f"{found.trials} trials of {shown(folder)}", markup=False)
-    out.print(f"not in the pack: {len(found.elsewhere)} files, {size(sum(one.bytes for one in found.elsewhere))}")
+    out.print(f"not in the pack: {in_all(found.elsewhere)}")
     out.print(f"pack: {shown(target)}, {size(target.stat().st_size)}", markup=False)
 
 

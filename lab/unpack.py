@@ -9,8 +9,9 @@ import typer
 
 from experiments import campaign as campaigns
 from experiments.unpack import unpack as put_back
-from lab.common import DEFAULT_RESULTS, Results, Status, fail, out, shown, size, tidy, told
+from lab.common import DEFAULT_RESULTS, Results, Status, fail, out, shown, tidy, told
 from results.campaign import read_campaign
+from results.packed import in_all
 
 
 def unpack(
@@ -29,8 +30,7 @@ def unpack(
         there = f", {found.kept} were there" if found.kept else ""
         out.print(f"campaign {shown(found.folder)}: {found.added} trials added{there}", markup=False)
         if found.elsewhere:
-            total = size(sum(one.bytes for one in found.elsewhere))
-            out.print(f"where it was packed stand {len(found.elsewhere)} more files, {total}")
+            out.print(f"not in the pack, and so only where it was packed: {in_all(found.elsewhere)}")
         left = len(campaigns.missing(found.folder, read_campaign(found.folder)))
         if left:
             out.print(f"at most {left} trials are left to run: lab resume {shown(found.folder)}", markup=False)

@@ -145,9 +145,8 @@ def _check_names(names: Sequence[str]) -> None:
         if found is None or found[4] not in known or f"trial-{found[2] or found[3]}" != trial_name(number or 0):
             raise ValueError(f"{name!r} is no file of a campaign")
         folders.setdefault(name.rpartition("/")[0], set()).add(found[4])
-    for name in (RECORD, SCENARIO):
-        if name not in names:
-            raise ValueError(f"there is no {name} in it")
+    if RECORD not in names:
+        raise ValueError(f"there is no {RECORD} in it")
     for folder, files in folders.items():
         least = {MANIFEST, VERDICT} if SET_ASIDE in folder else set(TRIAL)
         if missing := sorted(least - files):

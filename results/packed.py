@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
@@ -33,3 +34,16 @@ class Packed(Record):
     reduced_by: Git
     reduced_sha256: Digest
     elsewhere: tuple[Elsewhere, ...]
+
+
+def size(count: int) -> str:
+    """Bytes as people say them: 78 kB, 16.2 MB."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count} B"
+
+
+def in_all(files: Sequence[Elsewhere]) -> str:
+    """How many files, and how large together."""
+    return f"{len(files)} files, {size(sum(one.bytes for one in files))}"
