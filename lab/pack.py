@@ -53,8 +53,8 @@ def _write(folder: Path, scenario: str, target: Path, *, ledgers: bool) -> None:
 
     if not trials(folder):
         raise CampaignError(f"{folder}: no trial is finished; `lab resume {shown(folder)}` runs what is left")
-    found = packing(folder, reduce=_reduced, revision=provenance.git(), ledgers=ledgers)
     with scratch("pack", target.parent) as place:
+        found = packing(folder, reduce=_reduced, revision=provenance.git(), ledgers=ledgers)
         write_pack(place / "pack", scenario=scenario, campaign=folder.name, members=found.members)
         (place / "pack").replace(target)
     out.print(f"{found.trials} trials of {shown(folder)}", markup=False)
