@@ -73,7 +73,7 @@ def extract(path: Path, folder: Path) -> tuple[Index, Campaign]:
     BadPack when anything in it is not as it must be; what was written until then is the caller's to remove.
     """
     try:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=0) as file:
             index = _extract(Reader(file), folder)
         return index, _checked_records(folder, index)
     except DamagedTrial as error:

@@ -193,6 +193,7 @@ def test_what_a_killed_unpack_left_goes_with_the_next_command(original: Path, tm
             deadline = time.monotonic() + 60
             while not list(root.glob("*/new/campaign/*")) and time.monotonic() < deadline:
                 time.sleep(0.05)
+            assert list(root.glob("*/new/campaign/*"))
             (staged,) = root.iterdir()
             assert campaigns.folders(root) == []
             campaigns.sweep(root)
