@@ -31,6 +31,7 @@ LEDGERS = tuple(f"{name}.parquet" for name in TABLES)
 ASIDE = (MANIFEST, VERDICT, WHY)
 MOST_BYTES, MOST_FILES, MOST_RECORD = 4 << 30, 200_000, 64 << 20
 _NAME = r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,199}"
+_CELL = re.compile(_NAME)
 _ASIDE = rf"{re.escape(SET_ASIDE)}trial-([0-9]{{3,9}})-[1-9][0-9]{{0,8}}"
 _IN_CELL = re.compile(rf"({_NAME})/(?:trial-([0-9]{{3,9}})|{_ASIDE})/([^/]+)")
 Name = Annotated[str, Field(pattern=rf"^{_NAME}$")]
@@ -99,6 +100,9 @@ def _checked_records(folder: Path, index: Index) -> Campaign:
     campaign = read_campaign(folder)
     if campaign.scenario != index.scenario:
         raise DamagedTrial(f"{folder / RECORD}: scenario {campaign.scenario!r}, {INDEX} says {index.scenario!r}")
+    for name in dict.fromkeys((*(cell.name for cell in campaign.cells), *(one.cell for one in campaign.order))):
+        if not _CELL.fullmatch(name):  # a folder of this name will be made
+            raise DamagedTrial(f"{folder / RECORD}: {name!r} is no name for a cell")
     for trial in trials(folder):
         check_trial(trial)
         if trial.packed() is None:
@@ -112,6 +116,9 @@ def check_trial(trial: Trial) -> None:
     """Read a trial's records; DamagedTrial when one cannot be read or is of another trial."""
     manifest = trial.manifest()
     trial.link(), trial.verdict(), trial.packed()
+    for capture in manifest.captures:
+        if capture.file in ("", ".", "..") or "/" in capture.file or "\0" in capture.file:
+            raise DamagedTrial(f"{trial.path / MANIFEST}: {capture.file!r} is no name for a capture")
     if (manifest.cell.name, manifest.trial) != (trial.path.parent.name, trial.number):
         raise DamagedTrial(f"{trial.path / MANIFEST}: it is of {manifest.cell.name}/{trial_name(manifest.trial)}")
 

@@ -23,7 +23,7 @@ from lab.main import app
 from results.campaign import RECORD, read_campaign
 from results.pack import BadPack
 from results.stopping import Rule
-from results.store import MANIFEST, Trial, aside, set_aside, trials, why_aside, write_record
+from results.store import MANIFEST, DamagedTrial, Trial, aside, set_aside, trials, why_aside, write_record
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "analysis"))
@@ -121,6 +121,26 @@ def test_another_campaign_in_its_place_is_refused(original: Path, packed: Path, 
     (home / RECORD).write_text("{")
     with pytest.raises(CampaignError, match="mend it, or unpack below another folder"):
         unpack(packed, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../../outside", "/outside", "a/b", "..", ".hidden"])
+def test_a_cell_that_would_be_run_outside_the_campaign_is_refused(original: Path, tmp_path: Path, name: str) -> None:
+    hostile = copy(original, tmp_path / "hostile")
+    campaign = read_campaign(hostile)
+    order = (campaign.order[0].model_copy(update={"cell": name}), *campaign.order[1:])
+    write_record(hostile / RECORD, campaign.model_copy(update={"order": order}))
+    with pytest.raises(BadPack, match="is no name for a cell"):
+        unpack(pack(hostile, tmp_path / "pack"), tmp_path / "results")
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+def test_a_capture_outside_its_trial_is_refused(original: Path, tmp_path: Path) -> None:
+    hostile = copy(original, tmp_path / "hostile")
+    trial = Trial(hostile / CELL / "trial-001")
+    captures = tuple(one.model_copy(update={"file": "../x.pcap"}) for one in trial.manifest().captures)
+    write_record(trial.path / MANIFEST, trial.manifest().model_copy(update={"captures": captures}))
+    with pytest.raises(DamagedTrial, match=r"'../x\.pcap' is no name for a capture"):
+        pack(hostile, tmp_path / "pack")
 
 
 def test_a_link_in_its_place_is_not_followed(packed: Path, tmp_path: Path) -> None:
