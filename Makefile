@@ -3,7 +3,7 @@ SCENARIO ?= experiments/wireless-vs-wireline.yaml
 KERNEL ?= auto
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
-.PHONY: help setup test-setup experiment paper-gaddah-kunz report compare resume list profiles calibrate doctor test test-fast lint bench clean
+.PHONY: help setup test-setup experiment paper-gaddah-kunz report compare resume pack unpack list profiles calibrate doctor test test-fast lint bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,12 @@ report: setup ## Build the report of the latest campaign again
 
 compare: setup ## Compare two campaigns or revisions: A=... B=...; status 0 no worse, 1 worse, 3 cannot tell
 	@$(LAB) compare "$(A)" "$(B)"
+
+pack: setup ## Write the latest campaign (or CAMPAIGN=...) as one small file
+	@$(LAB) pack $(if $(CAMPAIGN),"$(CAMPAIGN)")
+
+unpack: setup ## Put a packed campaign back: FILE=...
+	@$(LAB) unpack "$(FILE)"
 
 list: setup ## List campaigns and where their reports are
 	@$(LAB) list

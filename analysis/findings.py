@@ -234,7 +234,7 @@ def _latency_row(finding: TrialFinding, key: str | None, metric: str, share: flo
 
 def _short(text: str, finding: TrialFinding) -> str:
     """The reason without the folder that every reader of the report knows."""
-    return text.replace(f"{finding.path}/", "") if finding.path else text
+    return text.replace(f"{finding.path.resolve()}/", "").replace(f"{finding.path}/", "") if finding.path else text
 
 
 def folder_of(cell: str, number: int) -> str:

@@ -13,6 +13,7 @@ from analysis.interruptions import absences, interruption_metrics
 from analysis.journey.rows import journey_rows
 from analysis.ledger import Ledger, account_metrics, latency_ecdf, latency_percentiles, read_ledger, window_metrics
 from analysis.medium import medium_metrics
+from analysis.packed import packed_rows
 from analysis.rates import mean_rate, rate_steps
 from analysis.recorded import read_captures
 from analysis.rows import Rows
@@ -29,10 +30,17 @@ DAMAGE = (DamagedTrial, OSError, ValueError, ArithmeticError, LookupError, pa.Ar
 def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
     """Everything the report needs of the trial at `path`, in the shape of analysis.rows.SCHEMA.
 
-    What cannot be read becomes rows of table `damage`, with the reason; the rest of the trial is still given.
+    What cannot be read becomes rows of table `damage`, with the reason; the rest of the trial is still given.  A
+    trial of which files stand elsewhere was reduced by whoever packed it.
     """
     rows = Rows(number)
     trial = Trial(path)
+    try:
+        if trial.elsewhere():
+            return packed_rows(trial, number)
+    except DAMAGE as error:
+        rows.add("damage", "reduction", text=str(error))
+        return rows.batch()
     try:
         manifest = trial.manifest()
     except DamagedTrial as error:

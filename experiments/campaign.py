@@ -15,6 +15,7 @@ import numpy as np
 from experiments.scenario import Scenario
 from experiments.stopping import precision
 from results.campaign import RECORD, Campaign, Cell, Planned, read_campaign, write_campaign
+from results.scratch import remove_abandoned
 from results.stopping import End
 from results.store import DamagedTrial, remove_partials, trial_name
 
@@ -146,7 +147,8 @@ def _locked(handle: int) -> bool:
 
 
 def sweep(root: Path) -> None:
-    """Remove what interrupted trials left in campaigns that nobody is running."""
+    """Remove what interrupted trials left in campaigns that nobody is running, and what killed commands left here."""
+    remove_abandoned(root)
     for folder in folders(root):
         with suppress(CampaignError, OSError), owned(folder, patience_s=0):
             pass

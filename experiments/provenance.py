@@ -58,7 +58,7 @@ class Provenance(Record):
 def gather() -> Provenance:
     """Ask git, the kernel, and every tool; what does not answer is recorded as absent."""
     return Provenance(
-        git=_git(),
+        git=git(),
         kernel=this_kernel(),
         machine=Machine(
             cpu_model=_cpu_model(),
@@ -77,7 +77,8 @@ def this_kernel() -> Kernel:
     return Kernel(release=" ".join((os.uname().release, os.uname().version)), chosen=kernel.current())
 
 
-def _git() -> Git:
+def git() -> Git:
+    """The revision of this program."""
     revision = _output(("git", "-C", str(ROOT), "rev-parse", "HEAD")).strip()
     changes = _output(("git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no")).strip()
     return Git(revision=revision or "unknown", dirty=bool(changes) or not revision)

@@ -23,6 +23,7 @@ from experiments.kernels import WANTED, Kernels, NotPossible
 from experiments.papers import UnknownPaper
 from experiments.runner import GaveUp
 from experiments.scenario import ScenarioError
+from results.pack import BadPack
 from results.store import DamagedTrial
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,7 +70,7 @@ Kernel = Annotated[
 ]
 
 _USAGE_ERRORS = (ScenarioError, ProfileError, UnknownPaper)
-_FAILURES = (CampaignError, DamagedTrial, DeployError, GaveUp, KernelError, NotPossible)
+_FAILURES = (BadPack, CampaignError, DamagedTrial, DeployError, GaveUp, KernelError, NotPossible)
 
 
 def fail(message: str, status: Status) -> NoReturn:

@@ -11,6 +11,7 @@ from experiments import campaign as campaigns
 from experiments.stopping import precisions
 from lab.common import DEFAULT_RESULTS, Results, out, shown, tidy, told
 from results.campaign import read_campaign
+from results.packed import PACKED
 from results.stopping import End
 from results.store import DamagedTrial, trials
 
@@ -38,15 +39,19 @@ def _state(folder: Path) -> tuple[str, str]:
     except DamagedTrial as error:
         return "?", str(error).splitlines()[0]
     states: Counter[str] = Counter()
+    packed = 0
     for trial in trials(folder):
         try:
             states[trial.verdict().state.value] += 1
         except DamagedTrial:
             states["damaged"] += 1
+        packed += (trial.path / PACKED).exists()
     verdicts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     done = sum(states.values())
     ends = Counter(found.end for found in precisions(folder, campaign).values())
     cells = ", ".join(f"{ends[end]} {end}" for end in End if ends[end])
     if cells:
         verdicts = f"{verdicts or '-'}; cells: {cells}"
+    if packed:
+        verdicts += f"; {packed} out of a pack"
     return f"{done}/{done + len(campaigns.missing(folder, campaign))}", verdicts or "-"

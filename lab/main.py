@@ -7,7 +7,23 @@ from types import FrameType
 
 import typer
 
-from lab import analyse, calibrate, compare, doctor, export, list_, paper, profiles, replay, report, resume, run, shell
+from lab import (
+    analyse,
+    calibrate,
+    compare,
+    doctor,
+    export,
+    list_,
+    pack,
+    paper,
+    profiles,
+    replay,
+    report,
+    resume,
+    run,
+    shell,
+    unpack,
+)
 
 app = typer.Typer(
     name="lab",
@@ -28,6 +44,8 @@ app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("analyse")(analyse.analyse)
 app.command("export")(export.export)
+app.command("pack")(pack.pack)
+app.command("unpack")(unpack.unpack)
 app.command("list")(list_.list_campaigns)
 app.command("paper")(paper.paper)
 app.command("replay")(replay.replay)

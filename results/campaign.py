@@ -62,6 +62,11 @@ def write_campaign(folder: Path, campaign: Campaign) -> None:
     """Write the record and point `latest` beside the folder at it."""
     folder.mkdir(parents=True)
     write_record(folder / RECORD, campaign)
+    point_latest(folder)
+
+
+def point_latest(folder: Path) -> None:
+    """Point `latest` beside a campaign's folder at it."""
     link = folder.parent / "latest"
     fresh = folder.parent / f".latest-{folder.name}"
     fresh.symlink_to(folder.name)

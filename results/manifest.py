@@ -124,6 +124,11 @@ class Git(Record):
     revision: str
     dirty: bool
 
+    @property
+    def text(self) -> str:
+        """The revision, and whether it is the whole truth."""
+        return self.revision + (" with uncommitted changes" if self.dirty else "")
+
 
 CapturePoint = Literal["station", "wired", "client", "server"]
 

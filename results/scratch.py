@@ -14,15 +14,15 @@ _PREFIX, _MARK = "airwire-", ".held"
 
 
 @contextmanager
-def scratch(purpose: str) -> Iterator[Path]:
-    """A folder in the system's place for temporary files, removed on every way out that a process can take.
+def scratch(purpose: str, place: Path | None = None) -> Iterator[Path]:
+    """A folder in `place` (None: the system's for temporary files), removed on every way out that a process can take.
 
     What cannot be taken (SIGKILL) is made up for: the folder is locked as long as its owner lives, and whoever makes
     the next one removes those whose lock is free.
     """
-    with suppress(OSError):
-        _remove_abandoned(Path(tempfile.gettempdir()))
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{purpose}-"))
+    place = place or Path(tempfile.gettempdir())
+    remove_abandoned(place)
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{purpose}-", dir=place))
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -33,15 +33,19 @@ def scratch(purpose: str) -> Iterator[Path]:
         os.close(handle)
 
 
-def _remove_abandoned(place: Path) -> None:
+def remove_abandoned(place: Path) -> None:
+    """Remove folders in `place` that killed commands left."""
     for mark in place.glob(f"{_PREFIX}*/{_MARK}"):
-        folder = mark.parent
-        if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-            continue
         with suppress(OSError):
-            handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(handle)
+            _remove_if_abandoned(mark.parent)
+
+
+def _remove_if_abandoned(folder: Path) -> None:
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(handle)

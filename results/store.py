@@ -23,12 +23,13 @@ from pydantic import ValidationError
 
 from results.link import LinkProof
 from results.manifest import Manifest, Record
+from results.packed import PACKED, Elsewhere, Packed
 from results.schema import TABLES, VERSION
 from results.verdict import Verdict
 
 MANIFEST, LINK, VERDICT = "manifest.json", "link.json", "verdict.json"
 PARTIAL, SET_ASIDE = ".partial-", ".set-aside-"
-_WHY = "set-aside.txt"
+WHY = "set-aside.txt"
 _TRIAL = re.compile(r"trial-(\d{3,})")
 R = TypeVar("R", bound=Record)
 
@@ -65,9 +66,26 @@ class Trial:
         """The verdict; DamagedTrial when unreadable."""
         return _read_record(self.path / VERDICT, Verdict)
 
+    def packed(self) -> Packed | None:
+        """What is said of a trial that came out of a pack, else None; DamagedTrial when unreadable."""
+        path = self.path / PACKED
+        return _read_record(path, Packed) if path.exists() else None
+
+    def elsewhere(self) -> tuple[Elsewhere, ...]:
+        """The files that a pack left out, but for those that have been put back; DamagedTrial as `packed`."""
+        packed = self.packed()
+        return tuple(one for one in packed.elsewhere if not (self.path / one.file).is_file()) if packed else ()
+
     def table(self, name: str) -> pa.Table:
-        """One of the tables of results.schema; DamagedTrial when unreadable, of another shape or short of rows."""
-        return read_table(self.path / f"{name}.parquet", TABLES[name])
+        """One of the tables of results.schema; DamagedTrial when unreadable, elsewhere or of another shape."""
+        path = self.path / f"{name}.parquet"
+        for one in self.elsewhere():
+            if one.file == path.name:
+                raise DamagedTrial(
+                    f"{path} stands elsewhere: a pack left it out ({one.bytes} bytes); copy it here, "
+                    "or pack with --ledgers where it stands"
+                )
+        return read_table(path, TABLES[name])
 
 
 def trials(campaign: Path) -> list[Trial]:
@@ -101,10 +119,9 @@ class TrialWriter:
         candidate.manifest(), candidate.link(), candidate.verdict()
         for name in TABLES:
             candidate.table(name)
-        for entry in _walk(self.path):
-            _sync(entry)
+        sync_tree(self.path)
         self.path.rename(self.final)
-        _sync(self.final.parent)
+        sync(self.final.parent)
         return Trial(self.final)
 
     def discard(self) -> None:
@@ -117,16 +134,21 @@ def aside(trial: Trial) -> list[Path]:
     return sorted(trial.path.parent.glob(f"{SET_ASIDE}{trial.path.name}-*"))
 
 
+def aside_of(campaign: Path) -> list[Path]:
+    """Every folder of a campaign that holds a trial that was set aside, by name."""
+    return sorted(path for path in campaign.glob(f"*/{SET_ASIDE}*") if path.is_dir())
+
+
 def set_aside(trial: Trial, why: str) -> Path:
     """Keep a finished trial under a hidden name, so that it is no result of the campaign; returns the new path."""
-    (trial.path / _WHY).write_text(f"{why}\n")
+    (trial.path / WHY).write_text(f"{why}\n")
     return trial.path.rename(trial.path.with_name(f"{SET_ASIDE}{trial.path.name}-{len(aside(trial)) + 1}"))
 
 
 def why_aside(path: Path) -> str:
     """Why the trial at `path` was set aside."""
     try:
-        return (path / _WHY).read_text().strip()
+        return (path / WHY).read_text().strip()
     except OSError:
         return "the machine stalled"
 
@@ -172,13 +194,20 @@ def _read_record(path: Path, kind: type[R]) -> R:
         raise DamagedTrial(f"{path}: {error}") from error
 
 
+def sync_tree(folder: Path) -> None:
+    """Put a folder and all that is in it on disk."""
+    for entry in _walk(folder):
+        sync(entry)
+
+
 def _walk(folder: Path) -> Iterator[Path]:
     for root, _, files in os.walk(folder):
         yield from (Path(root) / name for name in files)
         yield Path(root)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Put one file, or the names in one folder, on disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -13,6 +13,7 @@ from analysis.report import timeline
 from analysis.units import quantity
 from results.link import LinkCheck, LinkProof
 from results.manifest import Manifest
+from results.packed import Elsewhere, Packed, in_all, size
 from results.store import DamagedTrial, Trial
 from results.verdict import Verdict
 
@@ -25,13 +26,18 @@ _UNITS: dict[str, Unit] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What one trial's files say of its origin; None where they cannot be read."""
+    """What one trial's files say of its origin; None where they cannot be read.
+
+    packed: of a trial that came out of a pack.  elsewhere: files that the pack left out and that are not here.
+    """
 
     cell: CellFinding
     number: int
     manifest: Manifest | None
     link: LinkProof | None
     verdict: Verdict | None
+    packed: Packed | None = None
+    elsewhere: tuple[Elsewhere, ...] = ()
 
 
 def sources(findings: Findings) -> list[Source]:
@@ -46,8 +52,9 @@ def sources(findings: Findings) -> list[Source]:
 
 def _source(cell: CellFinding, number: int, trial: Trial) -> Source:
     return Source(
-        cell=cell, number=number, manifest=_read(trial.manifest), link=_read(trial.link), verdict=_read(trial.verdict)
-    )
+        cell=cell, number=number, manifest=_read(trial.manifest), link=_read(trial.link), verdict=_read(trial.verdict),
+        packed=_read(trial.packed), elsewhere=_read(trial.elsewhere) or (),
+    )  # fmt: skip
 
 
 def _read(record: Callable[[], R]) -> R | None:
@@ -57,12 +64,12 @@ def _read(record: Callable[[], R]) -> R | None:
         return None
 
 
-def facts(found: Iterable[Source]) -> list[tuple[str, str]]:
+def facts(found: Sequence[Source]) -> list[tuple[str, str]]:
     """What all trials share, one line each; where trials differ, every value is listed."""
     manifests = [source.manifest for source in found if source.manifest]
     lines: dict[str, list[str]] = {
         "Stack": [f"{m.stack}, guarantee class {m.guarantee_class}" for m in manifests],
-        "Git revision": [m.git.revision + (" with uncommitted changes" if m.git.dirty else "") for m in manifests],
+        "Git revision": [m.git.text for m in manifests],
         "Kernel": [f"{m.kernel.release} ({m.kernel.chosen} kernel)" for m in manifests],
         "Machine": [
             f"{m.machine.cpu_model}, {m.machine.cores} cores, {m.machine.memory_bytes / 2**30:.1f} GiB"
@@ -73,9 +80,30 @@ def facts(found: Iterable[Source]) -> list[tuple[str, str]]:
         "Measurement window": [f"{m.window.seconds:g} s" for m in manifests],
         "First window": [min((m.window.started_at for m in manifests), default="")],
         "Last window": [max((m.window.started_at for m in manifests), default="")],
+        "Out of a pack": [_out_of_a_pack(found)],
         "Versions": [", ".join(f"{name} {version}" for name, version in m.versions.items()) for m in manifests],
     }
     return [(name, " / ".join(dict.fromkeys(values))) for name, values in lines.items() if any(values)]
+
+
+def _out_of_a_pack(found: Sequence[Source]) -> str:
+    packed = [source.packed for source in found if source.packed and source.elsewhere]
+    if not packed:
+        return ""
+    revisions = dict.fromkeys(one.reduced_by.text for one in packed)
+    away = [one for source in found for one in source.elsewhere]
+    return (
+        f"{len(packed)} of {len(found)} trials, reduced at revision {', '.join(revisions)}; "
+        f"captures, ledgers and logs that are not here stand where they were packed: {in_all(away)}"
+    )
+
+
+def elsewhere_lines(found: Iterable[Source]) -> list[tuple[str, str, str]]:
+    """Every file that is not here: name, size, sha256."""
+    return [
+        (f"{folder_of(source.cell.name, source.number)}/{one.file}", size(one.bytes), one.sha256)
+        for source in found for one in source.elsewhere
+    ]  # fmt: skip
 
 
 def _beside(manifests: Sequence[Manifest]) -> str:

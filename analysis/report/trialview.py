@@ -55,6 +55,7 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
         "links": provenance.link_rows([source]),
         "losses": provenance.loss_lines([source]),
         "captures": provenance.capture_lines([source]),
+        "elsewhere": provenance.elsewhere_lines([source]),
         "packets": [(file, kind, number(count)) for (file, kind), count in trial.packets.items()],
         "facts": [("Seed", str(trial.seed)), *provenance.facts([source])],
     }

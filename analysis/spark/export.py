@@ -83,16 +83,19 @@ def plan_campaign(campaign: Path) -> tuple[Plan, pa.Table]:
     about = []
     for trial in trials(campaign):
         try:
-            manifest = trial.manifest()
+            manifest, away = trial.manifest(), {one.file for one in trial.elsewhere()}
         except DamagedTrial as error:
             problems.append(str(error))
             continue
         below = f"cell={quote(trial.path.parent.name, safe='')}/trial={trial.number}/"
+        here = [one.file for one in manifest.captures if one.kept and one.file not in away]
         pieces += [
             Piece(source=str(trial.path.resolve()), target=f"{name}/{below}part-00000.parquet", table=name)
-            for name in TABLES
-        ]
-        part = plan_captures([trial.path / one.file for one in manifest.captures if one.kept], below=below)
+            for name in TABLES if f"{name}.parquet" not in away
+        ]  # fmt: skip
+        if away:
+            problems.append(f"{trial.path}: a pack left {len(away)} files out; what of them was to be exported is not")
+        part = plan_captures([trial.path / name for name in here], below=below)
         pieces += part.pieces
         problems += part.problems
         about.append(_about(trial, manifest))

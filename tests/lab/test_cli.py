@@ -37,6 +37,8 @@ def test_help_names_every_verb_and_the_exit_statuses() -> None:
         "compare",
         "analyse",
         "export",
+        "pack",
+        "unpack",
         "list",
         "paper",
         "replay",

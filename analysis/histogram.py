@@ -1,0 +1,34 @@
+"""Latencies as counts in fixed buckets, so that trials, cells and campaigns can be added up.
+
+A latency lies in a bucket when low_s <= latency < high_s.  Bucket 0 has all below 1 µs; each other one is 1 % wide,
+up to a day; the last has all above.  The bounds never change, so histograms are merged by adding the counts of equal
+`bucket`, and a quantile of the sum is known to within 1 %.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    [
+        pa.field("bucket", pa.int32(), nullable=False),
+        pa.field("low_s", pa.float64(), nullable=False),
+        pa.field("high_s", pa.float64(), nullable=False),
+        pa.field("count", pa.int64(), nullable=False),
+    ]
+)
+WIDTH = 0.01
+_SMALLEST_S, _LARGEST_S = 1e-6, 86_400.0
+_STEPS = int(np.ceil(np.log(_LARGEST_S / _SMALLEST_S) / np.log1p(WIDTH)))
+BOUNDS = _SMALLEST_S * (1 + WIDTH) ** np.arange(_STEPS + 1)
+
+
+def histogram(latency_s: np.ndarray) -> pa.Table:
+    """The buckets that hold any of these latencies (seconds), in the shape of SCHEMA, in rising order."""
+    bucket, count = np.unique(np.searchsorted(BOUNDS, latency_s, side="right"), return_counts=True)
+    low, high = np.concatenate([[0.0], BOUNDS]), np.concatenate([BOUNDS, [np.inf]])
+    return pa.table(
+        {"bucket": bucket.astype(np.int32), "low_s": low[bucket], "high_s": high[bucket], "count": count},
+        schema=SCHEMA,
+    )

@@ -1,0 +1,110 @@
+"""What goes into a pack: each trial's records, its reduction and its latencies; the rest is named with its digest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from analysis.histogram import histogram
+from analysis.packed import encode, without_folder
+from analysis.trial import DAMAGE
+from results.archive import Member, member
+from results.campaign import RECORD
+from results.figures import inside, read_ledger
+from results.manifest import Git
+from results.pack import ASIDE, LEDGERS, SCENARIO, TRIAL, check_trial
+from results.packed import LATENCIES, PACKED, REDUCED, Elsewhere, Packed
+from results.store import DamagedTrial, Trial, aside_of, trials
+
+Reduce = Callable[[Sequence[Path]], pa.Table]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """members: every file of the pack.  elsewhere: what it leaves out of the trials' folders."""
+
+    members: tuple[Member, ...]
+    trials: int
+    elsewhere: tuple[Elsewhere, ...]
+
+
+def packing(campaign: Path, *, reduce: Reduce, revision: Git, ledgers: bool = False) -> Packing:
+    """The files of a campaign's pack.  The caller holds the campaign's lock.
+
+    reduce: gives the rows (analysis.rows.SCHEMA) of trial folders; asked only for trials that are not packed already.
+    revision: of this program.  Raises DamagedTrial when a record cannot be read, or a ledger is wanted that stands
+    elsewhere.  A ledger or a capture that cannot be read is damage that the reduction tells of.
+    """
+    campaign = campaign.resolve()
+    finished = trials(campaign)
+    for trial in finished:
+        check_trial(trial)
+        if ledgers and (away := [one.file for one in trial.elsewhere() if one.file in LEDGERS]):
+            raise DamagedTrial(f"{trial.path / away[0]} stands elsewhere; pack with --ledgers there, or without here")
+    fresh = [trial for trial in finished if not trial.elsewhere()]
+    rows = reduce([trial.path for trial in fresh])
+    members = [member(name, campaign / name) for name in (RECORD, SCENARIO) if (campaign / name).exists()]
+    left: list[Elsewhere] = []
+    for trial in finished:
+        if trial in fresh:
+            of_it = rows.filter(pc.equal(rows.column("trial"), fresh.index(trial)))
+            reduced = encode(without_folder(of_it, str(trial.path)))
+            by, latencies = revision, _latencies(trial)
+        else:
+            reduced, latencies = (trial.path / REDUCED).read_bytes(), (trial.path / LATENCIES).read_bytes()
+            by = _packed(trial).reduced_by
+        made = {REDUCED: reduced, LATENCIES: latencies}
+        below = f"{trial.path.parent.name}/{trial.path.name}"
+        mine = [member(f"{below}/{name}", content) for name, content in made.items()]
+        taken = {*TRIAL, *(LEDGERS if ledgers else ())} - {*made, PACKED}
+        mine += [member(f"{below}/{name}", trial.path / name) for name in sorted(taken)]
+        packed = Packed(reduced_by=by, reduced_sha256=mine[0].sha256, elsewhere=_elsewhere(trial, taken))
+        members += [*mine, member(f"{below}/{PACKED}", f"{packed.model_dump_json(indent=1)}\n".encode())]
+        left += packed.elsewhere
+    members += [
+        member(f"{path.parent.name}/{path.name}/{name}", path / name)
+        for path in aside_of(campaign) for name in ASIDE if (path / name).is_file()
+    ]  # fmt: skip
+    return Packing(members=tuple(members), trials=len(finished), elsewhere=tuple(left))
+
+
+def _packed(trial: Trial) -> Packed:
+    packed = trial.packed()
+    assert packed is not None
+    return packed
+
+
+def _elsewhere(trial: Trial, taken: set[str]) -> tuple[Elsewhere, ...]:
+    """Every file of the trial that the pack leaves out, those that stand elsewhere already among them; by name."""
+    packed = trial.packed()
+    found = {one.file: one for one in packed.elsewhere} if packed else {}
+    for name in _files(trial.path):
+        if name not in (*TRIAL, *taken):
+            one = member(name, trial.path / name)
+            found[name] = Elsewhere(file=name, bytes=one.bytes, sha256=one.sha256)
+    return tuple(found[name] for name in sorted(found) if name not in taken)
+
+
+def _files(folder: Path) -> Iterator[str]:
+    for root, _, names in os.walk(folder):
+        paths = (Path(root) / name for name in names)
+        yield from (str(path.relative_to(folder)) for path in paths if path.is_file() and not path.is_symlink())
+
+
+def _latencies(trial: Trial) -> bytes:
+    """Latencies of the deliveries in the window; none when the ledger cannot be read, which the reduction tells."""
+    try:
+        ledger = read_ledger(trial.table("published"), trial.table("delivered"))
+        latency = ledger.latency[inside(ledger.t_recv, trial.manifest().window)] / 1e9
+    except DAMAGE:
+        latency = np.empty(0)
+    sink = pa.BufferOutputStream()
+    pq.write_table(histogram(latency), sink, compression="none", write_statistics=False, store_schema=False)
+    return bytes(sink.getvalue())

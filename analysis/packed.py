@@ -1,0 +1,106 @@
+"""The reduced rows of a trial that came out of a pack; they come from a file, so they are checked like one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from analysis.rows import SCHEMA
+from results.packed import PACKED, REDUCED
+from results.store import DamagedTrial, Trial
+from results.verdict import State
+
+MOST_ROWS = 5_000_000
+# Columns that a row of each table has; metrics with columns of their own follow.
+_HAVE = {
+    "trial": ("metric", "value"), "second": ("metric", "t"), "event": ("t", "value", "text"),
+    "ecdf": ("metric", "t", "value"), "percentile": ("key", "metric", "value"), "flow": ("key", "metric", "value"),
+    "journey": ("metric", "value"), "packets": ("key", "metric", "value"), "trend": ("metric", "t", "value"),
+    "note": ("text",), "damage": ("metric", "text"),
+}  # fmt: skip
+_TEXTS = {("trial", "state"), ("trial", "seed"), ("flow", "direction")}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    table: str
+    key: str | None
+    metric: str | None
+    t: float | None
+    value: float | None
+    text: str | None
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with it, '' when nothing is."""
+        if self.table not in _HAVE:
+            return f"table {self.table!r} is not known"
+        told = (self.table, self.metric) in _TEXTS or (self.table == "journey" and self.key is None)
+        have = ("metric", "text") if told else _HAVE[self.table]
+        if lacking := [name for name in have if getattr(self, name) is None]:
+            return f"a row of table {self.table} has no {lacking[0]}"
+        if self.table == "trial" and self.metric == "state" and self.text not in set(State):
+            return f"state {self.text!r} is none of a trial"
+        if self.table == "trial" and self.metric == "seed" and not (self.text or "").isdecimal():
+            return f"seed {self.text!r} is no number"
+        return ""
+
+
+def packed_rows(trial: Trial, number: int) -> pa.RecordBatch:
+    """What the trial's files were reduced to where they stand, in the shape of analysis.rows.SCHEMA.
+
+    DamagedTrial when one of the trial's records, or the reduction, cannot be read or is not the one of packed.json.
+    """
+    path, packed = trial.path / REDUCED, trial.packed()
+    trial.manifest(), trial.link(), trial.verdict()
+    content = path.read_bytes()
+    if packed is None or hashlib.sha256(content).hexdigest() != packed.reduced_sha256:
+        raise DamagedTrial(f"{path}: it is not the file that {PACKED} says; unpack the campaign again")
+    table = _read(content, path=str(path))
+    columns = [pa.array([number] * table.num_rows, pa.int32()), *(c.combine_chunks() for c in table.columns[1:])]
+    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+def encode(rows: pa.Table) -> bytes:
+    """Reduced rows of one trial as Parquet, uncompressed: a pack is compressed as a whole."""
+    sink = pa.BufferOutputStream()
+    strings = [field.name for field in SCHEMA if field.type == pa.string()]
+    numbers = dict.fromkeys(("t", "value"), "BYTE_STREAM_SPLIT")
+    column = SCHEMA.get_field_index("trial")
+    zeros = rows.set_column(column, SCHEMA.field("trial"), pa.array([0] * rows.num_rows, pa.int32())).cast(SCHEMA)
+    pq.write_table(
+        zeros, sink, compression="none", use_dictionary=strings, column_encoding=numbers, write_statistics=False,
+        store_schema=False,
+    )  # fmt: skip
+    return bytes(sink.getvalue())
+
+
+def without_folder(rows: pa.Table, folder: str) -> pa.Table:
+    """The rows with the names of files as seen from the trial's folder, which is another one after unpacking."""
+    texts = pc.replace_substring(rows.column("text"), f"{folder}/", "")
+    return rows.set_column(SCHEMA.get_field_index("text"), SCHEMA.field("text"), texts)
+
+
+def _read(content: bytes, *, path: str) -> pa.Table:
+    try:
+        file = pq.ParquetFile(pa.BufferReader(content))
+        if file.metadata.num_rows > MOST_ROWS:
+            raise DamagedTrial(f"{path}: {file.metadata.num_rows} rows, more than {MOST_ROWS}")
+        table = file.read()
+        table.validate(full=True)
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedTrial(f"{path}: {error}") from error
+    if table.schema.remove_metadata() != SCHEMA:
+        raise DamagedTrial(f"{path}: columns are {table.schema.names}, expected {SCHEMA.names} with their types")
+    if fault := next(filter(None, (row.fault for row in _rows(table))), ""):
+        raise DamagedTrial(f"{path}: {fault}")
+    return table
+
+
+def _rows(table: pa.Table) -> Iterable[_Row]:
+    return (_Row(*cells) for cells in zip(*(column.to_pylist() for column in table.columns[1:]), strict=True))

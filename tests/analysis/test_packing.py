@@ -1,0 +1,218 @@
+"""A packed campaign says all that it said before: its report, its comparisons, and what stands elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from packs import REVISION, copy, files, pack, reduced
+from synthetic_campaign import Spec, write_campaign
+
+from analysis import histogram
+from analysis.between import Tolerance, between
+from analysis.packed import encode, packed_rows
+from analysis.report.build import find, write
+from analysis.spark.export import plan_campaign
+from analysis.trial import reduce_trial
+from experiments.unpack import unpack
+from results.figures import inside, read_ledger
+from results.packed import LATENCIES, PACKED, REDUCED, Packed
+from results.schema import TABLES
+from results.store import DamagedTrial, Trial, trials, write_record
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SPEC = Spec(
+    bodies=(100,), guarantees=("durable, persistent",), trials=4, events=((2.0, "slower"),), rates=((2.0, 5e5),)
+)
+CELL = "nistnet-80211_100_dp"
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four trials of two cells; one of them is invalid, one has a ledger that cannot be read, one was not run."""
+    spec = Spec(
+        bodies=(100,), guarantees=("durable, persistent",), trials=4, events=SPEC.events, rates=SPEC.rates,
+        states={(CELL, 2): "invalid"}, absent=frozenset({(CELL, 4)}),
+    )  # fmt: skip
+    folder = write_campaign(tmp_path_factory.mktemp("original"), spec)
+    (folder / CELL / "trial-003" / "delivered.parquet").write_bytes(b"PAR1")
+    (folder / CELL / "trial-001" / "logs").mkdir()
+    (folder / CELL / "trial-001" / "logs" / "broker.log").write_text("started\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def packed(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, packed and unpacked elsewhere."""
+    place = tmp_path_factory.mktemp("packed")
+    return unpack(pack(original, place / "pack"), place / "results").folder
+
+
+def test_a_report_of_a_packed_campaign_has_the_same_tables(original: Path, packed: Path, spark: SparkSession) -> None:
+    write(find(original, spark))
+    write(find(packed, spark))
+    assert files(packed / "tables") == files(original / "tables")
+    assert b"nistnet" in files(packed / "tables")["trials.csv"]
+
+
+def test_a_report_says_what_stands_elsewhere(packed: Path, spark: SparkSession) -> None:
+    page = write(find(packed, spark)).read_text()
+    assert f"7 of 7 trials, reduced at revision {REVISION.revision}" in page
+    assert "stand where they were packed: 29 files, " in page
+    trial = (packed / "trials" / f"{CELL}-trial-001.html").read_text()
+    for name in ("published.parquet", "sta1.pcap", "logs/broker.log"):
+        assert f"{CELL}/trial-001/{name}" in trial
+    assert "Files that stand where this trial was packed" in trial
+
+
+def test_a_packed_campaign_compares_as_the_original_does(original: Path, packed: Path, spark: SparkSession) -> None:
+    other = find(write_campaign(packed.parents[1], Spec(bodies=(100,), guarantees=SPEC.guarantees, name="c2")), spark)
+    names, tolerance = ("delivered_per_s", "latency_p99_s"), Tolerance(margin=0.05, share_margin=0.005)
+    rows = [
+        between(find(one, spark), other, metrics=names, tolerance=tolerance).rows for one in (original, packed)
+    ]  # fmt: skip
+    assert rows[0] == rows[1]
+    assert len(rows[0]) > 1
+
+
+def test_packing_again_what_was_unpacked_gives_the_same_bytes(original: Path, packed: Path, tmp_path: Path) -> None:
+    first, again = pack(original, tmp_path / "a").read_bytes(), pack(packed, tmp_path / "b").read_bytes()
+    assert first == again
+    assert first == pack(original, tmp_path / "c").read_bytes()
+
+
+def test_with_ledgers_nothing_but_captures_and_logs_is_left_out(original: Path, tmp_path: Path) -> None:
+    folder = unpack(pack(original, tmp_path / "a", ledgers=True), tmp_path / "results").folder
+    trial = Trial(folder / CELL / "trial-001")
+    assert [one.file for one in trial.elsewhere()] == ["logs/broker.log", "sta1.pcap"]
+    for name in TABLES:
+        assert trial.table(name) == Trial(original / CELL / "trial-001").table(name)
+    # Without its captures the ledger would give a part of the trial's rows only.
+    assert reduce_trial(trial.path, 3).num_rows == reduce_trial(original / CELL / "trial-001", 3).num_rows
+    assert pack(folder, tmp_path / "b", ledgers=True).read_bytes() == (tmp_path / "a").read_bytes()
+    assert pack(folder, tmp_path / "c").read_bytes() == pack(original, tmp_path / "d").read_bytes()
+
+
+def test_ledgers_that_stand_elsewhere_cannot_be_packed(packed: Path, tmp_path: Path) -> None:
+    with pytest.raises(DamagedTrial, match=r"trial-001/delivered.parquet stands elsewhere; pack with --ledgers there"):
+        pack(packed, tmp_path / "a", ledgers=True)
+
+
+def test_a_table_that_stands_elsewhere_is_told_by_name(packed: Path) -> None:
+    with pytest.raises(DamagedTrial, match=r"trial-001/published.parquet stands elsewhere: a pack left it out"):
+        Trial(packed / CELL / "trial-001").table("published")
+
+
+def test_an_export_says_what_stands_elsewhere_and_plans_none_of_it(packed: Path, original: Path) -> None:
+    plan, _ = plan_campaign(packed)
+    assert plan.pieces == ()
+    assert f"{packed / CELL / 'trial-001'}: a pack left 5 files out" in "\n".join(plan.problems)
+    assert not any("a pack left" in problem for problem in plan_campaign(original)[0].problems)
+
+
+def test_a_trial_whose_files_were_put_back_is_reduced_from_them(original: Path, packed: Path, tmp_path: Path) -> None:
+    folder = copy(packed, tmp_path) / CELL / "trial-001"
+    for one in Trial(folder).elsewhere():
+        (folder / one.file).parent.mkdir(exist_ok=True)
+        (folder / one.file).write_bytes((original / CELL / "trial-001" / one.file).read_bytes())
+    (folder / REDUCED).unlink()
+    assert reduce_trial(folder, 0) == reduce_trial(original / CELL / "trial-001", 0)
+
+
+def test_the_reduction_is_exact_and_takes_the_number_that_is_asked(original: Path, packed: Path) -> None:
+    path = f"{CELL}/trial-001"
+    assert packed_rows(Trial(packed / path), 7) == reduce_trial(original / path, 7)
+
+
+@pytest.mark.parametrize("name", [REDUCED, PACKED, "manifest.json", "verdict.json"])
+def test_a_packed_trial_with_a_damaged_file_is_damaged(packed: Path, tmp_path: Path, name: str) -> None:
+    path = copy(packed, tmp_path) / CELL / "trial-001"
+    (path / name).write_bytes(b"{")
+    rows = reduce_trial(path, 0).to_pylist()
+    assert [(row["table"], row["metric"]) for row in rows] == [("damage", "reduction")]
+    assert name in rows[0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "fault"),
+    [
+        ("table", "other", "table 'other' is not known"),
+        ("value", None, "a row of table trial has no value"),
+        ("text", "splendid", "state 'splendid' is none of a trial"),
+        ("metric", None, "a row of table trial has no metric"),
+    ],
+)
+def test_rows_that_nothing_here_makes_are_damage(
+    packed: Path, tmp_path: Path, column: str, value: str | None, fault: str
+) -> None:
+    path = copy(packed, tmp_path) / CELL / "trial-001"
+    rows = reduced([path])
+    row = 0 if column == "text" else next(n for n, one in enumerate(rows.to_pylist()) if one["metric"] == "waived")
+    cells = rows.column(column).to_pylist()
+    cells[row] = value
+    at = rows.schema.get_field_index(column)
+    content = encode(rows.set_column(at, column, [cells]))
+    (path / REDUCED).write_bytes(content)
+    told = Trial(path).packed()
+    assert told is not None
+    write_record(path / PACKED, told.model_copy(update={"reduced_sha256": _sha256(content)}))
+    (found,) = reduce_trial(path, 0).to_pylist()
+    assert (found["table"], fault in found["text"]) == ("damage", True)
+
+
+def test_nobody_is_led_out_of_a_trial_s_folder() -> None:
+    for name in ("/etc/passwd", "../x", "a/../../x", "", "a//b"):
+        with pytest.raises(ValueError, match="is not the name of a file inside"):
+            Packed.model_validate(
+                {"reduced_by": REVISION, "reduced_sha256": "0" * 64,
+                 "elsewhere": [{"file": name, "bytes": 1, "sha256": "0" * 64}]}
+            )  # fmt: skip
+
+
+def test_the_histogram_has_every_delivery_of_the_window(original: Path, packed: Path) -> None:
+    for trial in trials(packed):
+        path = original / trial.path.relative_to(packed)
+        found = pq.read_table(trial.path / LATENCIES)
+        if path.parent.name == CELL and path.name == "trial-003":
+            assert found.num_rows == 0  # its ledger cannot be read
+            continue
+        ledger = read_ledger(Trial(path).table("published"), Trial(path).table("delivered"))
+        latency = ledger.latency[inside(ledger.t_recv, Trial(path).manifest().window)] / 1e9
+        assert sum(found.column("count").to_pylist()) == len(latency)
+        for one in found.to_pylist():
+            within = (latency >= one["low_s"]) & (latency < one["high_s"])
+            assert np.count_nonzero(within) == one["count"]
+
+
+def test_merged_histograms_give_quantiles_to_within_one_percent() -> None:
+    random = np.random.default_rng(5)
+    parts = [random.lognormal(-4, 1.5, 5000), random.exponential(2.0, 3000)]
+    merged: dict[int, int] = {}
+    for part in parts:
+        for one in histogram.histogram(part).to_pylist():
+            merged[one["bucket"]] = merged.get(one["bucket"], 0) + one["count"]
+    pooled = np.repeat(list(merged), list(merged.values()))
+    for share in (0.01, 0.5, 0.99, 0.999):
+        bucket = int(np.quantile(np.sort(pooled), share, method="inverted_cdf"))
+        exact = np.quantile(np.concatenate(parts), share, method="inverted_cdf")
+        assert histogram.BOUNDS[bucket - 1] <= exact < histogram.BOUNDS[bucket]
+
+
+def test_buckets_are_at_most_one_percent_wide_and_cover_everything() -> None:
+    found = histogram.histogram(np.array([0.0, 1e-9, 1e-6, 0.5, 86_400.0, 1e9])).to_pylist()
+    assert sum(one["count"] for one in found) == 6
+    assert (found[0]["low_s"], found[0]["high_s"], found[0]["count"]) == (0.0, 1e-6, 2)
+    assert found[-1]["high_s"] == np.inf
+    inner = [one for one in found if one["low_s"] > 0 and np.isfinite(one["high_s"])]
+    assert all(one["high_s"] / one["low_s"] <= 1.01 * (1 + 1e-12) for one in inner)
+    assert len(histogram.histogram(np.empty(0))) == 0
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,107 @@
+"""`lab pack`: one small file, written whole or not at all, and put back by `lab unpack`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from analysis.spark.errors import SparkFailed
+from experiments.campaign import owned
+from lab.main import app
+from results.store import MANIFEST
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "analysis"))
+
+from packs import copy  # noqa: E402
+from synthetic_campaign import Spec, write_campaign  # noqa: E402
+
+SMALL = {"bodies": (100,), "guarantees": ("durable, persistent",), "packets": 5, "trials": 2}
+CELL = "nistnet-80211_100_dp"
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_campaign(tmp_path_factory.mktemp("original"), Spec(**SMALL))
+
+
+def lab(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lab", *map(str, words)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=200, check=False, env=environment)
+
+
+def test_a_campaign_goes_into_a_file_and_comes_out_of_it(original: Path, tmp_path: Path) -> None:
+    done = lab("pack", original, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    name = "synthetic-c1.airwire.tar.xz"
+    assert os.listdir(tmp_path) == [name]
+    assert "4 trials of" in done.stdout
+    assert "not in the pack: 16 files, " in done.stdout
+    assert f"pack: {name}, " in done.stdout
+
+    done = lab("unpack", name, "--results", "results", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "campaign results/synthetic/c1: 4 trials added" in done.stdout
+    assert "only where it was packed: 16 files, " in done.stdout
+
+    # Packed already, so nothing is reduced and Spark is not needed.
+    done = lab("pack", "--results", "results", "--out", "again", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / name).read_bytes()
+    assert "4 valid; 4 out of a pack" in lab("list", "--results", "results", cwd=tmp_path).stdout
+
+
+def refused(campaign: Path | str, tmp_path: Path, *words: str) -> str:
+    """What is said of a campaign that cannot be packed, for which no file may be left."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "older").write_bytes(b"older")
+    done = CliRunner().invoke(app, ["pack", str(campaign), "--out", str(out / "older"), *words])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert os.listdir(out) == ["older"]
+    assert (out / "older").read_bytes() == b"older"
+    return done.stderr
+
+
+def test_a_trial_that_cannot_be_read_is_named(original: Path, tmp_path: Path) -> None:
+    folder = copy(original, tmp_path)
+    (folder / CELL / "trial-001" / MANIFEST).write_text("{")
+    assert f"{CELL}/trial-001/{MANIFEST}" in refused(folder, tmp_path)
+
+
+def test_when_the_trials_cannot_be_reduced_there_is_a_message_and_no_file(
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise SparkFailed("no Java here")
+
+    monkeypatch.setattr("analysis.spark.session.session", fails)
+    assert refused(original, tmp_path) == "nothing was packed: no Java here\n"
+
+
+def test_a_campaign_that_is_being_run_is_not_packed(original: Path, tmp_path: Path) -> None:
+    with owned(original):
+        assert "another command is running this campaign" in refused(original, tmp_path)
+
+
+def test_what_is_no_campaign_or_has_no_trial_is_told(original: Path, tmp_path: Path) -> None:
+    assert "no campaign (there is no campaign.json in it)" in refused(original.parent, tmp_path / _made(tmp_path, "a"))
+    empty = write_campaign(tmp_path, Spec(**SMALL | {"trials": 0}))
+    assert "no trial is finished" in refused(empty, tmp_path / _made(tmp_path, "b"))
+
+
+def test_a_place_that_is_not_there_is_told(original: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["pack", str(original), "--out", str(tmp_path / "no" / "pack")])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert f"{tmp_path / 'no'}" in done.stderr
+
+
+def _made(place: Path, name: str) -> str:
+    (place / name).mkdir()
+    return name
