@@ -108,13 +108,14 @@ def test_a_report_takes_longer_the_more_there_is_in_it() -> None:
     assert few < expected_s(2, 10**6, study_s=10, last=None)
 
 
-def test_a_report_takes_what_the_last_one_took_and_more_for_what_came_since() -> None:
-    last = ReportTime(seconds=100, trials=20, capture_bytes=10**9, study=False)
-    same = expected_s(20, 10**9, study_s=0, last=last)
-    assert same == pytest.approx(120)
-    assert expected_s(10, 10**8, study_s=0, last=last) == same, "fewer trials than reported: they were run anew"
-    assert expected_s(40, 2 * 10**9, study_s=0, last=last) > same
-    assert expected_s(20, 10**9, study_s=10, last=last) > same, "the study's page was not in it"
+def test_a_report_that_took_longer_than_our_figures_makes_the_next_one_longer() -> None:
+    slow = ReportTime(seconds=100, trials=20, capture_bytes=10**9, study=False)
+    same = expected_s(20, 10**9, study_s=0, last=slow)
+    assert same == pytest.approx(150)
+    assert expected_s(40, 2 * 10**9, study_s=0, last=slow) > same
+    assert expected_s(20, 10**9, study_s=10, last=slow) > same, "the study's page was not in it"
+    fast = slow.model_copy(update={"seconds": 1.0})
+    assert 20 < expected_s(20, 10**9, study_s=0, last=fast) < expected_s(20, 10**9, study_s=0, last=None)
 
 
 def test_what_was_built_leaves_its_time_for_the_next_command_and_what_failed_does_not(tmp_path: Path) -> None:
