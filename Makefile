@@ -18,8 +18,8 @@ experiment: setup ## Run a scenario (SCENARIO=FILE, KERNEL=auto|host|lab, FOR=40
 paper-gaddah-kunz: setup ## Rerun the 2005 pub/sub study, judge its claims (QUICK=1, SET=1|2, TESTS=1,3,5, FOR=40m)
 	@$(LAB) paper gaddah-kunz --kernel $(KERNEL) $(if $(QUICK),--quick) $(if $(SET),--set $(SET)) $(if $(TESTS),--tests $(TESTS)) $(PIECE)
 
-resume: setup ## Go on with the latest unfinished campaign (KERNEL=auto|host|lab, FOR=40m)
-	@$(LAB) resume --kernel $(KERNEL) $(PIECE)
+resume: setup ## Go on with the latest unfinished campaign (FOR=40m)
+	@$(LAB) resume $(PIECE)
 
 report: setup ## Build the report of the latest campaign again
 	@$(LAB) report

@@ -66,13 +66,14 @@ def execute(
         out.print(f"{name}, run earlier: {doubts[name]}", markup=False)
     if closing is not None and trials(folder):
         status = gravest(status, _closed(folder, closing, piece))
-    if piece is not None and piece.shortage is not None:
+    time_is_up = piece is not None and piece.shortage is not None
+    if piece is not None and time_is_up:
         status = gravest(status, Status.TIME_IS_UP)
         err.print(why(piece, left=len(campaigns.missing(folder, campaign))), style="yellow", markup=False)
     if failed:
         reason = f"{gave_up}\n" if gave_up else ""
         err.print(f"{reason}once that is cured, go on with: {again.text(piece)}", style="red", markup=False)
-    elif status is Status.TIME_IS_UP and piece is not None and piece.shortage is not None:
+    elif time_is_up:
         err.print(f"go on with: {again.text(piece)}", style="yellow", markup=False)
     return status
 

@@ -68,10 +68,8 @@ def paper(
         tidy(results)
         if campaigns:
             raise typer.Exit(_reported(asked, campaigns, with_reports=False))
-        chosen, choice = (
-            kernels(kernel),
-            Choice(number=number, tests=_numbers(tests), only=tuple(only or ()), quick=quick),
-        )
+        chosen = kernels(kernel)
+        choice = Choice(number=number, tests=_numbers(tests), only=tuple(only or ()), quick=quick)
         scenario = papers.chosen(folder, number=number, tests=choice.tests, only=choice.only, quick=quick)
         where = (*options(results=results), *(("--out", shown(to)) if to else ()))
         again = Command(words=("paper", name, *choice.words(), *options(kernel=kernel), *where), duration=duration)
