@@ -1,6 +1,7 @@
 # Every target does the set-up that it needs.  The work itself is in `lab`; see `lab --help`.
 SCENARIO ?= experiments/wireless-vs-wireline.yaml
 KERNEL ?= auto
+PIECE = $(if $(FOR),--for $(FOR))
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
 .PHONY: help setup test-setup experiment paper-gaddah-kunz report compare resume pack unpack list profiles calibrate doctor test test-fast lint bench clean
@@ -11,14 +12,14 @@ help: ## List the targets
 setup: ## Install what experiments need (system packages, virtual environment)
 	@lab/bootstrap.sh run
 
-experiment: setup ## Run a scenario (SCENARIO=FILE, KERNEL=auto|host|lab; default: wireless against wireline), with its report
-	@$(LAB) run --kernel $(KERNEL) $(SCENARIO)
+experiment: setup ## Run a scenario (SCENARIO=FILE, KERNEL=auto|host|lab, FOR=40m; default: wireless against wireline), with its report
+	@$(LAB) run --kernel $(KERNEL) $(PIECE) $(SCENARIO)
 
-paper-gaddah-kunz: setup ## Rerun the 2005 pub/sub study, judge its claims (QUICK=1, SET=1|2, TESTS=1,3,5)
-	@$(LAB) paper gaddah-kunz --kernel $(KERNEL) $(if $(QUICK),--quick) $(if $(SET),--set $(SET)) $(if $(TESTS),--tests $(TESTS))
+paper-gaddah-kunz: setup ## Rerun the 2005 pub/sub study, judge its claims (QUICK=1, SET=1|2, TESTS=1,3,5, FOR=40m)
+	@$(LAB) paper gaddah-kunz --kernel $(KERNEL) $(if $(QUICK),--quick) $(if $(SET),--set $(SET)) $(if $(TESTS),--tests $(TESTS)) $(PIECE)
 
-resume: setup ## Go on with the latest unfinished campaign
-	@$(LAB) resume
+resume: setup ## Go on with the latest unfinished campaign (FOR=40m)
+	@$(LAB) resume $(PIECE)
 
 report: setup ## Build the report of the latest campaign again
 	@$(LAB) report

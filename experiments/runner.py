@@ -16,8 +16,10 @@ from emulation.kernel import KernelName
 from experiments import again, launch, prepare, provenance
 from experiments import campaign as campaigns
 from experiments.bench import TrialSpec
+from experiments.durations import Durations, own_s
 from experiments.kernels import Kernels
 from experiments.launch import Outcome, Processes, Way
+from experiments.piece import Piece
 from experiments.provenance import Provenance
 from experiments.repeats import SideBySide
 from experiments.stopping import precision
@@ -25,6 +27,7 @@ from experiments.turns import leaves_room, may_share, next_turn
 from results.campaign import Campaign, Cell, Planned, read_campaign
 from results.stopping import CellPrecision, End
 from results.store import DamagedTrial, Trial, aside, set_aside, trial_name, trials_of, why_aside
+from results.times import note_trial, trial_times
 from results.verdict import State
 
 LOG = "trials.log"
@@ -56,19 +59,27 @@ class Watcher(Protocol):
         """A cell needs no more trials by the stopping rule; spared: how many of its planned ones."""
 
 
-def run(folder: Path, watcher: Watcher, kernels: Kernels) -> list[Outcome]:
+def run(folder: Path, watcher: Watcher, kernels: Kernels, piece: Piece | None = None) -> list[Outcome]:
     """Run what is missing in a campaign.  On KeyboardInterrupt trials under way are ended, and leave nothing.
 
+    piece: in whose time trials have to end.  The first turn that does not fit ends the run, even if a shorter trial
+    would fit: rounds are interleaved, and trials out of their order would leave some cells behind.
     Raises NotPossible (of experiments.kernels) before anything starts, CampaignError when another command has the
     campaign, GaveUp after three failures in a row.
     """
     campaign = read_campaign(folder)
     chosen = prepare.choose(campaign, folder, kernels)
     with campaigns.owned(folder), prepare.prepared(campaign, chosen):
-        course = Course(folder=folder, campaign=campaign, kernels=chosen, watcher=watcher, origin=provenance.gather())
+        course = Course(
+            folder=folder,
+            campaign=campaign,
+            kernels=chosen,
+            watcher=watcher,
+            origin=provenance.gather(),
+            durations=Durations(own_s=own_s(campaign), kernels=chosen, seen=trial_times(folder)),
+        )
         course.left = campaigns.missing(folder, campaign)
-        while course.left:
-            course.take(course.next_turn())
+        course.run(piece)
         return course.outcomes
 
 
@@ -86,10 +97,19 @@ class Course:
     kernels: dict[str, KernelName]
     watcher: Watcher
     origin: Provenance
+    durations: Durations
     left: list[Planned] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     crowded: set[str] = field(default_factory=set)
     alone: dict[Planned, str] = field(default_factory=dict)
+
+    def run(self, piece: Piece | None = None) -> None:
+        """Run what is left, or what fits into a piece.  Raises GaveUp, and what starting a trial does."""
+        while self.left:
+            turn = self.next_turn()
+            if piece is not None and not piece.allows(turn, self.durations.turn_s(turn)):
+                return
+            self.take(turn)
 
     def next_turn(self) -> tuple[Planned, ...]:
         """The trials that run next, together."""
@@ -135,6 +155,7 @@ class Course:
     def _ended(self, outcome: Outcome, running: set[Planned]) -> None:
         planned = outcome.planned
         running.remove(planned)
+        self._note_time(outcome)
         if why := self._spoiled(outcome):
             self.watcher.repeated(planned, why)
             self.left.insert(0, planned)
@@ -143,6 +164,16 @@ class Course:
         self.watcher.ended(outcome)
         self._readmit(outcome)
         self._settle(planned.cell)
+
+    def _note_time(self, outcome: Outcome) -> None:
+        """Remember how long a trial took, whether its result stays or not."""
+        planned, seconds = outcome.planned, outcome.seconds
+        if outcome.state == "failed":
+            self.durations.failed(planned, seconds)
+            return
+        window = self._trial(planned).manifest().window
+        load_s = (window.drained_ns - window.go_ns) / 1e9
+        note_trial(self.folder, self.durations.ended(planned, seconds, load_s=load_s))
 
     def _spoiled(self, outcome: Outcome) -> str:
         """Why a trial's result is the machine's and not its stack's, '' when it is not; then it is set aside.

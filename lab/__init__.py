@@ -1,1 +1,6 @@
-"""The command line: one file per verb."""
+"""The command line."""
+
+import time
+
+# Imports of the verbs take seconds, and count in `--for`.
+BEGUN_AT = time.monotonic()

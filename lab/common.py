@@ -47,7 +47,17 @@ class Status(IntEnum):
     FAILED = 1
     USAGE = 2
     NOT_ALL_VALID = 3
+    TIME_IS_UP = 4
     INTERRUPTED = 130
+
+
+# What is wrong comes before what is unfinished, and that before verdicts, which are told in words in any case.
+_SEVERITY = [Status.ALL_VALID, Status.NOT_ALL_VALID, Status.TIME_IS_UP, Status.FAILED, Status.INTERRUPTED]
+
+
+def gravest(*statuses: Status) -> Status:
+    """The status of a command whose parts ended with these."""
+    return max(statuses, key=_SEVERITY.index)
 
 
 Results = Annotated[

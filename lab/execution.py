@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from rich.table import Table
@@ -11,16 +12,18 @@ from experiments import campaign as campaigns
 from experiments import runner
 from experiments.kernels import Kernels
 from experiments.launch import Outcome
+from experiments.piece import Budget, Piece
 from experiments.runner import GaveUp
 from experiments.stopping import precisions
-from lab.common import Status, err, out, shown
-from lab.progress import watching
+from lab.closing import Closing
+from lab.common import Status, err, gravest, out, shown
+from lab.progress import minutes, watching
+from lab.within import Command, why
 from results.campaign import Campaign, Planned, read_campaign
 from results.stopping import End
 from results.store import DamagedTrial, trial_name, trials
 from results.verdict import State
 
-_SEVERITY = [Status.ALL_VALID, Status.NOT_ALL_VALID, Status.FAILED]
 # What a terminal shows of a cell; the report has the rest.
 _COLUMNS = {
     "published_per_s": "published/s",
@@ -30,19 +33,25 @@ _COLUMNS = {
 }
 
 
-def execute(folder: Path, kernels: Kernels, *, build_report: bool) -> Status:
-    """Run what is missing, build the report, return the exit status."""
+def execute(
+    folder: Path, kernels: Kernels, *, again: Command, closing: Closing | None, budget: Budget | None = None
+) -> Status:
+    """Run what is missing, as far as the budget goes, build what follows, return the exit status.
+
+    again: the command that goes on with what is left.
+    """
     campaign = read_campaign(folder)
     todo = campaigns.missing(folder, campaign)
     before = precisions(folder, campaign)
     out.print(plan_line(campaign, todo))
+    piece = None if budget is None else Piece(budget=budget, closing_s=partial(_takes_s, closing, folder))
     outcomes: list[Outcome] = []
     gave_up = None
     try:
-        with watching(campaign, todo, before) as watcher:
-            outcomes = runner.run(folder, watcher, kernels)
+        with watching(campaign, todo, before, budget) as watcher:
+            outcomes = runner.run(folder, watcher, kernels, piece)
     except KeyboardInterrupt:
-        err.print(f"\ninterrupted; nothing is left running. Go on with: lab resume {shown(folder)}", style="yellow")
+        err.print(f"\ninterrupted; nothing is left running. Go on with: {again.text()}", style="yellow", markup=False)
         return Status.INTERRUPTED
     except GaveUp as error:
         gave_up = error
@@ -55,12 +64,41 @@ def execute(folder: Path, kernels: Kernels, *, build_report: bool) -> Status:
             out.print(f"{cell}: {found.text}", markup=False)
     for name in sorted(doubts.keys() - just_told):
         out.print(f"{name}, run earlier: {doubts[name]}", markup=False)
-    if build_report and trials(folder):
-        status = max(status, build(folder), key=_SEVERITY.index)
+    if closing is not None and trials(folder):
+        status = gravest(status, _closed(folder, closing, piece))
+    time_is_up = piece is not None and piece.shortage is not None
+    if piece is not None and time_is_up:
+        status = gravest(status, Status.TIME_IS_UP)
+        err.print(why(piece, left=len(campaigns.missing(folder, campaign))), style="yellow", markup=False)
     if failed:
-        why = f"{gave_up}\n" if gave_up else ""
-        err.print(f"{why}once that is cured, go on with: lab resume {shown(folder)}", style="red", markup=False)
+        reason = f"{gave_up}\n" if gave_up else ""
+        err.print(f"{reason}once that is cured, go on with: {again.text(piece)}", style="red", markup=False)
+    elif time_is_up:
+        err.print(f"go on with: {again.text(piece)}", style="yellow", markup=False)
     return status
+
+
+def _takes_s(closing: Closing | None, folder: Path, more: int) -> float:
+    return 0.0 if closing is None else closing.takes_s(folder, more)
+
+
+def _closed(folder: Path, closing: Closing, piece: Piece | None) -> Status:
+    """Build what follows the trials, if that ends in time and something was run, or nothing was left to run."""
+    if piece is None:
+        return closing.run(folder)
+    if piece.shortage is not None and not piece.begun:
+        return Status.TIME_IS_UP
+    takes_s = closing.takes_s(folder)
+    if piece.budget.fits(takes_s):
+        return closing.run(folder)
+    left_s = max(piece.budget.left_s(), 0.0)
+    err.print(
+        f"the report was left out: it may take {minutes(takes_s)}, and {minutes(left_s)} are left; "
+        f"build it with: {'; '.join(closing.later(folder))}",
+        style="yellow",
+        markup=False,
+    )
+    return Status.TIME_IS_UP
 
 
 def plan_line(campaign: Campaign, todo: list[Planned]) -> str:
@@ -72,6 +110,11 @@ def plan_line(campaign: Campaign, todo: list[Planned]) -> str:
         f"{cells} cells, {rule.least} to {rule.most} trials each (until {', '.join(rule.metrics)} are within "
         f"±{100 * rule.half_width:g} %), at most {len(todo)} to run"
     )
+
+
+def reporting() -> Closing:
+    """A campaign's own report."""
+    return Closing(build=build, later=lambda folder: (f"lab report {shown(folder)}",))
 
 
 def build(folder: Path, *, master: str | None = None) -> Status:

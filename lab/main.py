@@ -34,7 +34,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=(
         "Exit status: 0 every trial is valid; 1 something failed; 2 the command or the scenario is wrong; "
-        "3 some trials are invalid or inconclusive, or a capture is damaged; 130 interrupted.  "
+        "3 some trials are invalid or inconclusive, or a capture is damaged; "
+        "4 the time of --for is up before all is done; 130 interrupted.  "
         "compare: 0 no worse; 1 worse; 3 cannot tell."
     ),
 )

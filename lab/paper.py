@@ -12,15 +12,18 @@ import typer
 from analysis.names import plain
 from experiments import papers
 from lab import execution
-from lab.common import DEFAULT_RESULTS, Kernel, Results, Status, err, find, kernels, out, shown, tidy, told
+from lab.closing import Closing
+from lab.common import DEFAULT_RESULTS, Kernel, Results, Status, err, find, gravest, kernels, out, shown, tidy, told
 from lab.run import begun
+from lab.within import Command, For, budget, options
 from results.campaign import read_campaign
 
 if TYPE_CHECKING:
     from analysis.findings import Findings
     from analysis.papers import Paper
 
-_SEVERITY = [Status.ALL_VALID, Status.NOT_ALL_VALID, Status.FAILED, Status.INTERRUPTED]
+# CPU-seconds of the study's page: 1.8 for all 50 cases on both networks with one trial each, more with more trials.
+_PAGE_S = 5.0
 
 
 def paper(
@@ -44,6 +47,7 @@ def paper(
     to: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Write the page there, not to RESULTS/papers/NAME.")
     ] = None,
+    duration: For = None,
 ) -> None:
     """Run the cases of study NAME, and write a page: rows, figures and claims, published against measured.
 
@@ -53,23 +57,51 @@ def paper(
         folder, links = papers.folder_of(name), _links(link)
         if links and not campaign:
             raise papers.UnknownPaper("--link: a study runs on its own links; campaigns on others go with --campaign")
-        if campaign and (number is not None or tests or quick or new):
-            raise papers.UnknownPaper("--set, --tests, --quick and --new say what to run; --campaign runs nothing")
-        campaigns = [find(results, one) for one in campaign or ()]
+        if campaign and (number is not None or tests or quick or new or duration):
+            raise papers.UnknownPaper(
+                "--set, --tests, --quick, --new and --for say what to run; --campaign runs nothing"
+            )
+        campaigns, limit = [find(results, one) for one in campaign or ()], budget(duration)
         levels = _levels(only) if campaigns else {}
         study = _study(folder, links, campaigns, levels)
-        ran = Status.ALL_VALID
+        asked = Asked(study=study, to=to or results / "papers" / _page_folder(name, study, levels), levels=levels)
         tidy(results)
-        if not campaigns:
-            chosen = kernels(kernel)
-            scenario = papers.chosen(folder, number=number, tests=_numbers(tests), only=only or (), quick=quick)
-            campaigns = [begun(scenario, results, chosen, new=new)]
-            ran = execution.execute(campaigns[0], chosen, build_report=False)
-            if ran is Status.INTERRUPTED:
-                raise typer.Exit(ran)
-        page = to or results / "papers" / _page_folder(name, study, levels)
-        told_of = _reported(Asked(study=study, to=page, levels=levels), campaigns, with_reports=not campaign)
-        raise typer.Exit(max(ran, told_of, key=_SEVERITY.index))
+        if campaigns:
+            raise typer.Exit(_reported(asked, campaigns, with_reports=False))
+        chosen = kernels(kernel)
+        choice = Choice(number=number, tests=_numbers(tests), only=tuple(only or ()), quick=quick)
+        scenario = papers.chosen(folder, number=number, tests=choice.tests, only=choice.only, quick=quick)
+        where = (*options(results=results), *(("--out", shown(to)) if to else ()))
+        again = Command(words=("paper", name, *choice.words(), *options(kernel=kernel), *where), duration=duration)
+        closing = Closing(
+            build=lambda one: _reported(asked, [one], with_reports=True),
+            later=lambda one: (
+                f"lab report {shown(one)}",
+                Command(words=("paper", name, "--campaign", shown(one), *where)).text(),
+            ),
+            study_s=_PAGE_S,
+        )
+        ours = begun(scenario, results, chosen, new=new)
+        raise typer.Exit(execution.execute(ours, chosen, again=again, closing=closing, budget=limit))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What of a study is run."""
+
+    number: int | None
+    tests: tuple[int, ...]
+    only: tuple[str, ...]
+    quick: bool
+
+    def words(self) -> tuple[str, ...]:
+        """As options of the command."""
+        return (
+            *(("--quick",) if self.quick else ()),
+            *(("--set", str(self.number)) if self.number is not None else ()),
+            *(("--tests", ",".join(map(str, self.tests))) if self.tests else ()),
+            *(word for one in self.only for word in ("--only", one)),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +178,7 @@ def _reported(asked: Asked, campaigns: list[Path], *, with_reports: bool) -> Sta
     except (NothingToReport, SparkFailed) as error:
         return _failed(error)
     reports = [_report(found) for found in findings] if with_reports else []
-    return max([*reports, _judged(asked, findings)], key=_SEVERITY.index)
+    return gravest(*reports, _judged(asked, findings))
 
 
 def _report(found: Findings) -> Status:

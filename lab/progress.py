@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.launch import Outcome
+from experiments.piece import Budget
 from experiments.runner import Watcher
 from lab.common import is_terminal, out
 from results.campaign import Campaign, Cell, Planned
@@ -70,9 +71,10 @@ class Board:
         todo: list[Planned],
         *,
         precisions: Mapping[str, CellPrecision] | None = None,
+        budget: Budget | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """precisions: how the cells stand before, by name, where there is a stopping rule."""
+        """precisions: how the cells stand before, by name, where there is a stopping rule.  budget: of the command."""
         self.total, self.ended_trials = len(todo), 0
         self.running: dict[Planned, Running] = {}
         self.cells = {
@@ -86,7 +88,7 @@ class Board:
             cell = self.cells[name]
             cell.planned = found.run + cell.left
             cell.precision = found if found.end is not End.GOING_ON else None
-        self._clock = clock
+        self._clock, self._budget = clock, budget
         self._spent_s: list[float] = []
         self._expected_s = [_expected(cell) for cell in campaign.cells]
 
@@ -123,6 +125,11 @@ class Board:
         under_way = sum(self._clock() - one.began for one in self.running.values()) / max(len(self.running), 1)
         return max(sum(known) / len(known) * (self.total - self.ended_trials) - under_way, 0.0)
 
+    def times(self) -> str:
+        """The time left of the campaign, and of this piece of it when it is run in pieces."""
+        piece = f", {minutes(max(self._budget.left_s(), 0.0))} of this piece" if self._budget else ""
+        return f"{minutes(self.left_s())} left{piece}"
+
 
 class PlainLines(Board):
     """One line when a trial ends, with what did not pass."""
@@ -132,7 +139,7 @@ class PlainLines(Board):
         Board.ended(self, outcome)
         out.print(
             f"[{self.ended_trials}/{self.total}] {outcome.planned.cell} trial {outcome.planned.trial}: "
-            f"{outcome.state} in {outcome.seconds:.0f} s, {minutes(self.left_s())} left",
+            f"{outcome.state} in {outcome.seconds:.0f} s, {self.times()}",
             markup=False,
         )
         for reason in () if outcome.state == "valid" else outcome.reasons:
@@ -153,7 +160,7 @@ class LiveTable(Board):
 
     def draw(self) -> Table:
         """A row per cell, what runs now, and the time left."""
-        caption = f"{self.ended_trials} of {self.total} trials, {minutes(self.left_s())} left"
+        caption = f"{self.ended_trials} of {self.total} trials, {self.times()}"
         table = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
         table.add_column("cell", overflow="fold")
         table.add_column("trials", justify="right")
@@ -173,13 +180,16 @@ class LiveTable(Board):
 
 @contextmanager
 def watching(
-    campaign: Campaign, todo: list[Planned], precisions: Mapping[str, CellPrecision] | None = None
+    campaign: Campaign,
+    todo: list[Planned],
+    precisions: Mapping[str, CellPrecision] | None = None,
+    budget: Budget | None = None,
 ) -> Iterator[Watcher]:
     """A watcher that shows what it is told, in the way that suits standard output."""
     if not is_terminal():
-        yield PlainLines(campaign, todo, precisions=precisions)
+        yield PlainLines(campaign, todo, precisions=precisions, budget=budget)
         return
-    board = LiveTable(campaign, todo, precisions=precisions)
+    board = LiveTable(campaign, todo, precisions=precisions, budget=budget)
     with Live(get_renderable=board.draw, console=out, refresh_per_second=4):
         yield board
 

@@ -11,6 +11,7 @@ from experiments import replay as replays
 from experiments.campaign import CampaignError
 from lab import execution
 from lab.common import DEFAULT_RESULTS, Kernel, Results, kernels, out, shown, tidy, told
+from lab.within import resuming
 from results.store import Trial
 
 
@@ -29,4 +30,5 @@ def replay(
             raise CampaignError(f"{trial}: not the folder of a finished trial (it has no manifest.json)")
         folder = replays.create(Trial(trial.resolve()), results, stack=stack)
         out.print(f"campaign {shown(folder)}")
-        raise typer.Exit(execution.execute(folder, chosen, build_report=report))
+        again, closing = resuming(folder, kernel=kernel, report=report), execution.reporting() if report else None
+        raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing))

@@ -13,6 +13,7 @@ from experiments.kernels import Kernels, NotPossible
 from experiments.scenario import Scenario
 from lab import execution
 from lab.common import DEFAULT_RESULTS, Kernel, Results, kernels, out, shown, tidy, told
+from lab.within import For, budget, resuming
 
 
 def run(
@@ -24,6 +25,7 @@ def run(
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="Start afresh even if this scenario was interrupted.")] = False,
     report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
+    duration: For = None,
 ) -> None:
     """Run SCENARIO: every combination of its levels, as often as it says, and build the report.
 
@@ -31,11 +33,13 @@ def run(
     never run again.  A changed scenario is a new campaign.
     """
     with told():
-        chosen = kernels(kernel)
+        chosen, limit = kernels(kernel), budget(duration)
         tidy(results)
         loaded = scenarios.only(scenarios.load(scenario), only or [])
         folder = begun(loaded, results, chosen, new=new)
-        raise typer.Exit(execution.execute(folder, chosen, build_report=report))
+        again = resuming(folder, kernel=kernel, report=report, duration=duration)
+        closing = execution.reporting() if report else None
+        raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing, budget=limit))
 
 
 def begun(loaded: Scenario, results: Path, chosen: Kernels, *, new: bool) -> Path:

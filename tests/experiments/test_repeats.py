@@ -16,11 +16,14 @@ from experiments import campaign as campaigns
 from experiments import launch, provenance
 from experiments import scenario as scenarios
 from experiments.bench import TrialSpec
+from experiments.durations import Durations, own_s
 from experiments.launch import Outcome, Processes, Way
+from experiments.piece import Budget, Piece
 from experiments.runner import Course, GaveUp
 from results.campaign import Planned, read_campaign
 from results.stopping import CellPrecision
 from results.store import Trial
+from results.times import trial_times
 from results.verdict import Check, State
 
 Attempt = Callable[[TrialSpec], dict[str, object] | str]
@@ -67,18 +70,19 @@ class World:
             state, reasons = trial.verdict().state, trial.verdict().reasons()
         return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=1, beside=len(spec.beside))
 
-    def run(self, kernel: KernelName = "host") -> Course:
+    def run(self, kernel: KernelName = "host", piece: Piece | None = None) -> Course:
         campaign = read_campaign(self.folder)
+        kernels = dict.fromkeys((cell.name for cell in campaign.cells), kernel)
         course = Course(
             folder=self.folder,
             campaign=campaign,
-            kernels=dict.fromkeys((cell.name for cell in campaign.cells), kernel),
+            kernels=kernels,
             watcher=self.told,
             origin=provenance.gather(),
+            durations=Durations(own_s=own_s(campaign), kernels=kernels, seen=trial_times(self.folder)),
         )
         course.left = campaigns.missing(self.folder, campaign)
-        while course.left:
-            course.take(course.next_turn())
+        course.run(piece)
         return course
 
 
@@ -118,6 +122,30 @@ def test_a_machine_that_never_holds_still_ends_in_an_invalid_trial(
         ".set-aside-trial-001-2",
         "trial-001",
     ]
+
+
+def test_a_spoiled_trial_whose_time_is_up_is_missing_for_the_next_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+
+    def attempt(spec: TrialSpec) -> dict[str, object]:
+        nonlocal now
+        now = 50.0
+        return failing(Check.HEARTBEAT)(spec)
+
+    world = World(tmp_path, monkeypatch, attempt)
+    piece = Piece(budget=Budget(begun_at=0, lasts_s=60, clock=lambda: now), closing_s=lambda _: 20)
+    assert world.run(piece=piece).outcomes == []
+    assert piece.shortage is not None
+    assert (piece.begun, piece.shortage.planned.trial, piece.shortage.left_s) == (1, 1, 10)
+    assert [one.trial for one in campaigns.missing(world.folder, read_campaign(world.folder))] == [1]
+
+    world._attempt = failing(None)
+    (outcome,) = world.run().outcomes
+    assert outcome.state is State.VALID
+    assert ".set-aside-trial-001-1" in Trial(world.folder / "only" / "trial-001").manifest().notes[0]
+    assert [one.seconds for one in trial_times(world.folder)] == [1, 1]
 
 
 @pytest.mark.parametrize("check", [check for check in Check if check is not Check.HEARTBEAT])

@@ -47,7 +47,7 @@ def test_help_names_every_verb_and_the_exit_statuses() -> None:
         "calibrate",
         "doctor",
     ]
-    for word in (*verbs, "calibrate", "doctor", "Exit status"):
+    for word in (*verbs, "calibrate", "doctor", "Exit status", "4 the time of --for is up"):
         assert word in said
 
 

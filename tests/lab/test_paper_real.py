@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -23,8 +24,14 @@ def paper(results: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=240, check=False)
 
 
-def test_a_case_is_run_and_judged_and_can_be_judged_again(tmp_path: Path) -> None:
-    ran = paper(tmp_path, "--quick", "--set", "2", "--tests", "17", "--only", "network=nistnet-80211")
+def test_a_case_is_run_in_pieces_and_judged_and_can_be_judged_again(tmp_path: Path) -> None:
+    one = ["--quick", "--set", "2", "--tests", "17", "--only", "network=nistnet-80211"]
+    begun = paper(tmp_path, *one, "--for", "1s")
+    assert begun.returncode == 4, begun.stdout + begun.stderr
+    (words,) = [line for line in begun.stderr.splitlines() if line.startswith("go on with: ")]
+    verb, study, *again = shlex.split(words.removeprefix("go on with: lab "))
+    assert (verb, study, again[: len(one)]) == ("paper", "gaddah-kunz", one)
+    ran = paper(tmp_path, *again)
     (campaign,) = folders(tmp_path)
     (trial,) = trials(campaign)
     valid = trial.verdict().state is State.VALID

@@ -11,6 +11,7 @@ from rich.console import Console
 from experiments import campaign as campaigns
 from experiments import scenario as scenarios
 from experiments.launch import Outcome
+from experiments.piece import Budget
 from lab.progress import Board, LiveTable, PlainLines, minutes
 from results.campaign import Campaign, read_campaign
 from results.stopping import Rule, judge
@@ -92,6 +93,16 @@ def test_plain_lines_say_what_did_not_pass(campaign: Campaign, capsys: pytest.Ca
     said = capsys.readouterr().out
     assert said.startswith(f"[1/4] {first.cell} trial 1: invalid in 20 s, 1:00 left\n")
     assert "    heartbeat: 2 s\n" in said
+
+
+def test_a_piece_says_how_much_of_its_time_is_left(campaign: Campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    clock, first = Clock(), campaign.order[0]
+    budget = Budget(begun_at=clock.now - 10, lasts_s=100, clock=clock)
+    board = PlainLines(campaign, list(campaign.order), budget=budget, clock=clock)
+    board.started(first)
+    clock.now += 20
+    board.ended(Outcome(planned=first, state=State.VALID, reasons=(), seconds=20))
+    assert capsys.readouterr().out.endswith("valid in 20 s, 1:00 left, 1:10 of this piece\n")
 
 
 RULE = Rule(least=1, most=2, half_width=0.05, metrics=("delivered_per_s",))

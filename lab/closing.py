@@ -1,0 +1,70 @@
+"""What a command builds when its trials have been run: the time it takes, on the safe side, and how to do it later."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.common import Status
+from results.store import trials
+from results.times import ReportTime, note_report, report_time
+
+# CPU-seconds, printed by `python benchmarks/report_cost.py` (24 trials: 13.5 without captures to speak of, 27 with
+# 2.0 GB of them), of which Spark's are 7 (`python benchmarks/spark_report.py`).
+_START_S, _TRIAL_S, _BYTE_S = 7.0, 0.3, 7e-9
+# What captures of a trial are taken for before one has been recorded: of the default experiment the mean is 83 MB.
+_UNSEEN_BYTES = 100_000_000
+# On top, since a machine with other work takes twice as long; less where a report of the campaign was built before.
+_UNSEEN_MARGIN, _MARGIN = 2.5, 1.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """build: build it, from a campaign's folder.  later: the commands that do so, once no time was left for it.
+
+    study_s: CPU-seconds of a study's page, 0 without one.
+    """
+
+    build: Callable[[Path], Status]
+    later: Callable[[Path], tuple[str, ...]]
+    study_s: float = 0.0
+
+    def run(self, folder: Path) -> Status:
+        """Build it and remember how long that took."""
+        began = time.monotonic()
+        status = self.build(folder)
+        if status is not Status.FAILED:
+            number, size = recorded(folder)
+            seconds = time.monotonic() - began
+            study = self.study_s > 0
+            note_report(folder, ReportTime(seconds=seconds, trials=number, capture_bytes=size, study=study))
+        return status
+
+    def takes_s(self, folder: Path, more: int = 0) -> float:
+        """Seconds to build it when so many more trials have ended; 0 when there is no trial to report."""
+        number, size = recorded(folder)
+        if number + more == 0:
+            return 0.0
+        mean = size / number if number else _UNSEEN_BYTES
+        return expected_s(number + more, round(size + more * mean), study_s=self.study_s, last=report_time(folder))
+
+
+def recorded(folder: Path) -> tuple[int, int]:
+    """How many trials of a campaign are finished, and the bytes of their captures."""
+    finished = trials(folder)
+    return len(finished), sum(file.stat().st_size for trial in finished for file in trial.path.glob("*.pcap"))
+
+
+def expected_s(number: int, capture_bytes: int, *, study_s: float, last: ReportTime | None) -> float:
+    """Seconds to report so many trials, by our figures, and by how much longer than these the last report took."""
+    cost = _cost(number, capture_bytes) + study_s
+    if last is None:
+        return _UNSEEN_MARGIN * cost
+    then = _cost(last.trials, last.capture_bytes) + study_s * last.study
+    return _MARGIN * cost * max(last.seconds / then, 1.0)
+
+
+def _cost(number: int, capture_bytes: int) -> float:
+    return _START_S + number * _TRIAL_S + capture_bytes * _BYTE_S
