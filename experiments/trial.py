@@ -8,7 +8,6 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from emulation.shaper import applied
 from experiments import deploy, plan
 from experiments.bench import Bench, Phase, TrialSpec, link_plan, services
 from experiments.capturing import capture_plan
+from experiments.diskspace import Space
 from experiments.health import out_of_tolerance
 from experiments.measure import measure
 from experiments.record import record
@@ -32,7 +32,6 @@ from topologies.star import star
 
 # Starting a program takes some twenty times as long in the lab kernel, and Ansible starts many.
 _DEPLOY_LIMIT_S: dict[KernelName, float] = {"host": 90.0, "lab": 400.0}
-_FULL_BYTES = 1 << 16
 # Servers that start hold a proof up, and a stall of this machine, which lasts seconds, the one after it, too.
 _PROVEN_AGAIN_AFTER_S = (0.0, 3.0)
 
@@ -50,10 +49,10 @@ def run_trial(spec: TrialSpec, tell: Callable[[Phase], None]) -> tuple[Trial, Ve
         verdict = _in_folder(spec, folder, tell)
         trial = writer.commit()
     except BaseException as error:
-        with suppress(OSError):
-            if (free := shutil.disk_usage(folder).free) < _FULL_BYTES:
-                # What failed for that may have had no room to say so.
-                error.add_note(f"No space left on device: {free} bytes are free where {spec.campaign_folder} is")
+        space = Space(Path(spec.campaign_folder))
+        space.look()  # now, as what follows makes room
+        for line in space.explain([str(error)])[:-1]:
+            error.add_note(line)
         _keep_logs(folder, kept)
         writer.discard()
         raise

@@ -11,7 +11,7 @@ import resource
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -52,7 +52,8 @@ def main() -> int:
         with _prepared(spec):
             _, verdict = run_trial(spec, tell)
     except Exception as error:  # noqa: BLE001 - every failure is reported to the owner, with its trace in the log
-        traceback.print_exc()
+        with suppress(OSError):  # the log may be on a full disk
+            traceback.print_exc()
         writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
         # A message may name a log of the unfinished folder, which has moved since.
         said = "\n".join([str(error) or repr(error), *getattr(error, "__notes__", ())])

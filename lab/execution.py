@@ -9,6 +9,7 @@ from rich.text import Text
 
 from experiments import campaign as campaigns
 from experiments import runner
+from experiments.diskspace import naming
 from experiments.kernels import Kernels
 from experiments.launch import Outcome
 from experiments.runner import GaveUp
@@ -39,7 +40,7 @@ def execute(folder: Path, kernels: Kernels, *, build_report: bool) -> Status:
     outcomes: list[Outcome] = []
     gave_up = None
     try:
-        with watching(campaign, todo, before) as watcher:
+        with watching(campaign, todo, before) as watcher, naming(folder):
             outcomes = runner.run(folder, watcher, kernels)
     except KeyboardInterrupt:
         err.print(f"\ninterrupted; nothing is left running. Go on with: lab resume {shown(folder)}", style="yellow")
@@ -80,7 +81,8 @@ def build(folder: Path, *, master: str | None = None) -> Status:
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
 
     try:
-        path = report.build(folder, master=master)
+        with naming(folder):
+            path = report.build(folder, master=master)
     except (report.NothingToReport, report.ReportBusy, SparkFailed) as error:
         err.print(str(error), style="red", markup=False)
         return Status.FAILED

@@ -1,4 +1,4 @@
-"""Campaigns under the real command line: interrupted, killed, resumed, on a full disk."""
+"""Campaigns under the real command line: interrupted, killed, resumed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-from lab_runs import FIXTURES, ROOT, assert_finished, command, lab, living_in, process_namespaces, scenario_file, traces
+from lab_runs import ROOT, assert_finished, command, lab, living_in, process_namespaces, scenario_file, traces
 
 from experiments import campaign as campaigns
 from results.campaign import read_campaign
@@ -128,24 +127,3 @@ def test_two_campaigns_run_side_by_side(tmp_path: Path) -> None:
         assert process.returncode in (0, 3), said + complaints
         assert not any(word in said for word in ("link_", "ledger_closes", "clean_slate", "servers_alive")), said
     assert sum(len(trials(folder)) for folder in campaigns.folders(tmp_path / "results")) == 2
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 200 KiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_full_disk_is_told_and_nothing_half_written_looks_finished(small_disk: Path) -> None:
-    done = lab("run", FIXTURES / "disk-full" / "scenario.yaml", "--no-report", results=small_disk)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "No space left on device" in done.stdout + done.stderr
-    (folder,) = campaigns.folders(small_disk)
-    assert trials(folder) == []
-    assert not list(folder.glob("*/.partial-*"))
