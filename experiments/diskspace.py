@@ -42,14 +42,14 @@ class Space:
         A quota is not seen from outside, nor a disk that was full for a moment: then it is the words that tell.
         """
         words = [os.strerror(number) for number in FULL_ERRORS]
-        told = [(word, one) for one in said for word in words if word in one]
-        if any(str(self._folder) in one for _, one in told):
-            return tuple(said)
+        if any(one.startswith(tuple(words)) for one in said):
+            return tuple(said)  # the trial has explained itself so
         if self.least_bytes is not None and self.least_bytes < _FULL_BYTES:
             return f"{words[0]}: {self.least_bytes} bytes were free where {self._folder} is", *said
         if self.no_files:
             return f"{words[0]}: there was no room for another file where {self._folder} is", *said
-        return (f"{told[0][0]}, maybe where {self._folder} is", *said) if told else ()
+        told = next((word for word in words if any(word in one for one in said)), "")
+        return (f"{told}, maybe where {self._folder} is", *said) if told else ()
 
 
 @contextmanager

@@ -152,7 +152,7 @@ def _read_end(
     if last.get("event") == "finished":
         return State(last["state"]), tuple(last["reasons"])
     if last.get("event") == "failed":
-        return "failed", (f"{last['kind']}: {last['message']}",)
+        return "failed", (*last.get("notes", ()), f"{last['kind']}: {last['message']}")
     how = signal.Signals(-status).name if status < 0 else f"status {status}"
     if limit_s is not None:
         how = f"after {limit_s:.0f} s, the most that it may take"

@@ -33,11 +33,12 @@ class Finished(Record):
 
 
 class Failed(Record):
-    """kind: the error's class."""
+    """kind: the error's class.  notes: what lies behind it."""
 
     event: Literal["failed"] = "failed"
     kind: str
     message: str
+    notes: tuple[str, ...] = ()
 
 
 def main() -> int:
@@ -56,9 +57,8 @@ def main() -> int:
             traceback.print_exc()
         writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
         # A message may name a log of the unfinished folder, which has moved since.
-        said = "\n".join([str(error) or repr(error), *getattr(error, "__notes__", ())])
-        message = said.replace(str(writer.path), str(failed_folder(writer)))
-        tell(Failed(kind=type(error).__name__, message=message))
+        message = (str(error) or repr(error)).replace(str(writer.path), str(failed_folder(writer)))
+        tell(Failed(kind=type(error).__name__, message=message, notes=tuple(getattr(error, "__notes__", ()))))
         return 1
     tell(Finished(state=verdict.state, reasons=verdict.reasons()))
     return 0

@@ -60,14 +60,14 @@ def assert_told(done: subprocess.CompletedProcess[str], results: Path) -> None:
         assert not list(folder.glob("*/.partial-*"))
 
 
-@pytest.mark.parametrize("kib", [4, 16, 24, 32, 48, 64, 100, 200, 400])
+@pytest.mark.parametrize("kib", [4, 12, 32, 100, 300])
 def test_a_full_disk_is_told_and_nothing_half_written_looks_finished(disk: Path, kib: int) -> None:
     """The less room there is, the earlier it is met: by the campaign's record, its log, Ansible, a capture, a table."""
     resize(disk, f"size={kib}k")
     assert_told(lab("run", FIXTURES / "disk-full" / "scenario.yaml", "--no-report", results=disk), disk)
 
 
-@pytest.mark.parametrize("files", [2, 4, 8, 12, 20])
+@pytest.mark.parametrize("files", [4, 12])
 def test_a_disk_that_takes_no_more_files_is_full(disk: Path, files: int) -> None:
     resize(disk, f"nr_inodes={files}")
     assert_told(lab("run", FIXTURES / "disk-full" / "scenario.yaml", "--no-report", results=disk), disk)
@@ -180,9 +180,9 @@ def test_a_disk_that_was_full_for_a_moment_is_remembered(disk: Path) -> None:
 @pytest.mark.parametrize("words", [WORDS, "Disk quota exceeded"])
 def test_words_that_were_said_are_kept_and_get_the_folder(disk: Path, words: str) -> None:
     space = Space(disk)
-    assert space.explain([f"[Errno 1] {words}"]) == (f"{words}, maybe where {disk} is", f"[Errno 1] {words}")
-    whole = f"[Errno 1] {words}: '{disk}/x'"
-    assert space.explain([whole]) == (whole,)
+    explained = (f"{words}, maybe where {disk} is", f"[Errno 1] {words}")
+    assert space.explain([f"[Errno 1] {words}"]) == explained
+    assert space.explain(explained) == explained
 
 
 @pytest.mark.parametrize(
