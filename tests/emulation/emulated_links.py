@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -63,11 +64,16 @@ def prove(network: Network, asked: LinkProfile, made: LinkProfile | None = None)
     return checks
 
 
-def holding(network: Network, asked: LinkProfile, tries: int = 3) -> list[LinkCheck]:
+def holding(network: Network, asked: LinkProfile) -> list[LinkCheck]:
     """Probe a link that should hold, and again when it does not: a stall of the machine spoils times."""
-    for _ in range(tries):
-        checks = prove(network, asked)
-        if not broken(checks):
+    return until_it_holds(lambda: prove(network, asked))
+
+
+def until_it_holds(probe: Callable[[], list[LinkCheck]]) -> list[LinkCheck]:
+    """Probe as a trial does: again when something does not hold, in the end after a pause that outlasts a stall."""
+    for pause_s in (0, 0, 3, 6):
+        time.sleep(pause_s)
+        if not broken(checks := probe()):
             break
     return checks
 

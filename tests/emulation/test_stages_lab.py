@@ -35,7 +35,7 @@ WRONG = {
 def answers() -> dict[str, Any]:
     """All cases, in one boot."""
     script = Path(__file__).with_name("in_lab_kernel.py")
-    words = labkernel.command([sys.executable, str(script)], timeout_s=250)
+    words = labkernel.command([sys.executable, str(script)], timeout_s=900)
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=os.environ | SOURCES)
     found: dict[str, Any] = json.loads(done.stdout)
     return found

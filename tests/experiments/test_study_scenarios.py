@@ -131,7 +131,9 @@ def test_a_full_provider_refuses_or_lets_wait_in_all_else_alike() -> None:
     assert len(by_answer["wait"]) == 8
     for cell in full.cells:
         ours = cell.settings.workload
-        assert (ours.memory_limit_mb, ours.prefetch) == (1.0, 1), "a broker that is full as soon as a subscriber is slow"
+        assert (ours.memory_limit_mb, ours.prefetch) == (1.0, 1), (
+            "a broker that is full as soon as a subscriber is slow"
+        )
         asked = {"memory_limit_mb": 750.0, "when_full": "refuse", "prefetch": None}
         assert ours.model_copy(update=asked) == studys(cell)
 
