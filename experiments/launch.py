@@ -121,7 +121,7 @@ def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
     last: dict[str, Any] = {}
     writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
     with (
-        _discarded(writer),
+        _discarded(writer),  # outermost: it makes room on the disk
         watched(Path(spec.campaign_folder)) as space,
         processes.started(way.kernel, way.log) as process,
         _limited(process, limit_s) as limit_reached,

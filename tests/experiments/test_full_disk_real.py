@@ -54,7 +54,7 @@ def assert_told(done: subprocess.CompletedProcess[str], results: Path) -> None:
     assert done.returncode == 1, said
     (line, *_) = [line for line in said.splitlines() if WORDS in line]
     assert str(results) in line, said
-    assert "Traceback" not in said
+    assert "Traceback" not in done.stderr
     for folder in campaigns.folders(results):
         assert trials(folder) == []
         assert not list(folder.glob("*/.partial-*"))
