@@ -81,7 +81,9 @@ def test_other_losses_than_listed_are_found_out(network: Network) -> None:
 def test_an_unshaped_link_is_found_out(network: Network) -> None:
     bare = LinkProfile.model_validate({"name": "bare", "description": "d", "source": "s", "medium": "duplex"})
     with shaper.applied(plan_of(network, bare), network.ports):
-        assert "rate" in broken(probe_link(plan_of(network, WIRELINE), {0: ends(network)}))
+        # At 100 Mbit/s most frames go at a pace 2 % above the rate, which a busy machine may not keep: those of a slow
+        # link all wait in its queue.
+        assert "rate" in broken(probe_link(plan_of(network, NISTNET), {0: ends(network)}))
 
 
 def arrived(network: Network, seed: int) -> list[int]:

@@ -105,6 +105,15 @@ def test_a_disk_that_fills_up_under_load_fails_the_trial(
     assert_told(subprocess.CompletedProcess(words, process.returncode, said, complaints), disk)
 
 
+def test_a_campaign_whose_record_does_not_fit_leaves_no_folder(disk: Path, tmp_path: Path) -> None:
+    scenario = scenarios.load(scenario_file(tmp_path))
+    fill(disk)
+    with pytest.raises(OSError, match=WORDS) as caught:
+        campaigns.create(scenario, disk / "results")
+    assert str(disk) in str(caught.value.filename)
+    assert list((disk / "results").glob("*/*")) == []
+
+
 def outcome_of(disk: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> tuple[Outcome, TrialWriter]:
     """A trial whose process is this program; `folder` is the trial's, unfinished."""
     folder = campaigns.create(scenarios.load(scenario_file(disk)), disk / "results")

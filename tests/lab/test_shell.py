@@ -73,7 +73,14 @@ def test_a_command_behind_a_profile_of_ones_own(kernel: str, tmp_path: Path) -> 
 
 
 def test_a_wired_command_serves_meanwhile_and_ends_with_it() -> None:
-    connect = "import socket, sys; print(socket.create_connection((sys.argv[1], 7000)).recv(10))"
+    # A server that takes long to start, on a busy machine, is not waited for: try until it is there.
+    connect = (
+        "import contextlib, socket, sys\n"
+        "while True:\n"
+        "    with contextlib.suppress(ConnectionRefusedError):\n"
+        "        print(socket.create_connection((sys.argv[1], 7000)).recv(10))\n"
+        "        break\n"
+    )
     done = shell("wireline-100m", "--wired", SERVE, "--", sys.executable, "-c", connect, "$WIRED")
     assert (done.returncode, done.stdout) == (0, "b'hello'\n"), done.stderr
 
