@@ -13,6 +13,7 @@ from emulation.probe import ProbePath, probe_path
 from emulation.profile import LinkProfile
 from emulation.proof import Ends, Samples, probe_link
 from emulation.shaper import AppliedLink
+from experiments.priority import ahead
 from results.link import LinkCheck
 from topologies.network import Network
 
@@ -70,11 +71,14 @@ def holding(network: Network, asked: LinkProfile) -> list[LinkCheck]:
 
 
 def until_it_holds(probe: Callable[[], list[LinkCheck]]) -> list[LinkCheck]:
-    """Probe as a trial does: again when something does not hold, in the end after a pause that outlasts a stall."""
-    for pause_s in (0, 0, 3, 6):
-        time.sleep(pause_s)
-        if not broken(checks := probe()):
+    """Probe as a trial does: again when something does not hold, then going before whatever else runs here."""
+    checks = probe()
+    for pause_s in (0, 3, 6):
+        if not broken(checks):
             break
+        time.sleep(pause_s)
+        with ahead(()):
+            checks = probe()
     return checks
 
 
