@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from experiments.health import MACHINE_CPU
+from experiments.health import LIMITS, MACHINE_CPU
 from results.verdict import Check, Health, State, Verdict
 
 
-def stalled(verdict: Verdict) -> bool:
-    """Whether nothing but a stall of this machine speaks against a trial; a stall makes the generator late, too."""
-    failed = {one.check for one in verdict.checks if one.health is Health.FAILED}
-    return Check.HEARTBEAT in failed and failed <= {Check.HEARTBEAT, Check.SEND_LATENESS}
+def spoiled_by_machine(verdict: Verdict) -> tuple[Check, ...]:
+    """The failed checks of a trial when the machine alone can have made every one of them fail; empty otherwise.
+
+    One failed check that speaks of the stack is enough for the trial to stand as it is.
+    """
+    failed = tuple(one.check for one in verdict.checks if one.health is Health.FAILED)
+    return failed if all(LIMITS[check].machine_alone for check in failed) else ()
 
 
 def crowded(machine_cpu: float | None) -> str:

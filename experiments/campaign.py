@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.diskspace import naming
 from experiments.scenario import Scenario
 from experiments.stopping import precision
 from results.campaign import RECORD, Campaign, Cell, Planned, read_campaign, write_campaign
@@ -78,9 +79,8 @@ def write(campaign: Campaign, root: Path, scenario: bytes) -> Path:
     stem = f"{datetime.fromisoformat(campaign.created):%Y%m%d-%H%M%S}-{campaign.digest[:8]}"
     for suffix in ("", *(f"-{number}" for number in range(2, 100))):
         folder = root / campaign.scenario / (stem + suffix)
-        with suppress(FileExistsError):
-            write_campaign(folder, campaign)
-            (folder / SCENARIO_COPY).write_bytes(scenario)
+        with suppress(FileExistsError), naming(folder):
+            write_campaign(folder, campaign, {SCENARIO_COPY: scenario})
             return folder
     raise CampaignError(f"{root / campaign.scenario / stem}: a hundred campaigns in one second")
 

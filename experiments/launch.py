@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from emulation.kernel import KernelName
 from experiments.bench import TrialSpec
+from experiments.diskspace import watched
 from experiments.isolation import command
 from experiments.provenance import ROOT
 from experiments.settings import Settings
@@ -110,14 +111,18 @@ class Processes:
 
 
 def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
-    """Run a trial to its end, in whichever thread."""
+    """Run a trial to its end, in whichever thread.
+
+    One that is not valid, and in whose time the disk was full, has failed: no result of it stays.
+    """
     started = time.monotonic()
     times = Settings.model_validate(spec.settings).window
     limit_s = HANG_LIMIT_S[way.kernel] + times.warmup_s + times.window_s + times.drain_s
     last: dict[str, Any] = {}
     writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
     with (
-        _discarded(writer),
+        _discarded(writer),  # outermost: it makes room on the disk
+        watched(Path(spec.campaign_folder)) as space,
         processes.started(way.kernel, way.log) as process,
         _limited(process, limit_s) as limit_reached,
     ):
@@ -132,6 +137,10 @@ def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
             if last["event"] == "phase":
                 way.phase(last["name"], last["delivered"])
     state, reasons = _read_end(last, process.returncode, way.log, limit_s if limit_reached.is_set() else None)
+    if state is not State.VALID and (explained := space.explain(reasons)):
+        # That a stack could not write says nothing about the stack.
+        writer.withdraw()
+        state, reasons = "failed", explained
     seconds = time.monotonic() - started
     return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=seconds, beside=len(spec.beside))
 
@@ -143,7 +152,7 @@ def _read_end(
     if last.get("event") == "finished":
         return State(last["state"]), tuple(last["reasons"])
     if last.get("event") == "failed":
-        return "failed", (f"{last['kind']}: {last['message']}",)
+        return "failed", (*last.get("notes", ()), f"{last['kind']}: {last['message']}")
     how = signal.Signals(-status).name if status < 0 else f"status {status}"
     if limit_s is not None:
         how = f"after {limit_s:.0f} s, the most that it may take"

@@ -33,7 +33,8 @@ from results.verdict import State
 LOG = "trials.log"
 GIVE_UP_AFTER = 3
 REPEATS = 2
-_STALLED = "the machine stalled"
+_BY_MACHINE = "the machine alone can have spoiled it"
+_STALLED = "the machine stalled"  # how campaigns of earlier versions begin the same note
 
 
 class GaveUp(Exception):
@@ -178,16 +179,17 @@ class Course:
     def _spoiled(self, outcome: Outcome) -> str:
         """Why a trial's result is the machine's and not its stack's, '' when it is not; then it is set aside.
 
-        A stall is tolerated REPEATS times, earlier commands included.  What ran beside others is run again alone
-        whatever was wrong with it.
+        What the machine alone can have spoiled is repeated REPEATS times, earlier commands included; then it stands.
+        What ran beside others is run again alone whatever was wrong with it.
         """
         trial = self._trial(outcome.planned)
         if outcome.beside:
             why = self._spoiled_beside_others(outcome, trial)
             if why:
                 self.alone[outcome.planned] = why
-        elif outcome.state is State.INVALID and self._stalls(trial) < REPEATS and again.stalled(trial.verdict()):
-            why = f"{_STALLED}, so it is run again ({'; '.join(outcome.reasons)})"
+        elif outcome.state is State.INVALID and self._repeats(trial) < REPEATS:
+            checks = again.spoiled_by_machine(trial.verdict())
+            why = f"{_BY_MACHINE}, so it is run again ({'; '.join(outcome.reasons)})" if checks else ""
         else:
             why = ""
         if why and outcome.state != "failed":
@@ -195,8 +197,8 @@ class Course:
         return why
 
     @staticmethod
-    def _stalls(trial: Trial) -> int:
-        return sum(why_aside(path).startswith(_STALLED) for path in aside(trial))
+    def _repeats(trial: Trial) -> int:
+        return sum(why_aside(path).startswith((_BY_MACHINE, _STALLED)) for path in aside(trial))
 
     def _spoiled_beside_others(self, outcome: Outcome, trial: Trial) -> str:
         others = f"{outcome.beside} other trial{'s' * (outcome.beside > 1)}"

@@ -8,7 +8,6 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,8 +19,10 @@ from emulation.shaper import applied
 from experiments import deploy, plan
 from experiments.bench import Bench, Phase, TrialSpec, link_plan, services
 from experiments.capturing import capture_plan
+from experiments.diskspace import Space
 from experiments.health import out_of_tolerance
 from experiments.measure import measure
+from experiments.priority import ahead
 from experiments.record import record
 from experiments.settings import Settings
 from results.link import LinkCheck
@@ -32,7 +33,6 @@ from topologies.star import star
 
 # Starting a program takes some twenty times as long in the lab kernel, and Ansible starts many.
 _DEPLOY_LIMIT_S: dict[KernelName, float] = {"host": 90.0, "lab": 400.0}
-_FULL_BYTES = 1 << 16
 # Servers that start hold a proof up, and a stall of this machine, which lasts seconds, the one after it, too.
 _PROVEN_AGAIN_AFTER_S = (0.0, 3.0)
 
@@ -50,10 +50,10 @@ def run_trial(spec: TrialSpec, tell: Callable[[Phase], None]) -> tuple[Trial, Ve
         verdict = _in_folder(spec, folder, tell)
         trial = writer.commit()
     except BaseException as error:
-        with suppress(OSError):
-            if (free := shutil.disk_usage(folder).free) < _FULL_BYTES:
-                # What failed for that may have had no room to say so.
-                error.add_note(f"No space left on device: {free} bytes are free where {spec.campaign_folder} is")
+        space = Space(Path(spec.campaign_folder))
+        space.look()  # now, as what follows makes room
+        for line in space.explain([str(error)])[:-1]:
+            error.add_note(line)
         _keep_logs(folder, kept)
         writer.discard()
         raise
@@ -135,7 +135,8 @@ def _deploy_and_prove(bench: Bench) -> tuple[tuple[LinkCheck, ...], tuple[str, .
     """Prove the link while the servers start behind it, where nothing of theirs crosses it.
 
     They take processors from the probes, though, and this machine may stall: a link that does not hold is proven again
-    when they have started, after a pause each time, and a note says what was off.
+    when they have started, going before whatever else runs here, at once and after a pause, and a note says what was
+    off.
     """
     bench.tell(Phase(name="deploy"))
     with ThreadPoolExecutor(1) as pool:
@@ -149,7 +150,8 @@ def _deploy_and_prove(bench: Bench) -> tuple[tuple[LinkCheck, ...], tuple[str, .
             break
         notes.append(f"the link did not hold and was proven again ({'; '.join(off)})")
         time.sleep(pause_s)
-        checks = _prove(bench)
+        with ahead(()):  # not before: servers that start meanwhile would go first as well
+            checks = _prove(bench)
     return checks, tuple(notes)
 
 

@@ -11,7 +11,7 @@ import resource
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -33,11 +33,12 @@ class Finished(Record):
 
 
 class Failed(Record):
-    """kind: the error's class."""
+    """kind: the error's class.  notes: what lies behind it."""
 
     event: Literal["failed"] = "failed"
     kind: str
     message: str
+    notes: tuple[str, ...] = ()
 
 
 def main() -> int:
@@ -52,12 +53,12 @@ def main() -> int:
         with _prepared(spec):
             _, verdict = run_trial(spec, tell)
     except Exception as error:  # noqa: BLE001 - every failure is reported to the owner, with its trace in the log
-        traceback.print_exc()
+        with suppress(OSError):  # the log may be on a full disk
+            traceback.print_exc()
         writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
         # A message may name a log of the unfinished folder, which has moved since.
-        said = "\n".join([str(error) or repr(error), *getattr(error, "__notes__", ())])
-        message = said.replace(str(writer.path), str(failed_folder(writer)))
-        tell(Failed(kind=type(error).__name__, message=message))
+        message = (str(error) or repr(error)).replace(str(writer.path), str(failed_folder(writer)))
+        tell(Failed(kind=type(error).__name__, message=message, notes=tuple(getattr(error, "__notes__", ()))))
         return 1
     tell(Finished(state=verdict.state, reasons=verdict.reasons()))
     return 0

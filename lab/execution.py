@@ -10,6 +10,7 @@ from rich.text import Text
 
 from experiments import campaign as campaigns
 from experiments import runner
+from experiments.diskspace import naming
 from experiments.kernels import Kernels
 from experiments.launch import Outcome
 from experiments.piece import Budget, Piece
@@ -48,7 +49,7 @@ def execute(
     outcomes: list[Outcome] = []
     gave_up = None
     try:
-        with watching(campaign, todo, before, budget) as watcher:
+        with watching(campaign, todo, before, budget) as watcher, naming(folder):
             outcomes = runner.run(folder, watcher, kernels, piece)
     except KeyboardInterrupt:
         err.print(f"\ninterrupted; nothing is left running. Go on with: {again.text()}", style="yellow", markup=False)
@@ -123,7 +124,8 @@ def build(folder: Path, *, master: str | None = None) -> Status:
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
 
     try:
-        path = report.build(folder, master=master)
+        with naming(folder):
+            path = report.build(folder, master=master)
     except (report.NothingToReport, report.ReportBusy, SparkFailed) as error:
         err.print(str(error), style="red", markup=False)
         return Status.FAILED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +60,24 @@ def read_campaign(folder: Path) -> Campaign:
         raise DamagedTrial(f"{path}: {error}") from error
 
 
-def write_campaign(folder: Path, campaign: Campaign) -> None:
-    """Write the record and point `latest` beside the folder at it."""
+def write_campaign(folder: Path, campaign: Campaign, beside: Mapping[str, bytes] | None = None) -> None:
+    """Write the record and the files that lie beside it, by name, and point `latest` beside the folder at it.
+
+    FileExistsError when there is such a folder; no folder stays when the disk does not take it (OSError).
+    """
     folder.mkdir(parents=True)
-    write_record(folder / RECORD, campaign)
-    point_latest(folder)
+    try:
+        for name, content in (beside or {}).items():
+            (folder / name).write_bytes(content)
+        write_record(folder / RECORD, campaign)
+        point_latest(folder)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def point_latest(folder: Path) -> None:
     """Point `latest` beside a campaign's folder at it."""
-    link = folder.parent / "latest"
     fresh = folder.parent / f".latest-{folder.name}"
     fresh.symlink_to(folder.name)
-    fresh.replace(link)
+    fresh.replace(folder.parent / "latest")

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -123,6 +124,12 @@ class TrialWriter:
         self.path.rename(self.final)
         sync(self.final.parent)
         return Trial(self.final)
+
+    def withdraw(self) -> None:
+        """Remove the finished folder, if there is one; it is never seen half removed."""
+        with suppress(FileNotFoundError):
+            self.final.rename(self.path)
+        self.discard()
 
     def discard(self) -> None:
         """Remove the unfinished folder."""

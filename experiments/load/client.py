@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import traceback
+from contextlib import suppress
 
 import uvloop
 
@@ -70,7 +71,8 @@ async def _main() -> int:
         say(Failure(message=str(error)))
         return 1
     except Exception as error:  # noqa: BLE001  (whatever it is, the owner must hear of it)
-        traceback.print_exc()
+        with suppress(OSError):  # the log may be on a full disk
+            traceback.print_exc()
         say(Failure(message=f"{type(error).__name__}: {error}"))
         return 1
     return 0
@@ -79,7 +81,8 @@ async def _main() -> int:
 def main() -> None:
     """Run, and leave without waiting for anything: what had to be written is written."""
     status = uvloop.run(_main())
-    sys.stderr.flush()
+    with suppress(OSError):
+        sys.stderr.flush()
     os._exit(status)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +13,7 @@ from emulation.probe import ProbePath, probe_path
 from emulation.profile import LinkProfile
 from emulation.proof import Ends, Samples, probe_link
 from emulation.shaper import AppliedLink
+from experiments.priority import ahead
 from results.link import LinkCheck
 from topologies.network import Network
 
@@ -63,12 +65,20 @@ def prove(network: Network, asked: LinkProfile, made: LinkProfile | None = None)
     return checks
 
 
-def holding(network: Network, asked: LinkProfile, tries: int = 3) -> list[LinkCheck]:
+def holding(network: Network, asked: LinkProfile) -> list[LinkCheck]:
     """Probe a link that should hold, and again when it does not: a stall of the machine spoils times."""
-    for _ in range(tries):
-        checks = prove(network, asked)
+    return until_it_holds(lambda: prove(network, asked))
+
+
+def until_it_holds(probe: Callable[[], list[LinkCheck]]) -> list[LinkCheck]:
+    """Probe as a trial does: again when something does not hold, then going before whatever else runs here."""
+    checks = probe()
+    for pause_s in (0, 3, 6):
         if not broken(checks):
             break
+        time.sleep(pause_s)
+        with ahead(()):
+            checks = probe()
     return checks
 
 

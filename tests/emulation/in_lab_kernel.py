@@ -15,7 +15,7 @@ from emulated_links import broken, holding, link, path, profile, prove
 
 from emulation.player import playing
 from emulation.probe import MIN_FRAME
-from emulation.proof import overtakers
+from emulation.proof import CHANGE_TOLERANCE_S, overtakers
 from topologies.network import Network
 from topologies.star import star
 
@@ -72,7 +72,16 @@ FAULTY: dict[str, tuple[Settings, Settings]] = {
 
 
 def handover(network: Network) -> dict[str, Any]:
-    """Delays (ms) of packets well before, in and after a handover of 300 ms that begins at 300 ms."""
+    """Delays (ms) of packets before, in and after a handover; again when a change was late, as trials are."""
+    for _ in range(5):
+        found, late_s = _handover(network)
+        if late_s <= CHANGE_TOLERANCE_S:
+            break
+    return found
+
+
+def _handover(network: Network) -> tuple[dict[str, Any], float]:
+    """Of a handover of 300 ms that begins at 300 ms; and how late the latest change was (s)."""
     events = [{"at": 0.3, "handover": {"lasts": 0.3, "extra_delay": 0.02, "to": {"delay": 0.015}}}]
     with (
         link(network, delay=0.01, keep_order=False, timeline=events) as made,
@@ -86,7 +95,7 @@ def handover(network: Network) -> dict[str, Any]:
     sent, delay = (arrivals.sent_ns - began) / 1e9, (arrivals.received_ns - arrivals.sent_ns) / 1e6
     parts = {"before": (0, 0.28), "within": (0.35, 0.58), "after": (0.65, 0.9)}
     medians = {name: float(np.median(delay[(sent > a) & (sent < b)])) for name, (a, b) in parts.items()}
-    return medians | {"arrived": len(arrivals.number)}
+    return medians | {"arrived": len(arrivals.number)}, max(one.late_s for one in player.played)
 
 
 def in_order(network: Network) -> dict[str, Any]:

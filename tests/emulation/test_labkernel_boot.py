@@ -18,6 +18,8 @@ from emulation.labkernel.installed import NO_PTRACE
 from emulation.labkernel.machine import last_words
 from emulation.labkernel.memo import place
 
+pytestmark = pytest.mark.labkernel
+
 NOBODY = 65534
 
 

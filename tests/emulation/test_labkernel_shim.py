@@ -18,6 +18,8 @@ from emulation.labkernel import shim, shim_build
 from emulation.labkernel.installed import LabKernelError
 from emulation.labkernel.xstate import xstate_bytes
 
+pytestmark = pytest.mark.labkernel
+
 AMX_BYTES, NOBODY = 11008, 65534
 HOST = ROOT / "tests/fixtures/large-xstate-host/host.c"
 on_x86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="this is about x86-64")

@@ -20,6 +20,10 @@ pytestmark = [
     pytest.mark.alone,
     pytest.mark.skipif(bool(labkernel.problem()), reason=labkernel.problem() or "-"),
 ]
+    pytest.mark.labkernel,
+    pytest.mark.alone,
+    pytest.mark.skipif(bool(labkernel.problem()), reason=labkernel.problem() or "-"),
+]
 WRONG = {
     "25 ms for 20": {"delay"},
     "no delay": {"delay"},
@@ -39,7 +43,7 @@ WRONG = {
 def answers() -> dict[str, Any]:
     """All cases, in one boot."""
     script = Path(__file__).with_name("in_lab_kernel.py")
-    words = labkernel.command([sys.executable, str(script)], timeout_s=250)
+    words = labkernel.command([sys.executable, str(script)], timeout_s=900)
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=os.environ | SOURCES)
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -12,11 +12,14 @@ from typing import Any
 import psutil
 import yaml
 
+from experiments.health import LIMITS
 from results.store import trials
-from results.verdict import State
+from results.verdict import Check, Health, State, Verdict
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
+# Long enough for a trial that is repeated on a busy machine.
+_HANGS_S = 900
 SMALL: dict[str, Any] = {
     "scenario": "small",
     "network": "wireline-100m",
@@ -50,7 +53,7 @@ def command(*words: str | Path, results: Path) -> list[str]:
 def lab(*words: str | Path, results: Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run `lab` to its end."""
     words_ = command(*words, results=results)
-    return subprocess.run(words_, capture_output=True, text=True, cwd=ROOT, timeout=240, check=False, **options)
+    return subprocess.run(words_, capture_output=True, text=True, cwd=ROOT, timeout=_HANGS_S, check=False, **options)
 
 
 def assert_finished(run: subprocess.CompletedProcess[str], folder: Path) -> None:
@@ -62,6 +65,23 @@ def assert_finished(run: subprocess.CompletedProcess[str], folder: Path) -> None
     assert run.returncode == (3 if doubtful else 0), run.stdout + run.stderr
     for trial in doubtful:
         assert all(reason in run.stdout for reason in trial.verdict().reasons()), run.stdout
+
+
+def failed(verdict: Verdict) -> set[Check]:
+    """The checks that failed."""
+    return {one.check for one in verdict.checks if one.health is Health.FAILED}
+
+
+def machines(checks: set[Check]) -> set[Check]:
+    """Those that the machine alone can make fail: on a noisy one they may fail in a sound trial."""
+    return {check for check in checks if LIMITS[check].machine_alone}
+
+
+def assert_sound(verdict: Verdict) -> None:
+    """Nothing speaks against a trial but, perhaps, what the machine did."""
+    against = failed(verdict)
+    assert against == machines(against), verdict.reasons()
+    assert (verdict.state is State.VALID) == (not verdict.reasons()), verdict.reasons()
 
 
 def traces(folder: Path) -> dict[str, object]:

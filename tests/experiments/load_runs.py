@@ -33,7 +33,7 @@ async def reference_server(*faults: str) -> AsyncIterator[int]:
     )
     try:
         assert process.stdout is not None
-        yield json.loads(await asyncio.wait_for(process.stdout.readline(), 30))["listening"]
+        yield json.loads(await asyncio.wait_for(process.stdout.readline(), 120))["listening"]
     finally:
         if process.returncode is None:
             process.kill()
@@ -96,12 +96,12 @@ async def run(
     progress: list[FleetProgress] = []
     members = [Member(plan=plan) for plan in plans]
     async with fleet(members, logs=Path(plans[0].out_dir), progress=progress.append) as running:
-        await running.ready(timeout_s=30)
+        await running.ready(timeout_s=120)
         go_ns = time.monotonic_ns() + 100 * MS
         end_ns = go_ns + round(window_s * 1e9)
         await running.go(go_ns=go_ns, start_ns=go_ns, end_ns=end_ns)
         drained = await running.drain(limit_s=limit_s, quiet_s=quiet_s)
-        result = await running.finish(timeout_s=30)
+        result = await running.finish(timeout_s=120)
     return Outcome(plans=plans, result=result, drained=drained, progress=progress, end_ns=end_ns)
 
 

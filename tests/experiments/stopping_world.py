@@ -18,12 +18,12 @@ def finish(
     *,
     figures: dict[str, float] | None = None,
     state: State = State.VALID,
-    failed: Check = Check.LINK_RATE,
+    failed: Check | tuple[Check, ...] = Check.LINK_RATE,
     machine_cpu: float | None = 0.1,
     beside: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Trial:
-    """Put a trial's manifest and verdict in place; of an invalid one the check `failed` has failed."""
+    """Put a trial's manifest and verdict in place.  failed: what has failed, or of an inconclusive one is unknown."""
     writer = TrialWriter(folder, planned.cell, planned.trial)
     path = writer.open()
     record = manifest(
@@ -36,16 +36,17 @@ def finish(
         notes=notes,
     )
     write_record(path / "manifest.json", record)
-    write_record(path / "verdict.json", verdict(failed if state is State.INVALID else None))
+    write_record(path / "verdict.json", verdict(state, failed if isinstance(failed, tuple) else (failed,)))
     path.rename(writer.final)
     return Trial(writer.final)
 
 
-def verdict(failed: Check | None) -> Verdict:
-    """Everything passed, or all but one check."""
+def verdict(state: State, spoilt: tuple[Check, ...]) -> Verdict:
+    """A verdict of this state: everything passed, or all but the checks that are spoilt."""
+    health = {State.INVALID: Health.FAILED, State.INCONCLUSIVE: Health.UNKNOWN, State.VALID: Health.PASSED}[state]
     return Verdict(
         checks=tuple(
-            HealthCheck(check=check, health=Health.FAILED if check is failed else Health.PASSED, measured=2.5)
+            HealthCheck(check=check, health=health if check in spoilt else Health.PASSED, measured=2.5)
             for check in Check
         )
     )

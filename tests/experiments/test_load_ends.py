@@ -28,7 +28,7 @@ def fail(folder: Path, kind: type[Exception], story: Callable[[Fleet, list[int]]
     async def whole() -> None:
         async with reference_server() as port:
             plan = node_plan(folder, **({"port": port} | more))
-            async with asyncio.timeout(60), fleet([Member(plan=plan)], logs=folder) as running:
+            async with asyncio.timeout(200), fleet([Member(plan=plan)], logs=folder) as running:
                 pids.extend(running.pids.values())
                 await story(running, pids)
 
@@ -40,7 +40,7 @@ def fail(folder: Path, kind: type[Exception], story: Callable[[Fleet, list[int]]
 
 
 async def going(running: Fleet, seconds: float) -> None:
-    await running.ready(timeout_s=30)
+    await running.ready(timeout_s=120)
     now = time.monotonic_ns()
     await running.go(go_ns=now, start_ns=now, end_ns=now + round(seconds * 1e9))
 
@@ -69,7 +69,7 @@ def test_a_frozen_client_is_a_timeout_that_names_it_and_is_ended(tmp_path: Path)
 
 def test_a_server_that_is_not_there_is_named_with_its_address(tmp_path: Path) -> None:
     async def story(running: Fleet, pids: list[int]) -> None:
-        await running.ready(timeout_s=30)
+        await running.ready(timeout_s=120)
 
     with socket.socket() as closed:
         closed.bind((LOOPBACK, 0))
@@ -81,7 +81,7 @@ def test_a_server_that_is_not_there_is_named_with_its_address(tmp_path: Path) ->
 
 def test_a_server_that_never_answers_is_a_clear_error(tmp_path: Path) -> None:
     async def story(running: Fleet, pids: list[int]) -> None:
-        await running.ready(timeout_s=30)
+        await running.ready(timeout_s=120)
 
     with socket.socket() as silent:
         silent.bind((LOOPBACK, 0))
@@ -103,7 +103,7 @@ def test_a_plan_that_cannot_be_done_is_refused_before_the_start(
     tmp_path: Path, more: dict[str, object], words: str
 ) -> None:
     async def story(running: Fleet, pids: list[int]) -> None:
-        await running.ready(timeout_s=30)
+        await running.ready(timeout_s=120)
 
     assert words in fail(tmp_path, ClientFailedError, story, **more)
 
@@ -120,12 +120,12 @@ def test_a_command_prefix_that_does_not_exist_is_named(tmp_path: Path) -> None:
 
 def test_what_a_client_wrote_to_stderr_is_in_the_error(tmp_path: Path) -> None:
     async def story(running: Fleet, pids: list[int]) -> None:
-        await running.ready(timeout_s=30)
+        await running.ready(timeout_s=120)
 
     async def whole() -> None:
         prefix = ("sh", "-c", "echo out of luck >&2; exit 9")
         async with fleet([Member(plan=node_plan(tmp_path, 1), prefix=prefix)], logs=tmp_path) as running:
-            await running.ready(timeout_s=30)
+            await running.ready(timeout_s=120)
 
     with pytest.raises(ClientFailedError, match=r"(?s)it ended with exit status 9.*out of luck"):
         asyncio.run(whole())

@@ -6,11 +6,14 @@ import shlex
 import time
 from pathlib import Path
 
+import pytest
 from lab_runs import assert_finished, lab, scenario_file
 
 from experiments import campaign as campaigns
 from results.campaign import read_campaign
 from results.store import Trial, trials
+
+pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 # By its times the second of two cells takes more than the two minutes of a piece; in truth its drain is soon complete.
 DRAINS = {"warmup_s": 0.3, "window_s": 2, "drain_s": [3, 200]}

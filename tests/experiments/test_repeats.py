@@ -17,12 +17,13 @@ from experiments import launch, provenance
 from experiments import scenario as scenarios
 from experiments.bench import TrialSpec
 from experiments.durations import Durations, own_s
+from experiments.health import LIMITS
 from experiments.launch import Outcome, Processes, Way
 from experiments.piece import Budget, Piece
 from experiments.runner import Course, GaveUp
 from results.campaign import Planned, read_campaign
 from results.stopping import CellPrecision
-from results.store import Trial
+from results.store import Trial, set_aside
 from results.times import trial_times
 from results.verdict import Check, State
 
@@ -86,33 +87,61 @@ class World:
         return course
 
 
-def failing(*checks: Check | None) -> Attempt:
-    """The attempts, in order, fail these checks."""
-    left = list(checks)
+def failing(*attempts: Check | tuple[Check, ...] | None) -> Attempt:
+    """The attempts, in order, fail these checks; None is a valid one."""
+    left = list(attempts)
 
     def attempt(spec: TrialSpec) -> dict[str, object]:
-        check = left.pop(0)
-        return {} if check is None else {"state": State.INVALID, "failed": check}
+        failed = left.pop(0)
+        return {} if failed is None else {"state": State.INVALID, "failed": failed}
 
     return attempt
 
 
-def test_a_stalled_trial_is_set_aside_and_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(tmp_path, monkeypatch, failing(Check.HEARTBEAT, None))
+BY_MACHINE = [check for check in Check if LIMITS[check].machine_alone]
+
+
+def test_what_the_machine_alone_can_make_fail_is_declared() -> None:
+    assert set(BY_MACHINE) == {
+        Check.LINK_RATE,
+        Check.LINK_LOSS,
+        Check.LINK_DELAY,
+        Check.LINK_TIMELINE,
+        Check.CAPTURE_DROPS,
+        Check.SEND_LATENESS,
+        Check.HEARTBEAT,
+    }
+
+
+@pytest.mark.parametrize("check", BY_MACHINE)
+def test_a_trial_that_the_machine_can_have_spoiled_is_set_aside_and_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: Check
+) -> None:
+    world = World(tmp_path, monkeypatch, failing(check, None))
     (outcome,) = world.run().outcomes
     assert outcome.state is State.VALID
-    assert "machine stalled" in world.told.repeats[0]
+    (said,) = world.told.repeats
+    assert "the machine alone can have spoiled it" in said
+    assert f"{check} failed" in said
     cell = world.folder / "only"
     assert Trial(cell / ".set-aside-trial-001-1").verdict().state is State.INVALID
     (note,) = Trial(cell / "trial-001").manifest().notes
-    assert "machine stalled" in note
+    assert f"{check} failed" in note
     assert ".set-aside-trial-001-1" in note
 
 
-def test_a_machine_that_never_holds_still_ends_in_an_invalid_trial(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "attempts",
+    [
+        [Check.HEARTBEAT] * 3,
+        [Check.HEARTBEAT, Check.LINK_RATE, Check.CAPTURE_DROPS],
+        [tuple(BY_MACHINE)] * 3,
+    ],
+)
+def test_after_two_repeats_the_result_stands_and_is_invalid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attempts: list[Check | tuple[Check, ...]]
 ) -> None:
-    world = World(tmp_path, monkeypatch, failing(*[Check.HEARTBEAT] * 3))
+    world = World(tmp_path, monkeypatch, failing(*attempts))
     (outcome,) = world.run().outcomes
     assert outcome.state is State.INVALID
     assert len(world.told.repeats) == 2
@@ -148,14 +177,35 @@ def test_a_spoiled_trial_whose_time_is_up_is_missing_for_the_next_piece(
     assert [one.seconds for one in trial_times(world.folder)] == [1, 1]
 
 
-@pytest.mark.parametrize("check", [check for check in Check if check is not Check.HEARTBEAT])
-def test_a_trial_that_is_invalid_for_another_reason_is_not_run_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: Check
+def test_repeats_of_an_earlier_command_and_an_earlier_version_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World(tmp_path, monkeypatch, failing(check))
+    world = World(tmp_path, monkeypatch, failing(Check.HEARTBEAT))
+    (planned,) = read_campaign(world.folder).order
+    for why in ("the machine stalled, so it is run again (heartbeat failed)", ""):
+        earlier = set_aside(finish(world.folder, planned, state=State.INVALID, failed=Check.HEARTBEAT), why)
+    (earlier / "set-aside.txt").unlink()  # the first versions wrote none
+    (outcome,) = world.run().outcomes
+    assert (outcome.state, world.told.repeats) == (State.INVALID, [])
+
+
+STACKS_OWN = [check for check in Check if check not in BY_MACHINE]
+
+
+@pytest.mark.parametrize("failed", [*STACKS_OWN, *((Check.HEARTBEAT, check) for check in STACKS_OWN)], ids=str)
+def test_a_trial_that_something_else_speaks_against_is_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failed: Check | tuple[Check, ...]
+) -> None:
+    world = World(tmp_path, monkeypatch, failing(failed))
     (outcome,) = world.run().outcomes
     assert outcome.state is State.INVALID
     assert world.told.repeats == []
+
+
+def test_a_trial_with_an_unknown_check_alone_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path, monkeypatch, lambda _: {"state": State.INCONCLUSIVE})
+    (outcome,) = world.run().outcomes
+    assert (outcome.state, world.told.repeats) == (State.INCONCLUSIVE, [])
 
 
 PAIR = {"network": ["nistnet-80211", "wireline-100m"], "parallel": {"trials": 2, "when": {"stack": "reference"}}}

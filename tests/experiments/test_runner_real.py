@@ -1,4 +1,4 @@
-"""Campaigns under the real command line: interrupted, killed, resumed, on a full disk."""
+"""Campaigns under the real command line: interrupted, killed, resumed."""
 
 from __future__ import annotations
 
@@ -6,18 +6,31 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-from lab_runs import FIXTURES, ROOT, assert_finished, command, lab, living_in, process_namespaces, scenario_file, traces
+from lab_runs import (
+    ROOT,
+    assert_finished,
+    assert_sound,
+    command,
+    lab,
+    living_in,
+    process_namespaces,
+    scenario_file,
+    traces,
+)
 
 from experiments import campaign as campaigns
 from results.campaign import read_campaign
 from results.store import trials
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
+
+# A trial must still be under way when it is interrupted: the test may have to wait seconds for a processor.
+WINDOW = {"warmup_s": 0.3, "window_s": 6, "drain_s": 3}
+LONG = WINDOW | {"window_s": 120}
 
 
 def begin(scenario: Path, results: Path, *, finished: int) -> tuple[subprocess.Popen[str], set[str]]:
@@ -33,7 +46,7 @@ def begin(scenario: Path, results: Path, *, finished: int) -> tuple[subprocess.P
         cwd=ROOT,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not (
         len(list(results.glob("*/2*/*/trial-*"))) == finished and list(results.glob("*/2*/*/.partial-*/*.pcap"))
     ):
@@ -46,7 +59,7 @@ def begin(scenario: Path, results: Path, *, finished: int) -> tuple[subprocess.P
 def assert_gone(spaces: set[str], before: dict[str, object], folder: Path) -> None:
     """The kernel ends a dead process's namespace in its own time: wait for that, not for a command of ours."""
     assert spaces
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while (living_in(spaces) or traces(folder) != before) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert living_in(spaces) == []
@@ -56,7 +69,7 @@ def assert_gone(spaces: set[str], before: dict[str, object], folder: Path) -> No
 
 def test_a_killed_runner_leaves_nothing_and_resume_completes_the_campaign(tmp_path: Path) -> None:
     before, results = traces(tmp_path), tmp_path / "results"
-    scenario = scenario_file(tmp_path, trials=2, congestion_control="cubic")
+    scenario = scenario_file(tmp_path, trials=2, congestion_control="cubic", window=WINDOW)
     process, spaces = begin(scenario, results, finished=1)
     process.send_signal(signal.SIGKILL)
     process.communicate()
@@ -77,20 +90,20 @@ def test_a_killed_runner_leaves_nothing_and_resume_completes_the_campaign(tmp_pa
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_campaign_says_so_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     before = traces(tmp_path)
-    process, spaces = begin(scenario_file(tmp_path), tmp_path / "results", finished=0)
+    process, spaces = begin(scenario_file(tmp_path, window=LONG), tmp_path / "results", finished=0)
     process.send_signal(number)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "lab resume" in said
     assert_gone(spaces, before, tmp_path)
 
 
 def test_an_interrupted_scenario_is_taken_up_and_a_killed_trial_is_a_failed_one(tmp_path: Path) -> None:
-    results, scenario = tmp_path / "results", scenario_file(tmp_path, trials=2)
+    results, scenario = tmp_path / "results", scenario_file(tmp_path, trials=2, window=WINDOW)
     process, spaces = begin(scenario, results, finished=0)
     (first_of_trial,) = [child for child in psutil.Process(process.pid).children() if "unshare" in child.name()]
     os.kill(first_of_trial.pid, signal.SIGKILL)
-    said, complaints = process.communicate(timeout=100)
+    said, complaints = process.communicate(timeout=600)
     assert process.returncode == 1, said + complaints
     assert "SIGKILL" in said
     assert living_in(spaces) == []
@@ -104,11 +117,11 @@ def test_an_interrupted_scenario_is_taken_up_and_a_killed_trial_is_a_failed_one(
 
 
 def test_a_killed_client_fails_its_trial_with_a_log_that_is_there(tmp_path: Path) -> None:
-    process, spaces = begin(scenario_file(tmp_path), tmp_path / "results", finished=0)
+    process, spaces = begin(scenario_file(tmp_path, window=LONG), tmp_path / "results", finished=0)
     below = psutil.Process(process.pid).children(recursive=True)
     victim = next(one for one in below if "experiments.load.client" in one.cmdline())
     victim.kill()
-    said, complaints = process.communicate(timeout=100)
+    said, complaints = process.communicate(timeout=600)
     assert process.returncode == 1, said + complaints
     assert f"it ended with signal SIGKILL\n{tmp_path}" in said
     (log,) = [line.removesuffix(":") for line in said.splitlines() if line.startswith(str(tmp_path))]
@@ -124,30 +137,11 @@ def test_two_campaigns_run_side_by_side(tmp_path: Path) -> None:
         words = command("run", scenario, "--no-report", results=tmp_path / "results")
         both.append(subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT))
     for process in both:
-        said, complaints = process.communicate(timeout=120)
+        said, complaints = process.communicate(timeout=900)
         assert "1 trials, 1 to run" in said, said + complaints
-        # Two brokers on two cores may make each other late, but neither may touch the other's link or messages.
         assert process.returncode in (0, 3), said + complaints
-        assert not any(word in said for word in ("link_", "ledger_closes", "clean_slate", "servers_alive")), said
-    assert sum(len(trials(folder)) for folder in campaigns.folders(tmp_path / "results")) == 2
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 200 KiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_full_disk_is_told_and_nothing_half_written_looks_finished(small_disk: Path) -> None:
-    done = lab("run", FIXTURES / "disk-full" / "scenario.yaml", "--no-report", results=small_disk)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "No space left on device" in done.stdout + done.stderr
-    (folder,) = campaigns.folders(small_disk)
-    assert trials(folder) == []
-    assert not list(folder.glob("*/.partial-*"))
+    finished = [trial for folder in campaigns.folders(tmp_path / "results") for trial in trials(folder)]
+    assert len(finished) == 2
+    for trial in finished:
+        # Two brokers on two cores may make each other late, but neither may touch the other's link or messages.
+        assert_sound(trial.verdict())

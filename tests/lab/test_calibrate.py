@@ -53,14 +53,17 @@ REFUSED = Calibrated(profile="far", kernel="host", refused="this kernel has no n
 @pytest.mark.alone
 def test_a_profile_is_measured_both_ways_and_written_down(tmp_path: Path) -> None:
     done = calibrate("nistnet-80211", "--kernel", "host", "--out", tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "nistnet-80211          host  holds" in done.stdout
+    assert done.returncode in (Status.ALL_VALID, Status.NOT_ALL_VALID), done.stdout + done.stderr
     with (tmp_path / "calibration.csv").open() as file:
         rows = list(csv.DictReader(file))
     wanted = {"delay", "rate", "losses", "duplicates", "loss"}
     for direction in ("uplink", "downlink"):
         assert {row["quantity"] for row in rows if row["direction"] == direction} == wanted
-    assert {row["holds"] for row in rows} == {"True"}
+    # On a noisy machine some may be outside; then the status, the line and the table say so alike.
+    holds = {row["holds"] for row in rows} == {"True"}
+    assert (done.returncode == Status.ALL_VALID) == holds
+    assert ("nistnet-80211          host  holds" in done.stdout) == holds
+    assert ("nistnet-80211          host  OUTSIDE: " in done.stdout) != holds
     assert (tmp_path / "calibration.png").read_bytes()[:4] == b"\x89PNG"
     assert "nistnet-80211" in (tmp_path / "calibration.svg").read_text()
     assert f"--out {tmp_path}" in (tmp_path / "calibration.md").read_text()

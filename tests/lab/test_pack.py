@@ -21,6 +21,8 @@ sys.path.insert(0, str(ROOT / "tests" / "analysis"))
 from packs import copy  # noqa: E402
 from synthetic_campaign import Spec, write_campaign  # noqa: E402
 
+pytestmark = pytest.mark.spark
+
 SMALL = {"bodies": (100,), "guarantees": ("durable, persistent",), "packets": 5, "trials": 2}
 CELL = "nistnet-80211_100_dp"
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 def paper(results: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "lab", "paper", "gaddah-kunz", *words, "--results", str(results)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=240, check=False)
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=900, check=False)
 
 
 def test_a_case_is_run_in_pieces_and_judged_and_can_be_judged_again(tmp_path: Path) -> None:

@@ -30,6 +30,14 @@ def test_an_unfinished_trial_does_not_look_finished_and_is_removed_later(tmp_pat
     assert not folder.exists()
 
 
+def test_a_trial_that_is_withdrawn_leaves_the_others(tmp_path: Path) -> None:
+    for number in (1, 2):
+        write_trial(tmp_path, "cell=a", number)
+    TrialWriter(tmp_path, "cell=a", 1).withdraw()
+    TrialWriter(tmp_path, "cell=a", 3).withdraw()  # there is none
+    assert [path.name for path in (tmp_path / "cell=a").iterdir()] == ["trial-002"]
+
+
 @pytest.mark.parametrize(
     "name", ["manifest.json", "link.json", "verdict.json", "delivered.parquet", "resources.parquet"]
 )

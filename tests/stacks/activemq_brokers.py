@@ -31,7 +31,7 @@ class Broker:
         ports = {"activemq_port": self.at.port, "activemq_openwire_port": self.openwire.port}
         role = RoleCall(role="activemq", variables={**ports, **self.variables})
         target = Target(name="broker", address=self.at.host, pid=self.namespace, roles=(role,))
-        apply(actions, [target], scratch=self.scratch, timeout_s=60)
+        apply(actions, [target], scratch=self.scratch, timeout_s=300)
 
     def pid(self) -> int:
         return service_pid(scratch=self.scratch, target="broker", name="activemq")
@@ -48,7 +48,7 @@ class Broker:
     def log(self) -> str:
         return (service_folder(scratch=self.scratch, target="broker", name="activemq") / "log").read_text()
 
-    def run(self, talk: Callable[[], Awaitable[T]], *, limit_s: float = 60) -> T:
+    def run(self, talk: Callable[[], Awaitable[T]], *, limit_s: float = 300) -> T:
         """Run a coroutine in the broker's namespace."""
 
         async def limited() -> T:
@@ -77,8 +77,9 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.005)
 
 
-async def quiet(items: Sequence[object], *, for_s: float = 0.3) -> None:
-    """Wait until nothing was added for a while."""
+async def quiet(items: Sequence[object], *, least: int = 0, for_s: float = 0.3) -> None:
+    """Wait until there are at least so many, and then until nothing more was added for a while."""
+    await until(lambda: len(items) >= least)
     before = -1
     while before != len(items):
         before = len(items)
@@ -86,4 +87,4 @@ async def quiet(items: Sequence[object], *, for_s: float = 0.3) -> None:
 
 
 def _wait(handle: int) -> None:
-    assert select.select([handle], [], [], 10)[0], "the broker does not end"
+    assert select.select([handle], [], [], 60)[0], "the broker does not end"

@@ -38,7 +38,7 @@ async def server_process(*faults: str) -> AsyncIterator[tuple[Endpoint, asyncio.
     )
     try:
         assert process.stdout is not None
-        port = json.loads(await asyncio.wait_for(process.stdout.readline(), 30))["listening"]
+        port = json.loads(await asyncio.wait_for(process.stdout.readline(), 120))["listening"]
         yield Endpoint(host=LOOPBACK, port=port), process
     finally:
         if process.returncode is None:

@@ -66,7 +66,7 @@ async def server(script: Script) -> AsyncIterator[Endpoint]:
     listening = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with listening:
         yield Endpoint(host="127.0.0.1", port=listening.sockets[0].getsockname()[1])
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await played
 
 
