@@ -20,10 +20,6 @@ pytestmark = [
     pytest.mark.alone,
     pytest.mark.skipif(bool(labkernel.problem()), reason=labkernel.problem() or "-"),
 ]
-    pytest.mark.labkernel,
-    pytest.mark.alone,
-    pytest.mark.skipif(bool(labkernel.problem()), reason=labkernel.problem() or "-"),
-]
 WRONG = {
     "25 ms for 20": {"delay"},
     "no delay": {"delay"},
