@@ -20,7 +20,7 @@ from emulation.namespace import KernelError, read_sysctl, run_tool, write_sysctl
 
 ALLOWED = "net.ipv4.tcp_allowed_congestion_control"
 AVAILABLE = "net.ipv4.tcp_available_congestion_control"
-_STATE = Path("/run/airwire-congestion.json")
+STATE = Path("/run/airwire-congestion.json")
 _LOCK = "\0airwire-congestion"
 _PATIENCE_S = 30.0
 
@@ -57,7 +57,7 @@ def allowed(names: set[str]) -> Iterator[None]:
 
 def sweep() -> None:
     """Put the original list back when every holder has died without doing so."""
-    if _STATE.exists():
+    if STATE.exists():
         with _state():
             pass
 
@@ -73,25 +73,25 @@ def _state() -> Iterator[dict[str, Any]]:
         yield state
         if not state["holders"]:
             _restore(state)
-            _STATE.unlink(missing_ok=True)
+            STATE.unlink(missing_ok=True)
         else:
             _save(state)
 
 
 def _load() -> dict[str, Any]:
-    if not _STATE.exists():
+    if not STATE.exists():
         return {"original": None, "holders": []}
     try:
-        state = json.loads(_STATE.read_text())
+        state = json.loads(STATE.read_text())
         return {"original": state["original"], "holders": [[int(pid), int(ticks)] for pid, ticks in state["holders"]]}
     except (ValueError, KeyError, TypeError) as error:
-        raise KernelError(f"{_STATE}: damaged ({error}); remove it, and see to {ALLOWED} yourself") from error
+        raise KernelError(f"{STATE}: damaged ({error}); remove it, and see to {ALLOWED} yourself") from error
 
 
 def _save(state: dict[str, Any]) -> None:
-    fresh = _STATE.with_suffix(".new")
+    fresh = STATE.with_suffix(".new")
     fresh.write_text(json.dumps(state))
-    fresh.replace(_STATE)
+    fresh.replace(STATE)
 
 
 @contextmanager

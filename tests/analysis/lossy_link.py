@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,6 +11,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from emulation.namespace import prefix, throwaway_namespace
 
 _TRANSFER = """
 import socket, sys, threading, time
@@ -44,7 +45,7 @@ else:
 
 _LOSS = """table netdev loss {{
   chain drops {{
-    type filter hook ingress device {port} priority 0;
+    type filter hook ingress device wire priority 0;
     ip protocol tcp {which} numgen {how} mod {every} 0 drop
   }}
 }}
@@ -84,16 +85,6 @@ def run(*command: str, stdin: str | None = None) -> str:
 
 
 @contextmanager
-def namespace(name: str) -> Iterator[list[str]]:
-    run("ip", "netns", "add", name)
-    try:
-        run("ip", "-n", name, "link", "set", "lo", "up")
-        yield ["ip", "netns", "exec", name]
-    finally:
-        run("ip", "netns", "delete", name)
-
-
-@contextmanager
 def process(command: list[str], *, until: str, stream: str) -> Iterator[subprocess.Popen[str]]:
     """A child that has said `until` on one of its streams; interrupted and waited for on the way out."""
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -111,20 +102,15 @@ def process(command: list[str], *, until: str, stream: str) -> Iterator[subproce
 
 def capture_lossy_transfer(path: Path, *, size: int, streams: int, link: Link, snap: int = 128) -> Path:
     """Send `streams` times `size` bytes through the link; write the capture."""
-    tag = f"ax{os.getpid()}"
-    ports = {"sender": (f"{tag}a", f"{tag}l"), "receiver": (f"{tag}b", f"{tag}r")}
     with ExitStack() as stack:
-        left = stack.enter_context(namespace(f"{tag}a"))
-        right = stack.enter_context(namespace(f"{tag}b"))
-        run("ip", "link", "add", f"{tag}l", "netns", f"{tag}a", "type", "veth",
-            "peer", "name", f"{tag}r", "netns", f"{tag}b")  # fmt: skip
-        for number, (side, port) in enumerate(ports.values(), start=1):
-            _set_up(["ip", "netns", "exec", side], side, port, address=f"10.99.0.{number}/24", link=link)
-        watched, port = ports[link.side]
+        pids = {side: stack.enter_context(throwaway_namespace()) for side in ("sender", "receiver")}
+        left, right = (prefix(pid) for pid in pids.values())
+        run(*left, "ip", "link", "add", "wire", "type", "veth", "peer", "name", "wire", "netns", str(pids["receiver"]))
+        for number, inside in enumerate((left, right), start=1):
+            _set_up(inside, address=f"10.99.0.{number}/24", link=link)
         listen = ["tcpdump", "--time-stamp-precision=nano", "--immediate-mode", "-B", "16384", "-Z", "root", "-U"]
-        listen += ["-s", str(snap), "-i", port, "-w", str(path), "tcp"]
-        inside = ["ip", "netns", "exec", watched]
-        stack.enter_context(process([*inside, *listen], until="listening on", stream="stderr"))
+        listen += ["-s", str(snap), "-i", "wire", "-w", str(path), "tcp"]
+        stack.enter_context(process([*prefix(pids[link.side]), *listen], until="listening on", stream="stderr"))
         time.sleep(0.3)  # tcpdump says that it listens a moment before it does
         script = [sys.executable, "-c", _TRANSFER]
         what = ["10.99.0.2", "5000", str(size), str(streams), str(link.pause)]
@@ -134,20 +120,20 @@ def capture_lossy_transfer(path: Path, *, size: int, streams: int, link: Link, s
     return path
 
 
-def _set_up(inside: list[str], side: str, port: str, *, address: str, link: Link) -> None:
-    run("ip", "-n", side, "address", "add", address, "dev", port)
-    run("ip", "-n", side, "link", "set", port, "up")
-    run(*inside, "ethtool", "-K", port, "tso", "off", "gso", "off", "gro", "off", "rx", "off", "tx", "off")
+def _set_up(inside: list[str], *, address: str, link: Link) -> None:
+    run(*inside, "ip", "address", "add", address, "dev", "wire")
+    run(*inside, "ip", "link", "set", "wire", "up")
+    run(*inside, "ethtool", "-K", "wire", "tso", "off", "gso", "off", "gro", "off", "rx", "off", "tx", "off")
     run(*inside, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno", f"net.ipv4.tcp_sack={int(link.sack)}")
     bucket = ["burst", "3200", "limit", "60000"]
     if link.detour_every is None:
-        run(*inside, "tc", "qdisc", "add", "dev", port, "root", "tbf", "rate", link.rate, *bucket)
+        run(*inside, "tc", "qdisc", "add", "dev", "wire", "root", "tbf", "rate", link.rate, *bucket)
     else:
-        run(*inside, "tc", "qdisc", "add", "dev", port, "root", "handle", "1:", "htb", "default", "1")
+        run(*inside, "tc", "qdisc", "add", "dev", "wire", "root", "handle", "1:", "htb", "default", "1")
         for minor, rate in (("1", link.rate), ("2", "2mbit")):
-            run(*inside, "tc", "class", "add", "dev", port, "parent", "1:", "classid", f"1:{minor}",
+            run(*inside, "tc", "class", "add", "dev", "wire", "parent", "1:", "classid", f"1:{minor}",
                 "htb", "rate", rate, "burst", "3200", "cburst", "3200")  # fmt: skip
         run(*inside, "nft", "-f", "-", stdin=_DETOUR.format(every=link.detour_every))
     which = "tcp flags & syn == 0" if link.spare_handshake else ""
     how = "random" if link.scattered else "inc"
-    run(*inside, "nft", "-f", "-", stdin=_LOSS.format(port=port, every=link.drop_every, which=which, how=how))
+    run(*inside, "nft", "-f", "-", stdin=_LOSS.format(every=link.drop_every, which=which, how=how))

@@ -43,10 +43,10 @@ def test_a_killed_holder_is_swept_up_after() -> None:
         f"with allowed({{{name!r}}}): os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     assert subprocess.run([sys.executable, "-c", holder], check=False).returncode == -9
-    assert json.loads(congestion._STATE.read_text())["holders"]
+    assert json.loads(congestion.STATE.read_text())["holders"]
     congestion.sweep()
     assert read_sysctl(ALLOWED) == before
-    assert not congestion._STATE.exists()
+    assert not congestion.STATE.exists()
 
 
 def test_a_congestion_control_that_the_kernel_lacks_is_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import psutil
 import yaml
 
+from emulation import congestion
 from experiments.health import LIMITS
 from results.store import trials
 from results.verdict import Check, Health, State, Verdict
@@ -85,10 +87,11 @@ def assert_sound(verdict: Verdict) -> None:
 
 
 def traces(folder: Path) -> dict[str, object]:
-    """What a trial with results below `folder` could leave: processes, namespaces, links, rules, the sysctl, files.
+    """What a trial with results below `folder` could leave: processes, namespaces, links, rules, a longer sysctl.
 
     A network namespace lives as long as a process in it, a name, or an open file; a process of ours is one that
-    this process started or that has a file of `folder` open or in its words.
+    this process started or that has a file of `folder` open or in its words.  What other tests' living processes have
+    at the same time is theirs.
     """
     own = {str(child.pid) for child in psutil.Process().children(recursive=True)}
     processes = [_words(entry) for entry in _processes() if entry.name in own or str(folder) in _mentions(entry)]
@@ -99,8 +102,16 @@ def traces(folder: Path) -> dict[str, object]:
         "links": sorted(os.listdir("/sys/class/net")),
         "rules": rules,
         "named": subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout,
-        "allowed": Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text(),
+        "allowed for": [pid for pid in _holders() if pid in own or not Path("/proc", pid).exists()],
     }
+
+
+def _holders() -> list[str]:
+    """Processes for which the machine's list of allowed congestion controls is extended."""
+    try:
+        return [str(pid) for pid, _ in json.loads(congestion.STATE.read_text())["holders"]]
+    except FileNotFoundError:
+        return []
 
 
 def process_namespaces(pid: int) -> set[str]:

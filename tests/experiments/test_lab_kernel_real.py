@@ -19,7 +19,7 @@ from experiments import campaign as campaigns
 from results.store import Trial, trials
 from results.verdict import Check
 
-pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.labkernel, pytest.mark.alone]
+pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.labkernel, pytest.mark.group("labkernel")]
 
 NOBODY = 65534
 LONG = {"warmup_s": 0.3, "window_s": 120, "drain_s": 3}  # still under way when it is interrupted
@@ -31,6 +31,7 @@ LOSSY = {
     "rate": "2 Mbit/s",
     "loss": {"model": "gilbert-elliott", "p": 0.02, "r": 0.3},
 }
+FAR = {"name": "far", "delay": "30 ms", "jitter": "5 ms", "duplicate": "2 %"}
 
 
 def only_trial(results: Path) -> Trial:
@@ -46,15 +47,34 @@ def scenario(folder: Path, profile: dict[str, object], **settings: object) -> Pa
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trial]:
-    """The same lossy trial on either kernel."""
-    found = {}
-    for kernel in ("host", "lab"):
-        folder = tmp_path_factory.mktemp(kernel)
-        done = lab("run", scenario(folder, LOSSY), "--no-report", "--kernel", kernel, results=folder / "results")
-        assert done.returncode in (0, 3), done.stdout + done.stderr
-        found[kernel] = only_trial(folder / "results")
-    return found
+def public() -> Iterator[Path]:
+    """A folder that an ordinary user reaches and may write to; pytest's own are private."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory, public: Path) -> dict[str, Trial]:
+    """Trials with the same losses: by root on this machine's own kernel, by an ordinary user in the lab kernel."""
+    folder = tmp_path_factory.mktemp("host")
+    done = lab("run", scenario(folder, LOSSY), "--no-report", "--kernel", "host", results=folder / "results")
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    words = command("run", scenario(public, LOSSY | FAR), "--no-report", results=public / "results")
+    user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    program = f"import sys; sys.argv = ['lab', *{words[3:]!r}]; from lab.main import main; main()"
+    done = subprocess.run(
+        [*user, sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"HOME": "/nonexistent"},
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    return {"host": only_trial(folder / "results"), "lab": only_trial(public / "results")}
 
 
 def test_a_trial_in_the_lab_kernel_is_valid_and_says_where_it_ran(both: dict[str, Trial]) -> None:
@@ -119,32 +139,8 @@ def test_an_interrupted_lab_kernel_leaves_nothing(tmp_path: Path) -> None:
     assert not list(results.glob("*/2*/*/.partial-*"))
 
 
-@pytest.fixture
-def public() -> Iterator[Path]:
-    """A folder that an ordinary user reaches and may write to; pytest's own are private."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o777)
-        yield folder
-
-
-def test_an_ordinary_user_runs_a_link_with_delay(public: Path) -> None:
-    far = LOSSY | {"name": "far", "loss": 0.01, "delay": "30 ms", "jitter": "5 ms", "duplicate": "2 %"}
-    results = public / "results"
-    words = command("run", scenario(public, far), "--no-report", results=results)
-    user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    program = f"import sys; sys.argv = ['lab', *{words[3:]!r}]; from lab.main import main; main()"
-    done = subprocess.run(
-        [*user, sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env=os.environ | {"HOME": "/nonexistent"},
-        timeout=900,
-        check=False,
-    )
-    assert done.returncode in (0, 3), done.stdout + done.stderr
-    trial = only_trial(results)
+def test_an_ordinary_user_runs_a_link_with_delay(both: dict[str, Trial]) -> None:
+    trial = both["lab"]
     assert trial.manifest().kernel.chosen == "lab"
     assert trial.path.stat().st_uid == NOBODY
     checks = {(one.quantity, one.direction): one for one in trial.link().checks if one.source == "probe"}
