@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtri
 
 from emulation.direction import DirectionProfile, JitterTable
 
@@ -53,6 +52,8 @@ def _uniform(shares: np.ndarray) -> np.ndarray:
 
 
 def _normal(shares: np.ndarray) -> np.ndarray:
+    from scipy.special import ndtri  # noqa: PLC0415 - takes a quarter of a second, which most commands can do without
+
     return _standard(ndtri(shares))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from emulation import distribution, loss
 from emulation.direction import DirectionProfile
@@ -29,8 +28,11 @@ def binomial(n: int, share: float) -> Interval:
     """How many of `n` packets a thing happens to that happens to each with chance `share`."""
     if not share:
         return Interval(0, 0)
-    low, high = stats.binom.ppf([_FALSE_ALARMS / 2, 1 - _FALSE_ALARMS / 2], n, share)
-    return Interval(float(low), float(high))
+    from scipy.special import bdtr  # noqa: PLC0415 - takes a quarter of a second, which most commands can do without
+
+    at_most = bdtr(np.arange(n + 1), n, share)
+    low, high = np.searchsorted(at_most, [_FALSE_ALARMS / 2, 1 - _FALSE_ALARMS / 2])
+    return Interval(float(low), float(min(high, n)))
 
 
 def losses(model: LossModel, packets: int) -> Interval:
