@@ -9,6 +9,7 @@ import json
 import os
 from pathlib import Path
 
+import groups
 import pytest
 from hypothesis import settings
 
@@ -24,12 +25,8 @@ NEEDS = {
     "browser": "Chromium",
     "root": "root: namespaces, links, captures",
 }
-# Groups of more than one module, those first that take longest.  A group runs in one process, one test after another:
-# it shares a server, or is a load on the machine.  There are two of whole trials, which mostly wait.
-GROUPS = ("labkernel", "trials 1", "trials 2", "spark", "broker")
 MARKS = {
     **{name: f"needs {about}" for name, about in NEEDS.items()},
-    "group(name)": f"runs in this group ({', '.join(GROUPS)}); without it in that of what it needs, or its module",
     "alone": "measures what a link or the scheduler does, or changes what all processes see: nothing runs beside it",
 }
 TIMES = "AIRWIRE_TEST_TIMES"  # names a file that gets a line for each part of a test: its name, its seconds
@@ -43,23 +40,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell xdist the groups, and put tests of a group next to each other."""
+    """Put tests of a group next to each other; who uses the Spark session needs Spark."""
+    items.sort(key=lambda item: groups.place(item.nodeid))
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
-    groups = {item: _group(item) for item in items}
-    items.sort(key=lambda item: GROUPS.index(groups[item]) if groups[item] in GROUPS else len(GROUPS))
-    for item, group in groups.items():
-        item.add_marker(pytest.mark.xdist_group(group))
 
 
-def _group(item: pytest.Item) -> str:
-    if asked := item.get_closest_marker("group"):
-        (name,) = asked.args
-        if name not in GROUPS:
-            raise pytest.UsageError(f"{item.nodeid}: group {name!r} is not one of {', '.join(GROUPS)}")
-        return str(name)
-    return next((name for name in GROUPS if item.get_closest_marker(name)), item.nodeid.partition("::")[0])
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Side by side, a group runs in one process."""
+    return groups.scheduler(config, log)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -67,4 +58,4 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     path = os.environ.get(TIMES)
     if path and "PYTEST_XDIST_WORKER" not in os.environ:
         with Path(path).open("a") as times:
-            times.write(json.dumps([report.nodeid.partition("@")[0], report.duration]) + "\n")
+            times.write(json.dumps([report.nodeid, report.duration]) + "\n")

@@ -31,7 +31,7 @@ def main(words: list[str]) -> int:
     rest = [word for word in words if word != "--fast"]
     workers = str((os.cpu_count() or 1) + _MORE_THAN_CORES)
     unneeded = "".join(f" and not {need}" for need in NEEDS) if fast else ""
-    side_by_side = ["-m", f"not alone{unneeded}", "-n", workers, "--dist", "loadgroup", "--no-loadscope-reorder"]
+    side_by_side = ["-m", f"not alone{unneeded}", "-n", workers, "--dist", "loadscope", "--no-loadscope-reorder"]
     phases = {"side by side": side_by_side}
     if not fast:
         phases["one after another"] = ["-m", "alone", "-p", "no:xdist"]

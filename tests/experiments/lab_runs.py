@@ -102,7 +102,7 @@ def traces(folder: Path) -> dict[str, object]:
         "links": sorted(os.listdir("/sys/class/net")),
         "rules": rules,
         "named": subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout,
-        "allowed for": [pid for pid in _holders() if pid in own or not Path("/proc", pid).exists()],
+        "allowed for": sorted(own & set(_holders())),
     }
 
 

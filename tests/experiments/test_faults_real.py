@@ -18,7 +18,7 @@ from results.stopping import CellPrecision
 from results.store import Trial, trial_name
 from results.verdict import Check, Health
 
-pytestmark = [pytest.mark.root, pytest.mark.group("trials 1")]
+pytestmark = [pytest.mark.root]
 
 FAULTS = [{}, {"drop": 7}, {"duplicate": 7}, {"reorder": 7}, {"stall": "20:1.2"}, {"crash": 40}]
 SILENCE_S = 0.9

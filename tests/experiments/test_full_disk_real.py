@@ -21,7 +21,7 @@ from experiments.launch import Outcome
 from results.campaign import read_campaign
 from results.store import TrialWriter, trials
 
-pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.group("trials 2")]
+pytestmark = [pytest.mark.root, pytest.mark.broker]
 
 WORDS = "No space left on device"
 

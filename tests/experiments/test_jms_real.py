@@ -16,7 +16,7 @@ from results.schema import Outcome
 from results.store import Trial
 from results.verdict import Check
 
-pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.group("trials 2")]
+pytestmark = [pytest.mark.root, pytest.mark.broker]
 
 NARROW = {
     "name": "narrow",

@@ -12,7 +12,7 @@ from analysis.journey.parts import PARTS
 from analysis.trial import reduce_trial
 from results.verdict import Check
 
-pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.group("trials 1")]
+pytestmark = [pytest.mark.root, pytest.mark.broker]
 
 
 @pytest.mark.parametrize("stack", ["reference", "activemq"])

@@ -19,7 +19,7 @@ from experiments import campaign as campaigns
 from results.store import Trial, trials
 from results.verdict import Check
 
-pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.labkernel, pytest.mark.group("labkernel")]
+pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.labkernel]
 
 NOBODY = 65534
 LONG = {"warmup_s": 0.3, "window_s": 120, "drain_s": 3}  # still under way when it is interrupted

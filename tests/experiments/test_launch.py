@@ -15,7 +15,7 @@ from experiments import scenario as scenarios
 from results.campaign import read_campaign
 from results.store import trials
 
-pytestmark = [pytest.mark.root, pytest.mark.group("trials 2")]
+pytestmark = [pytest.mark.root]
 
 
 def test_a_trial_that_hangs_is_ended_and_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

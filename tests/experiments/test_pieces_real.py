@@ -13,7 +13,7 @@ from experiments import campaign as campaigns
 from results.campaign import read_campaign
 from results.store import Trial, trials
 
-pytestmark = [pytest.mark.root, pytest.mark.group("trials 2")]
+pytestmark = [pytest.mark.root]
 
 # By its times the second of two cells takes more than the two minutes of a piece; in truth its drain is soon complete.
 DRAINS = {"warmup_s": 0.3, "window_s": 2, "drain_s": [3, 200]}

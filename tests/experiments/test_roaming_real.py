@@ -13,7 +13,7 @@ from test_trial_real import run
 from analysis.trial import reduce_trial
 from results.store import Trial
 
-pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.group("trials 2")]
+pytestmark = [pytest.mark.root, pytest.mark.broker]
 
 DARK = {
     "name": "dark",

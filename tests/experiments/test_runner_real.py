@@ -26,7 +26,7 @@ from experiments import campaign as campaigns
 from results.campaign import read_campaign
 from results.store import trials
 
-pytestmark = [pytest.mark.root, pytest.mark.group("trials 2")]
+pytestmark = [pytest.mark.root]
 
 # A trial must still be under way when it is interrupted: the test may have to wait seconds for a processor.
 WINDOW = {"warmup_s": 0.3, "window_s": 6, "drain_s": 3}

@@ -15,7 +15,7 @@ from results.campaign import read_campaign
 from results.figures import figures
 from results.store import trials
 
-pytestmark = [pytest.mark.root, pytest.mark.group("trials 1")]
+pytestmark = [pytest.mark.root]
 
 CLIENTS = {"publishers": 2, "subscribers": 4, "topics": 2}
 TOGETHER = {

@@ -12,7 +12,7 @@ from experiments import campaign as campaigns
 from results.store import trials
 from results.verdict import Check
 
-pytestmark = [pytest.mark.root, pytest.mark.group("trials 1")]
+pytestmark = [pytest.mark.root]
 
 PROFILE = {
     "name": "restless",

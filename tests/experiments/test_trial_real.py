@@ -30,7 +30,7 @@ from results.verdict import Check, State, Verdict
 from topologies.network import Network
 from topologies.star import star
 
-pytestmark = [pytest.mark.root, pytest.mark.group("trials 1")]
+pytestmark = [pytest.mark.root]
 
 LINK = {Check.LINK_RATE, Check.LINK_LOSS, Check.LINK_DELAY}
 

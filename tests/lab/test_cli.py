@@ -107,6 +107,7 @@ def test_an_unknown_kernel_is_refused() -> None:
     assert (done.returncode, done.stderr) == (2, "--kernel: 'other' is not one of auto, host, lab\n")
 
 
+@pytest.mark.labkernel
 def test_profiles_says_what_each_link_needs_and_where_it_runs() -> None:
     done = lab("profiles")
     assert done.returncode == 0
@@ -126,6 +127,7 @@ def test_without_a_campaign_every_verb_says_what_makes_one(tmp_path: Path) -> No
     assert (done.returncode, "no campaign 'no-such'" in done.stderr) == (1, True)
 
 
+@pytest.mark.labkernel
 def test_doctor_finds_this_machine_fit_and_lists_the_profiles() -> None:
     done = lab("doctor")
     everything = "not at all         no link profile" in done.stdout
@@ -134,6 +136,7 @@ def test_doctor_finds_this_machine_fit_and_lists_the_profiles() -> None:
         assert word in done.stdout
 
 
+@pytest.mark.labkernel
 def test_doctor_names_what_is_missing_with_its_cure() -> None:
     done = lab("doctor", env={**os.environ, "PATH": str(Path(sys.executable).parent)})
     assert done.returncode == 1
@@ -151,6 +154,7 @@ def no_boot(tmp_path: Path) -> dict[str, str]:
 PANIC = "kernel panic: Attempted to kill init! exitcode=0x0000000b, after: userspace - ptrace set fp regs failed"
 
 
+@pytest.mark.labkernel
 def test_doctor_boots_the_lab_kernel_and_tells_its_last_words(no_boot: dict[str, str]) -> None:
     done = lab("doctor", env=no_boot)
     assert done.returncode == 3
@@ -181,6 +185,7 @@ def test_doctors_status_tells_of_a_lab_kernel_that_fails_although_nothing_needs_
     assert examine(kernels) is status
 
 
+@pytest.mark.labkernel
 def test_a_lab_kernel_that_does_not_boot_is_no_place_for_a_profile(no_boot: dict[str, str], tmp_path: Path) -> None:
     scenario, results = FIXTURES / "scenario-needs-netem" / "scenario.yaml", tmp_path / "results"
     done = lab("run", scenario, "--results", results, "--kernel", "lab", env=no_boot)

@@ -14,7 +14,7 @@ from experiments.campaign import folders
 from results.store import trials
 from results.verdict import State
 
-pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.spark, pytest.mark.group("trials 2")]
+pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.spark]
 
 ROOT = Path(__file__).parents[2]
 

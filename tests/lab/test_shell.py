@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-pytestmark = [pytest.mark.root, pytest.mark.labkernel, pytest.mark.group("labkernel")]
+pytestmark = [pytest.mark.root, pytest.mark.labkernel]
 
 ROOT = Path(__file__).parents[2]
 LAB = [sys.executable, "-P", "-m", "lab", "shell"]
