@@ -19,6 +19,7 @@ from emulation import congestion, kernel
 from experiments.bench import TrialSpec
 from experiments.conversation import asked
 from experiments.trial import failed_folder, run_trial
+from results import no_pandas
 from results.manifest import Record
 from results.store import TrialWriter
 from results.verdict import State
@@ -43,6 +44,7 @@ class Failed(Record):
 
 def main() -> int:
     """Run the trial that standard input describes."""
+    no_pandas.keep_out()
     line, say = asked()
     spec = TrialSpec.model_validate_json(line)
 

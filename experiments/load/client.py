@@ -20,6 +20,7 @@ from experiments.load.ledger import Ledger
 from experiments.load.measuring import Own, measure, producers
 from experiments.load.owner import Orders, orders, say
 from experiments.load.protocol import Done, Failure, Go, NodePlan, ProtocolError, Ready, Stop, read
+from results import no_pandas
 from stacks.registry import UnknownStackError, get
 
 
@@ -80,6 +81,7 @@ async def _main() -> int:
 
 def main() -> None:
     """Run, and leave without waiting for anything: what had to be written is written."""
+    no_pandas.keep_out()
     status = uvloop.run(_main())
     with suppress(OSError):
         sys.stderr.flush()
