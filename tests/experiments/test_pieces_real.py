@@ -42,26 +42,30 @@ def test_what_does_not_fit_waits_and_the_words_finish_it(tmp_path: Path) -> None
     assert (again.st_ino, again.st_mtime_ns) == (first.st_ino, first.st_mtime_ns), "a finished trial was run again"
 
 
-def test_too_short_a_time_begins_nothing_and_its_words_are_long_enough(tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    piece = lab("run", scenario_file(tmp_path), "--no-report", "--for", "1s", results=results)
-    (folder,) = campaigns.folders(results)
+@pytest.fixture(scope="module")
+def without_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished campaign without a report, begun by a command whose time was too short for its trial."""
+    folder = tmp_path_factory.mktemp("pieces")
+    results = folder / "results"
+    piece = lab("run", scenario_file(folder), "--no-report", "--for", "1s", results=results)
+    (campaign,) = campaigns.folders(results)
     assert piece.returncode == 4, piece.stdout + piece.stderr
     assert "too short for a trial, so none was begun: 1 to run" in piece.stderr
-    assert not list(folder.glob("*/trial-*"))
-    assert (folder / "campaign.json").is_file()
-
+    assert not list(campaign.glob("*/trial-*"))
+    assert (campaign / "campaign.json").is_file()
     again = words(piece.stderr)
     assert "--no-report" in again
-    assert_finished(lab(*again, results=results), folder)
-    assert names(folder) == ["only/trial-001"]
+    assert_finished(lab(*again, results=results), campaign)
+    return campaign
+
+
+def test_too_short_a_time_begins_nothing_and_its_words_are_long_enough(without_report: Path) -> None:
+    assert names(without_report) == ["only/trial-001"]
+
+
+def test_a_report_that_does_not_fit_is_left_out_with_the_words_that_build_it(without_report: Path) -> None:
+    folder, results = without_report, without_report.parents[1]
     assert not (folder / "report.html").exists()
-
-
-def test_a_report_that_does_not_fit_is_left_out_with_the_words_that_build_it(tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    assert_finished(lab("run", scenario_file(tmp_path), "--no-report", results=results), campaigns.folders(results)[0])
-    (folder,) = campaigns.folders(results)
     late = lab("resume", folder, "--for", "2s", results=results)
     assert late.returncode == 4, late.stdout + late.stderr
     assert not (folder / "report.html").exists()

@@ -131,8 +131,16 @@ def test_captures_stay_up_to_what_is_wanted(keep_mb: float | None, *, stay: bool
     assert kept([500_000, 1_500_000], keep_mb) is stay
 
 
-def test_captures_larger_than_wanted_are_counted_and_not_kept(tmp_path: Path) -> None:
-    trial, verdict, _ = run(tmp_path, network="nistnet-80211", capture={"keep_mb": 0.001})
+@pytest.fixture(scope="module")
+def wireless(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, Verdict]:
+    """A trial over the wireless link that keeps no captures."""
+    folder = tmp_path_factory.mktemp("wireless")
+    trial, verdict, _ = run(folder, network="nistnet-80211", capture={"keep_mb": 0.001})
+    return trial, verdict
+
+
+def test_captures_larger_than_wanted_are_counted_and_not_kept(wireless: tuple[Trial, Verdict]) -> None:
+    trial, verdict = wireless
     assert_sound(verdict)
     assert not list(trial.path.rglob("*.pcap"))
     for capture in trial.manifest().captures:
@@ -166,11 +174,9 @@ def test_a_taken_port_is_told_with_its_number(tmp_path: Path, monkeypatch: pytes
     assert not list(campaign.glob("*/.partial-*"))
 
 
-def test_the_same_seed_gives_the_same_loss_lists_in_two_trials(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_loss_lists_in_two_trials(wireless: tuple[Trial, Verdict], tmp_path: Path) -> None:
     lists = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        trial, verdict, _ = run(tmp_path / name, network="nistnet-80211")
+    for trial, verdict in (wireless, run(tmp_path, network="nistnet-80211")[:2]):
         lists.append([(one.direction, one.seed, one.sha256) for one in trial.link().loss_lists])
         checks = [one for one in trial.link().checks if one.quantity in ("losses", "loss")]
         assert len(checks) == 4
