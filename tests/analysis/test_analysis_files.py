@@ -142,6 +142,7 @@ def test_without_a_file_the_usage_is_said() -> None:
     assert lab("analyse").returncode == 2
 
 
+@pytest.mark.spark
 def test_spark_gives_the_same_tables_as_one_process(tmp_path: Path) -> None:
     path = write_capture(tmp_path / "a.pcap", packets=500, connections=10)
     for name, words in (("here", []), ("spark", ["--master", "local[2]"])):

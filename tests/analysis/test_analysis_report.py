@@ -252,6 +252,7 @@ def test_the_same_campaign_gives_the_same_page(report: Path, findings: Findings)
 _BUILD = "import sys, pathlib; from analysis.report import build; build(pathlib.Path(sys.argv[1]))"
 
 
+@pytest.mark.spark
 def test_building_is_quiet_and_leaves_no_process(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=1))
     environment = os.environ | {"PYTHONPATH": str(ROOT)}

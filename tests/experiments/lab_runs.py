@@ -114,16 +114,22 @@ def _holders() -> list[str]:
         return []
 
 
-def process_namespaces(pid: int) -> set[str]:
-    """Namespaces of processes below a process, other than ours: a trial's."""
-    below = psutil.Process(pid).children(recursive=True)
-    found = {_namespace(Path("/proc") / str(child.pid)) for child in below}
-    return found - {_namespace(Path("/proc/self")), ""}
+Spaces = dict[str, list[psutil.Process]]
 
 
-def living_in(namespaces: set[str]) -> list[str]:
-    """Processes in these namespaces of processes."""
-    return [_words(entry) for entry in _processes() if _namespace(entry) in namespaces]
+def process_namespaces(pid: int) -> Spaces:
+    """Namespaces of processes below a process, other than ours (a trial's), each with those that live in it."""
+    own, found = _namespace(Path("/proc/self")), Spaces()
+    for child in psutil.Process(pid).children(recursive=True):
+        space = _namespace(Path("/proc") / str(child.pid))
+        if space not in (own, ""):
+            found.setdefault(space, []).append(child)
+    return found
+
+
+def living_in(spaces: Spaces) -> list[psutil.Process]:
+    """Who still lives there.  A namespace's number is given to another one as soon as it is free."""
+    return [one for some in spaces.values() for one in some if one.is_running()]
 
 
 def _processes() -> list[Path]:

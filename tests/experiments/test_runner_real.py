@@ -12,6 +12,7 @@ import psutil
 import pytest
 from lab_runs import (
     ROOT,
+    Spaces,
     assert_finished,
     assert_sound,
     command,
@@ -33,7 +34,7 @@ WINDOW = {"warmup_s": 0.3, "window_s": 6, "drain_s": 3}
 LONG = WINDOW | {"window_s": 120}
 
 
-def begin(scenario: Path, results: Path, *, finished: int) -> tuple[subprocess.Popen[str], set[str]]:
+def begin(scenario: Path, results: Path, *, finished: int) -> tuple[subprocess.Popen[str], Spaces]:
     """Start a campaign and wait until so many trials are finished and the next one is recording packets.
 
     Returns it with the namespaces of processes that its trial lives in.
@@ -56,7 +57,7 @@ def begin(scenario: Path, results: Path, *, finished: int) -> tuple[subprocess.P
     return process, process_namespaces(process.pid)
 
 
-def assert_gone(spaces: set[str], before: dict[str, object], folder: Path) -> None:
+def assert_gone(spaces: Spaces, before: dict[str, object], folder: Path) -> None:
     """The kernel ends a dead process's namespace in its own time: wait for that, not for a command of ours."""
     assert spaces
     deadline = time.monotonic() + 120

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from lab_runs import ROOT, assert_finished, command, lab, living_in, process_namespaces, scenario_file, traces
+from lab_runs import ROOT, Spaces, assert_finished, command, lab, living_in, process_namespaces, scenario_file, traces
 
 from experiments import campaign as campaigns
 from results.campaign import read_campaign
@@ -28,7 +28,7 @@ TOGETHER = {
 LONG = {"warmup_s": 0.3, "window_s": 120, "drain_s": 3}
 
 
-def begin_both(scenario: Path, results: Path) -> tuple[subprocess.Popen[str], set[str]]:
+def begin_both(scenario: Path, results: Path) -> tuple[subprocess.Popen[str], Spaces]:
     """Start a campaign and wait until both trials record packets; returns it with their namespaces of processes."""
     words = command("run", scenario, "--no-report", results=results)
     process = subprocess.Popen(
