@@ -50,7 +50,7 @@ def main(words: list[str]) -> int:
             statuses.append(done.returncode)
             took[name] = time.monotonic() - began
         _tell(times, took)
-    return next((status for status in statuses if status not in _PASSED), 0)
+    return next((status for status in statuses if status not in _PASSED), min(statuses))
 
 
 def _tell(times: Path, took: dict[str, float]) -> None:
@@ -70,4 +70,7 @@ def _minutes(seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit("interrupted")
