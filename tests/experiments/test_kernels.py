@@ -15,6 +15,12 @@ EVERYTHING = dict.fromkeys(Feature, "")
 NO_NETEM = EVERYTHING | {Feature.NETEM: "unknown"}
 
 
+@pytest.fixture(autouse=True)
+def root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choosing needs no root, but knows who may build networks."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+
 def kernels(wanted: Wanted, *, host: dict[Feature, str], no_lab: str = "") -> Kernels:
     made = Kernels(wanted=wanted)
     made.__dict__.update({"host_features": host, "no_lab": no_lab})

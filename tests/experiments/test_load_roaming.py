@@ -41,6 +41,7 @@ def absences(outcome: Outcome) -> list[Absence]:
     return [some[0] for some in told.values()]
 
 
+@pytest.mark.root
 def test_a_durable_subscriber_gets_what_it_missed(tmp_path: Path) -> None:
     outcome = trial(tmp_path, durable=True)
     counted = outcome.reconciled()
@@ -49,6 +50,7 @@ def test_a_durable_subscriber_gets_what_it_missed(tmp_path: Path) -> None:
     assert outcome.longest_silence_s() > 0.9 * AWAY.lasts_s
 
 
+@pytest.mark.root
 def test_what_another_misses_is_lost(tmp_path: Path) -> None:
     outcome = trial(tmp_path, durable=False)
     counted = outcome.reconciled()
@@ -61,6 +63,7 @@ def test_what_another_misses_is_lost(tmp_path: Path) -> None:
         assert np.any(arrived > one.back_ns)
 
 
+@pytest.mark.root
 def test_going_away_is_no_lost_connection_and_each_connection_has_its_port(tmp_path: Path) -> None:
     outcome = trial(tmp_path, durable=True)
     done = outcome.result.nodes["sta1"]

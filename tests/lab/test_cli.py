@@ -67,6 +67,7 @@ def test_a_scenario_that_is_not_there_ends_with_status_2(tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (2, "nowhere.yaml: No such file or directory\n")
 
 
+@pytest.mark.root
 def test_a_profile_that_no_kernel_here_can_do_is_refused_before_anything_starts(tmp_path: Path) -> None:
     if not features.probe()[Feature.NETEM]:
         pytest.skip("this kernel has netem, so nothing is refused")
