@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import groups
@@ -33,7 +34,10 @@ TIMES = "AIRWIRE_TEST_TIMES"  # names a file that gets a line for each part of a
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marks."""
+    """Declare the marks; let signals have their effect, which nohup and a shell's background take away."""
+    for number, usual in {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}.items():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
     for name, about in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {about}")
 
