@@ -70,13 +70,11 @@ class Bench:
         """The node that runs the stack's services."""
         return self.network.servers[0]
 
-    def target(self, node: Node) -> deploy.Target:
-        """A node as Ansible sees it: the stack's services on the server, a client on every station."""
-        roles = {
-            "server": tuple(deploy.role_call(service) for service in self.services),
-            "station": (deploy.RoleCall(role="client"),),
-        }
-        return deploy.Target(name=node.name, address=node.address, pid=node.pid, roles=roles[node.role])
+    @property
+    def server_target(self) -> deploy.Target:
+        """The server as Ansible sees it, with the stack's services."""
+        roles = tuple(deploy.role_call(service) for service in self.services)
+        return deploy.Target(name=self.server.name, address=self.server.address, pid=self.server.pid, roles=roles)
 
     def client_folder(self, node: str) -> Path:
         """Where the client on a station writes its part of the ledger."""

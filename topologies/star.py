@@ -14,8 +14,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from mininet.net import Mininet
-from mininet.node import Host, Switch
 from pyroute2 import IPRoute
 
 from emulation.accesspoint import Ports
@@ -24,6 +22,7 @@ from emulation.namespace import in_namespace, write_sysctl
 from emulation.netlink import Netlink, neighbour
 from emulation.offloads import turn_off
 from emulation.shaper import index_of
+from topologies.mininet_import import Host, Mininet, Switch
 from topologies.network import Network, Node
 
 SUBNET = ipaddress.ip_network("10.77.0.0/16")
