@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from emulation.labkernel import cores, installed, memo, shim
+from emulation import memo
+from emulation.labkernel import cores, installed, shim
 from emulation.labkernel.installed import LabKernelError
 from emulation.labkernel.invocation import command
 
 _CORE_WAIT_S, _COMMAND_LIMIT_S = 10.0, 30.0
 _LIMIT_S = 180.0  # beyond all limits of the lab kernel's own: waiting, booting, running, ending
+TOPIC = "labkernel"
 _PROJECT = str(Path(__file__).resolve().parents[2])
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -49,11 +51,11 @@ def check(*, wait_s: float = _CORE_WAIT_S) -> Boot:
     except LabKernelError as error:
         return Boot(Outcome.FAILS, str(error))
     state = _state(preload)
-    if memo.recall() == state:
+    if memo.recall(TOPIC) == state:
         return Boot(Outcome.BOOTS)
     boot = _boot(wait_s)
     if boot.outcome is Outcome.BOOTS:
-        memo.keep(state)
+        memo.keep(TOPIC, state)
     return boot
 
 
@@ -62,16 +64,11 @@ def _state(preload: Path | None) -> dict[str, str]:
     return {
         "boot": _BOOT_ID.read_text().strip(),
         "user": str(os.geteuid()),
-        "kernel": _stamp(Path(shutil.which(installed.BINARY) or "")),
-        "modules": f"{installed.release()} {_stamp(installed.MODULES / installed.release())}",
+        "kernel": memo.stamp(Path(shutil.which(installed.BINARY) or "")),
+        "modules": f"{installed.release()} {memo.stamp(installed.MODULES / installed.release())}",
         "memory": str(installed.memory_folder(installed.DEFAULT_MEMORY)),
         "shim": preload.name if preload else "none",
     }
-
-
-def _stamp(path: Path) -> str:
-    state = path.stat()
-    return f"{path.resolve()} {state.st_size} {state.st_mtime_ns}"
 
 
 def _boot(wait_s: float) -> Boot:

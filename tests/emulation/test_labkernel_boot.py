@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 from lab_kernels import PANICS, boots, faulty
 
-from emulation.labkernel import Outcome, boot, check, memo, shim
+from emulation import memo
+from emulation.labkernel import Outcome, boot, check, shim
+from emulation.labkernel.boot import TOPIC
 from emulation.labkernel.installed import NO_PTRACE
 from emulation.labkernel.machine import last_words
-from emulation.labkernel.memo import place
+from emulation.memo import place
 
 pytestmark = pytest.mark.labkernel
 
@@ -26,9 +28,9 @@ NOBODY = 65534
 @pytest.fixture(autouse=True)
 def note(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Where it is remembered, in these tests."""
-    monkeypatch.setattr(memo, "place", lambda: tmp_path / "note.json")
+    monkeypatch.setattr(memo, "place", lambda topic: tmp_path / f"{topic}.json")
     monkeypatch.delenv(shim.VARIABLE, raising=False)
-    return tmp_path / "note.json"
+    return tmp_path / f"{TOPIC}.json"
 
 
 @pytest.fixture
@@ -97,38 +99,38 @@ def test_with_every_core_taken_it_is_not_tried(one_core: int, note: Path) -> Non
 
 def test_an_ordinary_users_note_is_in_a_folder_of_that_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert place() == Path("/run/airwire-labkernel.json")
+    assert place(TOPIC) == Path("/run/airwire-labkernel.json")
     monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # of another user, as after `su`
     monkeypatch.setattr(tempfile, "tempdir", "/elsewhere")
-    assert place() == Path(f"/elsewhere/airwire-labkernel-{NOBODY}.json")
+    assert place(TOPIC) == Path(f"/elsewhere/airwire-labkernel-{NOBODY}.json")
     os.chown(tmp_path, NOBODY, -1)
-    assert place() == tmp_path / "airwire-labkernel.json"
+    assert place(TOPIC) == tmp_path / "airwire-labkernel.json"
 
 
 def test_a_note_is_kept_for_its_user_alone(note: Path) -> None:
-    assert memo.recall() is None
-    memo.keep({"a": "b"})
-    memo.keep({"a": "c"})
-    assert memo.recall() == {"a": "c"}
+    assert memo.recall(TOPIC) is None
+    memo.keep(TOPIC, {"a": "b"})
+    memo.keep(TOPIC, {"a": "c"})
+    assert memo.recall(TOPIC) == {"a": "c"}
     assert note.stat().st_mode & 0o777 == 0o600
     assert list(note.parent.iterdir()) == [note]
 
 
 def test_a_note_that_another_may_have_written_is_not_believed(note: Path, tmp_path: Path) -> None:
-    memo.keep({"a": "b"})
+    memo.keep(TOPIC, {"a": "b"})
     note.chmod(0o666)
-    assert memo.recall() is None
+    assert memo.recall(TOPIC) is None
     note.chmod(0o600)
-    assert memo.recall() == {"a": "b"}
+    assert memo.recall(TOPIC) == {"a": "b"}
     if not os.geteuid():
         os.chown(note, NOBODY, NOBODY)
-        assert memo.recall() is None
+        assert memo.recall(TOPIC) is None
         os.chown(note, 0, 0)
     note.rename(tmp_path / "planted")
     note.symlink_to(tmp_path / "planted")
-    assert memo.recall() is None
-    memo.keep({"a": "d"})
+    assert memo.recall(TOPIC) is None
+    memo.keep(TOPIC, {"a": "d"})
     assert not note.is_symlink()
     assert json.loads((tmp_path / "planted").read_text()) == {"a": "b"}
 
@@ -137,18 +139,18 @@ def test_a_note_that_another_may_have_written_is_not_believed(note: Path, tmp_pa
 def test_a_damaged_note_is_none(note: Path, text: str) -> None:
     note.write_text(text)
     note.chmod(0o600)
-    assert memo.recall() is None
+    assert memo.recall(TOPIC) is None
 
 
 def test_a_fifo_in_the_notes_place_holds_nobody_up(note: Path) -> None:
     os.mkfifo(note, 0o600)
-    assert memo.recall() is None
+    assert memo.recall(TOPIC) is None
 
 
 def test_without_a_folder_nothing_is_remembered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(memo, "place", lambda: tmp_path / "no" / "note.json")
-    memo.keep({"a": "b"})
-    assert memo.recall() is None
+    monkeypatch.setattr(memo, "place", lambda topic: tmp_path / "no" / topic)
+    memo.keep(TOPIC, {"a": "b"})
+    assert memo.recall(TOPIC) is None
 
 
 AMX = """mmapper_init - find_iomem failed
