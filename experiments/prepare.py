@@ -65,7 +65,7 @@ def prepared(campaign: Campaign, chosen: dict[str, KernelName]) -> Iterator[None
 def install(campaign: Campaign) -> None:
     """Let Ansible see to it that servers and clients are installed; DeployError when they cannot be.
 
-    What it has seen to is remembered until something changes that it would look at: 2 CPU-seconds for each campaign.
+    What it has seen to is remembered until something changes that it would look at.
     """
     calls = {call.role: call for cell in campaign.cells for call in map(deploy.role_call, services(settings_of(cell)))}
     roles = (*calls.values(), deploy.RoleCall(role="client"))

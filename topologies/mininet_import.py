@@ -1,4 +1,4 @@
-"""Mininet, imported without distutils: Python 3.12 has none, and its import costs 0.1 CPU-seconds per trial.
+"""Mininet, imported without distutils, which Python 3.12 does not have and which is slow to import.
 
 Mininet asks it for one class, to compare versions of Open vSwitch, which is not used here.
 """
