@@ -93,8 +93,9 @@ def test_a_queue_holds_what_its_limit_says(network: Network, settings: dict[str,
 def play(
     network: Network, *, seconds: float, frame: int, spacing_s: float, **settings: Any
 ) -> tuple[Arrivals, list[tuple[int, int]]]:
-    """What arrives of evenly sent frames while a timeline is played, and when each step was due and had come (wall clock,
-    ns): it came in between.
+    """What arrives of evenly sent frames while a timeline is played, and between which moments each step came.
+
+    Both in wall-clock ns: when it was due, and when it was in force.
     """
     with (
         link(network, timeline_s=seconds, **settings) as made,
