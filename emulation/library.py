@@ -45,7 +45,7 @@ def read(path: Path, *, within: Sequence[Path] = ()) -> LinkProfile:
     if path in within:
         raise ProfileError(f"{path}: a handover leads back to this profile")
     try:
-        data = yaml.safe_load(path.read_text())
+        data = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
     except OSError as error:
         raise ProfileError(f"{path}: {error.strerror}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:

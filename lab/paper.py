@@ -193,7 +193,8 @@ def _report(found: Findings) -> Status:
 
 def _judged(asked: Asked, findings: list[Findings]) -> Status:
     """Hold campaigns against the study, write the page and say what came of it."""
-    from analysis.papers import PaperError, hold, write  # noqa: PLC0415
+    from analysis.papers import PaperError, hold  # noqa: PLC0415
+    from analysis.papers.build import write  # noqa: PLC0415
     from analysis.papers.view import bound_text, from_go_text, leaning_text, verdict_text  # noqa: PLC0415
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
 

@@ -25,7 +25,7 @@ def read(path: Path) -> tuple[Any, dict[Key, int]]:
         raise YamlError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     loader = None
     try:
-        loader = yaml.SafeLoader(text)
+        loader = yaml.CSafeLoader(text)
         node = loader.get_single_node()
         lines: dict[Key, int] = {}
         return (None if node is None else _value(loader, node, (), lines, path)), lines
@@ -38,7 +38,7 @@ def read(path: Path) -> tuple[Any, dict[Key, int]]:
             loader.dispose()
 
 
-def _value(loader: yaml.SafeLoader, node: yaml.Node, at: Key, lines: dict[Key, int], path: Path) -> Any:
+def _value(loader: yaml.CSafeLoader, node: yaml.Node, at: Key, lines: dict[Key, int], path: Path) -> Any:
     lines[at] = node.start_mark.line + 1
     if len(lines) > _MAX_VALUES:
         raise YamlError(f"{path}:{lines[at]}: more than {_MAX_VALUES} values; is that an alias of an alias?")
@@ -70,7 +70,7 @@ def _value(loader: yaml.SafeLoader, node: yaml.Node, at: Key, lines: dict[Key, i
 
 
 def _merged(
-    loader: yaml.SafeLoader, node: yaml.Node, at: Key, lines: dict[Key, int], path: Path
+    loader: yaml.CSafeLoader, node: yaml.Node, at: Key, lines: dict[Key, int], path: Path
 ) -> dict[Hashable, Any]:
     """What `<<: *other` brings along; the mapping's own keys go before it."""
     found = _value(loader, node, at, lines, path)

@@ -39,6 +39,7 @@ def main(words: list[str]) -> int:
     statuses = []
     # Thousands of processes import the project, so its byte code has to be kept.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `lab` does
     with tempfile.TemporaryDirectory() as folder:
         times = Path(folder) / "times"
         times.touch()

@@ -16,7 +16,8 @@ from invented_results import FOLDER, PAPER, cells, findings, published_values, t
 from analysis.claims import Verdict
 from analysis.claims.comparisons import Quantity
 from analysis.findings import CellFinding
-from analysis.papers import PaperResult, hold, read_paper, write
+from analysis.papers import PaperResult, hold, read_paper
+from analysis.papers.build import write
 from analysis.papers.paper import PaperError
 from analysis.papers.published import PublishedError, read_published, reading
 from analysis.stationarity import WindowTrend

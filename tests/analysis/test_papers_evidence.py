@@ -12,7 +12,8 @@ from invented_results import PAPER, cells, findings, published_values, times
 
 from analysis.claims import Verdict
 from analysis.claims.comparisons import Quantity
-from analysis.papers import check, hold, on_other_links, write
+from analysis.papers import check, hold, on_other_links
+from analysis.papers.build import write
 from analysis.papers.paper import PaperError
 from analysis.papers.result import COUNTED_FROM_GO
 from analysis.papers.view import from_go_text, verdict_text
