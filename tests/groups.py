@@ -9,33 +9,9 @@ from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
-# Modules of a group share a server or are a load on the machine.  Whole trials mostly wait, so there are two groups of
-# them.  Those first that take longest; a module in no group is one of its own.
+# Modules of a group share a server or are a load on the machine.  Whole trials and lab kernels mostly wait, so there
+# are several groups of them.  Those first that take longest; a module in no group is one of its own.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "lab kernel": (
-        "experiments/test_lab_kernel_real.py",
-        "lab/test_shell.py",
-        "lab/test_cli.py",
-        "emulation/test_labkernel.py",
-        "emulation/test_labkernel_boot.py",
-        "emulation/test_labkernel_shim.py",
-    ),
-    "trials 1": (
-        "experiments/test_trial_real.py",
-        "experiments/test_faults_real.py",
-        "experiments/test_side_by_side_real.py",
-        "experiments/test_journey_real.py",
-        "experiments/test_timeline_real.py",
-        "experiments/test_launch.py",
-    ),
-    "trials 2": (
-        "experiments/test_runner_real.py",
-        "experiments/test_pieces_real.py",
-        "lab/test_paper_real.py",
-        "experiments/test_full_disk_real.py",
-        "experiments/test_jms_real.py",
-        "experiments/test_roaming_real.py",
-    ),
     "spark": (
         "analysis/test_analysis_between.py",
         "analysis/test_analysis_chromium.py",
@@ -52,6 +28,34 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "analysis/test_packing.py",
         "lab/test_compare.py",
         "lab/test_packs_real.py",
+    ),
+    "trials 1": (
+        "experiments/test_runner_real.py",
+        "experiments/test_pieces_real.py",
+        "lab/test_paper_real.py",
+    ),
+    "trials 2": (
+        "experiments/test_trial_real.py",
+        "experiments/test_faults_real.py",
+        "experiments/test_side_by_side_real.py",
+        "experiments/test_launch.py",
+    ),
+    "lab kernel 1": (
+        "experiments/test_lab_kernel_real.py",
+        "emulation/test_labkernel.py",
+        "emulation/test_labkernel_boot.py",
+    ),
+    "lab kernel 2": (
+        "lab/test_shell.py",
+        "lab/test_cli.py",
+        "emulation/test_labkernel_shim.py",
+    ),
+    "trials 3": (
+        "experiments/test_full_disk_real.py",
+        "experiments/test_jms_real.py",
+        "experiments/test_roaming_real.py",
+        "experiments/test_journey_real.py",
+        "experiments/test_timeline_real.py",
     ),
     "broker": (
         "stacks/test_activemq_broker.py",

@@ -20,7 +20,7 @@ from conftest import NEEDS, TIMES
 
 ROOT = Path(__file__).resolve().parents[1]
 # Many tests wait for a broker, a deployment or a window, so there are more processes than cores.
-_MORE_THAN_CORES = 2
+_MORE_THAN_CORES = 3
 _SLOWEST = 20
 _PASSED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
@@ -67,7 +67,7 @@ def _tell(times: Path, took: dict[str, float]) -> None:
 
 
 def _minutes(seconds: float) -> str:
-    return f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
+    return f"{round(seconds) // 60} min {round(seconds) % 60:02} s"
 
 
 if __name__ == "__main__":
