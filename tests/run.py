@@ -20,7 +20,7 @@ from conftest import NEEDS, TIMES
 
 ROOT = Path(__file__).resolve().parents[1]
 # Many tests wait for a broker, a deployment or a window, so there are more processes than cores.
-_MORE_THAN_CORES = 3
+_MORE_THAN_CORES = 2
 _SLOWEST = 20
 _PASSED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 

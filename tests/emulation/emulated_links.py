@@ -71,9 +71,12 @@ def holding(network: Network, asked: LinkProfile) -> list[LinkCheck]:
 
 
 def until_it_holds(probe: Callable[[], list[LinkCheck]]) -> list[LinkCheck]:
-    """Probe as a trial does: again when something does not hold, then going before whatever else runs here."""
+    """Probe as a trial does: again when something does not hold, then going before whatever else runs here.
+
+    A machine that other work slows down for a minute or two is waited for.
+    """
     checks = probe()
-    for pause_s in (0, 3, 6):
+    for pause_s in (0, 3, 6, 15, 30, 60):
         if not broken(checks):
             break
         time.sleep(pause_s)
