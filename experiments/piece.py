@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from results.campaign import Planned
 
@@ -32,13 +32,14 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortage:
-    """Why no trial was begun any more.  planned: the one whose turn it was.
+    """Why no trial was begun any more.  planned: the first of those whose turn it was; trials: how many they are.
 
     turn_s: what that turn may take.  closing_s: what is built after it.  left_s: of the budget.
     start_s: what the command took to its first trial, or to this decision when there was none.
     """
 
     planned: Planned
+    trials: int
     turn_s: float
     closing_s: float
     left_s: float
@@ -74,9 +75,15 @@ class Piece:
             return True
         self.shortage = Shortage(
             planned=turn[0],
+            trials=len(turn),
             turn_s=turn_s,
             closing_s=closing_s,
             left_s=self.budget.left_s(),
             start_s=self._start_s,
         )
         return False
+
+    def reckon(self) -> None:
+        """Take anew what follows the turn that did not fit: what has been built since then tells how long it takes."""
+        if self.shortage is not None:
+            self.shortage = replace(self.shortage, closing_s=self.closing_s(self.shortage.trials))

@@ -69,6 +69,7 @@ def execute(
         status = gravest(status, _closed(folder, closing, piece))
     time_is_up = piece is not None and piece.shortage is not None
     if piece is not None and time_is_up:
+        piece.reckon()
         status = gravest(status, Status.TIME_IS_UP)
         err.print(why(piece, left=len(campaigns.missing(folder, campaign))), style="yellow", markup=False)
     if failed:

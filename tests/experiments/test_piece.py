@@ -59,6 +59,17 @@ def test_trials_side_by_side_are_all_in_the_report() -> None:
     assert piece.begun == 2
 
 
+def test_the_words_count_on_what_has_taken_longer_since_the_turn_did_not_fit() -> None:
+    takes = {"s": 10.0}
+    piece = Piece(budget=budget(Clock()), closing_s=lambda more: takes["s"] * more)
+    assert not piece.allows([FIRST, LONG], 55)
+    assert piece.shortage is not None
+    assert (piece.shortage.closing_s, piece.shortage.wanted_s) == (20, 75)
+    takes["s"] = 40.0  # the report was built, and took longer than it was expected to
+    piece.reckon()
+    assert (piece.shortage.closing_s, piece.shortage.wanted_s) == (80, 135)
+
+
 def durations(*seen: TrialTime) -> Durations:
     return Durations(own_s={"short": 10, "long": 100}, kernels={"short": "host", "long": "host"}, seen=list(seen))
 

@@ -36,9 +36,6 @@ def test_what_does_not_fit_waits_and_the_words_finish_it(tmp_path: Path) -> None
 
     resumed = lab(*words(piece.stderr), results=results)
     assert "1 to run" in resumed.stdout
-    while resumed.returncode == 4:  # the machine has become slower, and a report takes longer than the one before
-        assert names(folder) == planned[:1]
-        resumed = lab(*words(resumed.stderr), results=results)
     assert_finished(resumed, folder)
     assert sorted(names(folder)) == sorted(planned)
     again = (trials(folder)[names(folder).index(planned[0])].path / "manifest.json").stat()
