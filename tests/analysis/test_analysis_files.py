@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 from common.capture import write_capture
 from hypothesis import given
 from hypothesis import strategies as st
+from lab_command import lab
 from lossy_link import Link, capture_lossy_transfer
 from pcap_files import ACK, SYN, Segment, frame, pcap, segments_pcap, write
 from piecewise import in_ranges
@@ -29,12 +28,6 @@ from analysis.tcp.flows import flow_table
 
 ROOT = Path(__file__).parents[2]
 ARP = b"\xff" * 12 + b"\x08\x06" + bytes(46)
-
-
-def lab(*words: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lab", *map(str, words)]
-    env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120, check=False, env=env)
 
 
 def rows(path: Path) -> list[dict[str, str]]:

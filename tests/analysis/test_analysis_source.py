@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from common.capture import write_capture
+from lab_command import lab
 from pyspark.errors import PySparkException
 from synthetic_campaign import Spec, write_campaign
 
@@ -131,8 +130,3 @@ def test_what_cannot_be_exported_is_named_and_the_rest_is_written(captures: Sequ
     frame = pd.read_parquet(tmp_path / "out" / "packets")
     counts = frame.groupby("capture", observed=True).size().to_dict()
     assert counts == {path.name: len(read_capture(path).packets) for path in (captures[0], cut)}
-
-
-def lab(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lab", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)

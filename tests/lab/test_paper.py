@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from lab_command import lab
 
 from analysis.papers import on_other_links, read_paper
 from lab.paper import _page_folder
@@ -29,16 +29,14 @@ ROOT = Path(__file__).parents[2]
     ],
 )
 def test_a_wrong_command_ends_with_status_2_and_the_way_out(words: list[str], message: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "lab", "paper", *words, "--results", str(tmp_path)]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    ended = lab("paper", *words, "--results", tmp_path)
     assert ended.returncode == 2
     assert message in ended.stderr
     assert not list(tmp_path.iterdir())
 
 
 def test_a_campaign_that_is_not_there_is_named(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "lab", "paper", "gaddah-kunz", "--campaign", "gone", "--results", str(tmp_path)]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    ended = lab("paper", "gaddah-kunz", "--campaign", "gone", "--results", tmp_path)
     assert ended.returncode == 1
     assert "no campaign 'gone'" in ended.stderr
 
@@ -68,9 +66,7 @@ def campaign(folder: Path) -> Path:
 def test_what_a_campaign_does_not_have_is_told_before_anything_is_reduced(
     words: list[str], message: str, tmp_path: Path
 ) -> None:
-    words = ["gaddah-kunz", "--campaign", str(campaign(tmp_path)), *words, "--results", str(tmp_path)]
-    command = [sys.executable, "-m", "lab", "paper", *words]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    ended = lab("paper", "gaddah-kunz", "--campaign", campaign(tmp_path), *words, "--results", tmp_path)
     assert ended.returncode == 2, ended.stderr
     assert message in ended.stderr
     assert not (tmp_path / "papers").exists()

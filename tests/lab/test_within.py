@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from lab_command import lab
 
 from experiments.piece import Budget, Piece
 from lab.closing import Closing, expected_s
@@ -40,17 +40,14 @@ def test_anything_else_is_none(duration: str) -> None:
 def test_a_wrong_duration_is_refused_with_the_forms_before_anything_is_made(
     words: tuple[str | Path, ...], tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-m", "lab", *map(str, words), "--results", str(tmp_path), "--for", "40"]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    ended = lab(*words, "--results", tmp_path, "--for", "40")
     message = "--for: '40' is not a duration above zero, such as 90s, 40m, 2h or 1h30m\n"
     assert (ended.returncode, ended.stderr) == (2, message)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_campaigns_that_are_only_judged_have_no_pieces(tmp_path: Path) -> None:
-    words = ["paper", "gaddah-kunz", "--campaign", "x", "--for", "40m", "--results", str(tmp_path)]
-    command = [sys.executable, "-m", "lab", *words]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    ended = lab("paper", "gaddah-kunz", "--campaign", "x", "--for", "40m", "--results", tmp_path)
     assert ended.returncode == 2
     assert "--for say what to run; --campaign runs nothing" in ended.stderr
 
