@@ -22,6 +22,7 @@ from experiments.launch import Outcome, Processes, Way
 from experiments.piece import Piece
 from experiments.provenance import Provenance
 from experiments.repeats import SideBySide
+from experiments.sharedmachine import shared_machine
 from experiments.stopping import precision
 from experiments.turns import leaves_room, may_share, next_turn
 from results.campaign import Campaign, Cell, Planned, read_campaign
@@ -292,6 +293,7 @@ def spec(
         provenance=origin,
         notes=tuple(notes),
         beside=tuple(f"{one.cell}/{trial_name(one.trial)}" for one in beside),
+        shared_machine=shared_machine(),
     )
 
 

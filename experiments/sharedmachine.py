@@ -1,0 +1,17 @@
+"""A machine that others use, too: what they take of it is measured and told, and makes no trial invalid."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+VARIABLE = "AIRWIRE_SHARED_MACHINE"
+BECAUSE = f"the machine is shared, as {VARIABLE} says"
+
+
+def shared_machine(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the user says so (`1`).  ValueError for what is neither yes nor no."""
+    said = environment.get(VARIABLE, "")
+    if said not in ("", "0", "1"):
+        raise ValueError(f"{VARIABLE}={said}: say 1 when others use this machine, too; 0, or nothing, when they do not")
+    return said == "1"
