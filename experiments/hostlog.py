@@ -21,7 +21,7 @@ class HostLog:
 
     def __init__(self, *, same_clock: bool) -> None:
         self._same_clock = same_clock
-        self._readings: list[tuple[int, Reading]] = []
+        self._came: list[tuple[int, Reading]] = []
 
     def hear(self, line: bytes) -> None:
         """A reading as JSON; anything else, such as the end of a line whose beginning was lost, is passed over."""
@@ -30,19 +30,24 @@ class HostLog:
 
     def add(self, reading: Reading) -> None:
         """A reading that was taken just now."""
-        self._readings.append((reading.t_ns if self._same_clock else time.monotonic_ns(), reading))
+        self._came.append((time.monotonic_ns(), reading))
 
     @property
     def readings(self) -> Sequence[tuple[int, Reading]]:
-        """Each with its time by this kernel's CLOCK_MONOTONIC (ns)."""
-        return tuple(self._readings)
+        """Each with its time by this kernel's CLOCK_MONOTONIC (ns).
+
+        The clocks' difference is that of the reading that came fastest: those from before this process read wait.
+        """
+        came = tuple(self._came)
+        offset_ns = 0 if self._same_clock else min((at_ns - one.t_ns for at_ns, one in came), default=0)
+        return tuple((one.t_ns + offset_ns, one) for _, one in came)
 
     def table(self) -> pa.Table:
         """The same as rows of the resources table."""
         return resources_table(
             [
                 (t_ns, "host", metric, float(value))
-                for t_ns, reading in self._readings
+                for t_ns, reading in self.readings
                 for metric in _METRICS
                 if (value := getattr(reading, metric)) is not None
             ]

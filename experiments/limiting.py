@@ -31,7 +31,7 @@ def uses(evidence: Evidence, measured: Mapping[Check, Measured], limits: Mapping
         Use(of=Limiter.DISK, share=disk, limit=DISK_LIMIT, unit="share of the time that something waited for a disk"),
         Use(
             of=Limiter.MACHINE,
-            share=measured[Check.MACHINE_USE][0] if evidence.lab or machine is None else machine,
+            share=max((one for one in (machine, measured[Check.MACHINE_USE][0]) if one is not None), default=None),
             limit=limits[Check.MACHINE_USE].value,
             unit="share of all cores, others' work included",
         ),

@@ -66,9 +66,10 @@ def run(folder: Path, watcher: Watcher, kernels: Kernels, piece: Piece | None = 
 
     piece: in whose time trials have to end.  The first turn that does not fit ends the run, even if a shorter trial
     would fit: rounds are interleaved, and trials out of their order would leave some cells behind.
-    Raises NotPossible (of experiments.kernels) before anything starts, CampaignError when another command has the
-    campaign, GaveUp after three failures in a row.
+    Raises NotPossible (of experiments.kernels) and NeitherYesNorNo (of experiments.sharedmachine) before anything
+    starts, CampaignError when another command has the campaign, GaveUp after three failures in a row.
     """
+    shared_machine()
     campaign = read_campaign(folder)
     chosen = prepare.choose(campaign, folder, kernels)
     with campaigns.owned(folder), prepare.prepared(campaign, chosen):
