@@ -75,6 +75,9 @@ def test_the_page_of_a_trial_has_its_checks_figures_flows_and_files(report: Path
     assert "sta1.pcap" in text
     assert "bernoulli, seed 7" in text
     assert "97.0 % of the deliveries in the window could be followed" in text
+    assert "This trial was limited by the link." in text
+    assert '<th scope="row">link</th><td class="n" data-v="0.98">' in text
+    assert "<td>link</td>" in report.read_text()
     assert "1.04 times on the uplink and 1.25 times on the downlink" in text
 
 
@@ -88,6 +91,8 @@ def test_a_trial_that_does_not_count_says_so_on_its_page(tmp_path: Path, spark: 
         in text
     )
     assert '<span class="state failed">failed</span>' in text
+    assert "What limited this trial was not recorded." in text
+    assert "<td>not recorded</td>" in report.read_text()
     assert not (report.parent / "trials" / f"{AIR}-trial-002.html").exists()
     assert len(read(report).pages) == 3
 
