@@ -141,12 +141,15 @@ def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
         with suppress(BrokenPipeError, ValueError):  # it died at once, or was ended; its end is read below
             process.stdin.write(spec.model_dump_json() + "\n")
             process.stdin.flush()
-        with watching(lambda: Ours(process.pid, processes.pids(), [os.getpid()]), partial(_tell, process)):
+        ours = partial(_ours, process.pid, processes)
+        with watching(ours, partial(_tell, process)) as look:
             for line in process.stdout:
                 with suppress(ValueError):  # a trial that is killed can leave half a line
                     last = json.loads(line)
                 if last["event"] == "phase":
                     way.phase(last["name"], last["delivered"])
+                    if last["name"] == "drain":  # the window is over; where readings are rare, the next may be too late
+                        look()
     state, reasons = _read_end(last, process.returncode, way.log, limit_s if limit_reached.is_set() else None)
     if state is not State.VALID and (explained := space.explain(reasons)):
         # That a stack could not write says nothing about the stack.
@@ -168,6 +171,10 @@ def _read_end(
     if limit_s is not None:
         how = f"after {limit_s:.0f} s, the most that it may take"
     return "failed", (f"the trial's process ended ({how}) while in phase {last.get('name', 'start')!r}; see {log}",)
+
+
+def _ours(trial: int, processes: Processes) -> Ours:
+    return Ours(trial, beside=processes.pids(), single=[os.getpid()])
 
 
 def _tell(process: subprocess.Popen[str], reading: Reading) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 from experiments.processes import PROC, TICKS, Groups, Ours, busiest, processes, read, used_s
 from experiments.quota import Throttled, throttled
@@ -126,14 +127,17 @@ def io_stalled_s(proc: Path = PROC) -> float | None:
 
 
 @contextmanager
-def watching(ours: Callable[[], Ours], tell: Callable[[Reading], None]) -> Iterator[None]:
-    """Tell a reading at once, and then twice a second, while the context lasts; tell may end it by OSError."""
-    stop, watch = threading.Event(), Watch(ours)
+def watching(ours: Callable[[], Ours], tell: Callable[[Reading], None]) -> Iterator[Callable[[], None]]:
+    """Tell a reading at once, and then twice a second, while the context lasts; tell may end it by OSError.
+
+    The context gives what takes one out of turn.
+    """
+    watch, wanted = Watch(ours), SimpleQueue[bool]()
 
     def work() -> None:
         pause = 0.0
-        with suppress(OSError):
-            while not stop.wait(pause):
+        with suppress(OSError, ValueError):  # without /proc nothing is recorded, and the trial says so
+            while _goes_on(wanted, pause):
                 began = time.thread_time()
                 tell(watch.take())
                 pause = max(INTERVAL_S, (time.thread_time() - began) / _MOST_OF_A_CORE)
@@ -141,7 +145,13 @@ def watching(ours: Callable[[], Ours], tell: Callable[[Reading], None]) -> Itera
     thread = threading.Thread(target=work, name="machinewatch", daemon=True)
     thread.start()
     try:
-        yield
+        yield lambda: wanted.put(True)
     finally:
-        stop.set()
+        wanted.put(False)
         thread.join()
+
+
+def _goes_on(wanted: SimpleQueue[bool], pause_s: float) -> bool:
+    with suppress(Empty):
+        return wanted.get(timeout=pause_s)
+    return True
