@@ -32,8 +32,8 @@ class Check(StrEnum):
     SERVERS_ALIVE = "servers_alive"
 
 
-# A verdict of an earlier version is complete without these.
-ADDED = frozenset(
+# Checks that verdicts of earlier versions do not have: those trials are not in doubt for want of them.
+ADDED_LATER = frozenset(
     {
         Check.SERVER_THREAD,
         Check.MACHINE_USE,
@@ -129,13 +129,13 @@ class Verdict(Record):
     def missing(self) -> tuple[Check, ...]:
         """Checks that were not made, although every version makes them."""
         made = {check.check for check in self.checks}
-        return tuple(check for check in Check if check not in made | ADDED)
+        return tuple(check for check in Check if check not in made | ADDED_LATER)
 
     @property
     def not_recorded(self) -> tuple[Check, ...]:
         """Checks that the version which judged the trial did not have."""
         made = {check.check for check in self.checks}
-        return tuple(check for check in Check if check in ADDED - made)
+        return tuple(check for check in Check if check in ADDED_LATER - made)
 
     def reasons(self) -> tuple[str, ...]:
         """One line for each check that did not pass."""

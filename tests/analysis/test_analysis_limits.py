@@ -13,10 +13,10 @@ from analysis.report import limits, provenance
 from analysis.report.provenance import Source
 from analysis.trial import reduce_trial
 from results.store import Trial
-from results.verdict import ADDED, Check, Health, HealthCheck, Limiter, Use, Verdict
+from results.verdict import ADDED_LATER, Check, Health, HealthCheck, Limiter, Use, Verdict
 
 CELL = CellFinding(name="one", levels={}, trials=())
-OLD = Verdict(checks=tuple(HealthCheck(check=one, health=Health.PASSED) for one in Check if one not in ADDED))
+OLD = Verdict(checks=tuple(HealthCheck(check=one, health=Health.PASSED) for one in Check if one not in ADDED_LATER))
 
 
 def verdict(limiter: Limiter) -> Verdict:
@@ -60,7 +60,7 @@ def test_a_trials_resources_are_listed_with_what_was_not_recorded() -> None:
 def test_a_verdict_of_an_earlier_version_says_that_it_was_not_recorded() -> None:
     assert limits.limited_trial(OLD) == "What limited this trial was not recorded."
     assert limits.use_rows(OLD) == []
-    assert set(limits.unrecorded_checks(OLD)) == {one.value.replace("_", " ") for one in ADDED}
+    assert set(limits.unrecorded_checks(OLD)) == {one.value.replace("_", " ") for one in ADDED_LATER}
     assert limits.unrecorded_checks(verdict(Limiter.LINK)) == []
 
 
