@@ -12,6 +12,7 @@ from emulation.linkplan import LinkPlan
 from emulation.profile import LinkProfile
 from experiments import deploy
 from experiments.capturing import CapturePlan
+from experiments.hostlog import HostLog
 from experiments.provenance import Provenance
 from experiments.settings import Settings
 from results.manifest import Record, Workload
@@ -24,6 +25,7 @@ class TrialSpec(Record):
     """Everything a trial needs to know; it travels as JSON, so that a trial can run in another process or kernel.
 
     beside: trials of the same campaign that run at the same time, as cell/trial.
+    shared_machine: whether what others use of the machine is told, but not judged.
     """
 
     campaign_folder: str
@@ -37,6 +39,7 @@ class TrialSpec(Record):
     provenance: Provenance
     notes: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    shared_machine: bool = False
 
 
 class Phase(Record):
@@ -50,7 +53,7 @@ class Phase(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """scratch: a folder inside the trial's that is gone when the trial is finished."""
+    """scratch: a folder inside the trial's that is gone when the trial is finished.  host: readings of the machine."""
 
     spec: TrialSpec
     settings: Settings
@@ -64,6 +67,7 @@ class Bench:
     workload: Workload
     load_1m_before: float
     tell: Callable[[Phase], None]
+    host: HostLog
 
     @property
     def server(self) -> Node:

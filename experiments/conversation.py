@@ -54,12 +54,15 @@ def worker(kernel: KernelName, words: Sequence[str], request: str, *, messages: 
         process.stdout.close()
 
 
-def asked() -> tuple[bytes, Callable[[str], None]]:
-    """In the worker: the request, and what sends a line of answer.  Whatever else prints goes to standard error."""
+def asked(hear: Callable[[bytes], None] | None = None) -> tuple[bytes, Callable[[str], None]]:
+    """In the worker: the request, and what sends a line of answer.  Whatever else prints goes to standard error.
+
+    hear: gets each further line, in another thread; the first ones may be lost, and a line may lack its beginning.
+    """
     request = sys.stdin.buffer.readline()
     channel = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    threading.Thread(target=_exit_with_owner, daemon=True).start()
+    threading.Thread(target=_exit_with_owner, args=(hear,), daemon=True).start()
     return request, lambda line: _say(channel, line)
 
 
@@ -67,7 +70,11 @@ def _say(channel: IO[str], line: str) -> None:
     channel.write(line + "\n")
 
 
-def _exit_with_owner() -> None:
-    while os.read(0, 4096):  # not sys.stdin, whose lock would be held when the interpreter ends
-        pass
+def _exit_with_owner(hear: Callable[[bytes], None] | None) -> None:
+    rest = b""
+    while some := os.read(0, 4096):  # not sys.stdin, whose lock would be held when the interpreter ends
+        *lines, rest = (rest + some).split(b"\n")
+        for line in lines:
+            if hear is not None:
+                hear(line)
     os._exit(OWNER_GONE)

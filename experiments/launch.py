@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import signal
 import subprocess
 import threading
@@ -10,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +20,8 @@ from emulation.kernel import KernelName
 from experiments.bench import TrialSpec
 from experiments.diskspace import watched
 from experiments.isolation import command
+from experiments.machinewatch import Reading, watching
+from experiments.processes import Ours
 from experiments.provenance import ROOT
 from experiments.settings import Settings
 from results.campaign import Planned
@@ -67,6 +72,11 @@ class Processes:
         self._lock = threading.Lock()
         self._alive: set[subprocess.Popen[str]] = set()
         self._leaving = False
+
+    def pids(self) -> tuple[int, ...]:
+        """The first process of each."""
+        with self._lock:
+            return tuple(process.pid for process in self._alive)
 
     def end(self) -> None:
         """Tell all of them that their owner has gone, and start no more."""
@@ -131,11 +141,15 @@ def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
         with suppress(BrokenPipeError, ValueError):  # it died at once, or was ended; its end is read below
             process.stdin.write(spec.model_dump_json() + "\n")
             process.stdin.flush()
-        for line in process.stdout:
-            with suppress(ValueError):  # a trial that is killed can leave half a line
-                last = json.loads(line)
-            if last["event"] == "phase":
-                way.phase(last["name"], last["delivered"])
+        ours = partial(_ours, process.pid, processes)
+        with watching(ours, partial(_tell, process)) as look:
+            for line in process.stdout:
+                with suppress(ValueError):  # a trial that is killed can leave half a line
+                    last = json.loads(line)
+                if last["event"] == "phase":
+                    way.phase(last["name"], last["delivered"])
+                    if last["name"] == "drain":  # the window is over; where readings are rare, the next may be too late
+                        look()
     state, reasons = _read_end(last, process.returncode, way.log, limit_s if limit_reached.is_set() else None)
     if state is not State.VALID and (explained := space.explain(reasons)):
         # That a stack could not write says nothing about the stack.
@@ -157,6 +171,21 @@ def _read_end(
     if limit_s is not None:
         how = f"after {limit_s:.0f} s, the most that it may take"
     return "failed", (f"the trial's process ended ({how}) while in phase {last.get('name', 'start')!r}; see {log}",)
+
+
+def _ours(trial: int, processes: Processes) -> Ours:
+    return Ours(trial, beside=processes.pids(), single=[os.getpid()])
+
+
+def _tell(process: subprocess.Popen[str], reading: Reading) -> None:
+    """Send a trial a reading of the machine.  OSError when it hears no more."""
+    assert process.stdin
+    try:
+        if select.select([], [process.stdin], [], 0)[1]:  # else it does not read; nobody may wait for that
+            process.stdin.write(reading.model_dump_json() + "\n")
+            process.stdin.flush()
+    except ValueError as error:
+        raise BrokenPipeError("its standard input was closed") from error
 
 
 def _hang_up(process: subprocess.Popen[str]) -> None:

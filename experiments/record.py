@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
-from emulation import linkplan
+from emulation import kernel, linkplan
 from emulation.capture import PortCapture
 from emulation.direction import FULL_FRAME
 from emulation.linkplan import Queue
@@ -19,11 +19,12 @@ from emulation.namespace import in_namespace, read_sysctl
 from emulation.proof import QueueUse, loss_checks, timeline_checks, trial_rate_check
 from experiments import provenance
 from experiments.bench import Bench
-from experiments.health import Evidence, judge, machine_cpu
+from experiments.health import Evidence, judge
 from experiments.load.fleet import FleetResult
 from experiments.measure import Measured, Reading
 from experiments.plan import guarantee_class
 from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
+from experiments.samples import machine_cpu
 from results.figures import figures
 from results.ledger import until
 from results.link import Counters, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
@@ -41,7 +42,7 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
     folder, result = bench.folder, measured.result
     # What came after the drain came over a link that was bare again.
     published, delivered = until(result.published, result.delivered, measured.window.drained_ns)
-    resources = pa.concat_tables([measured.resources, _rates_set(bench, measured)])
+    resources = pa.concat_tables([measured.resources, _rates_set(bench, measured), bench.host.table()])
     tables = {"published": published, "delivered": delivered, "resources": resources}
     for name, table in tables.items():
         write_table(folder / f"{name}.parquet", table)
@@ -69,6 +70,10 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
             unreadable=sum(done.unreadable for done in result.nodes.values()),
             miscounted=_miscounted(result),
             lost=[*measured.gone, *result.lost_connections],
+            host=bench.host.readings,
+            lab=kernel.current() == "lab",
+            shared_machine=bench.spec.shared_machine,
+            open_loop=bench.workload.loop == "open",
         ),
         bench.settings.checks,
         bench.spec.levels,
@@ -260,6 +265,7 @@ def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table], *, 
         figures=figures(tables["published"], tables["delivered"], measured.window),
         machine_cpu=machine_cpu(measured.resources, measured.window, cores=os.cpu_count() or 1),
         beside=spec.beside,
+        shared_machine=spec.shared_machine,
         notes=(*spec.notes, *measured.notes),
     )
 

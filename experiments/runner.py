@@ -22,6 +22,7 @@ from experiments.launch import Outcome, Processes, Way
 from experiments.piece import Piece
 from experiments.provenance import Provenance
 from experiments.repeats import SideBySide
+from experiments.sharedmachine import shared_machine
 from experiments.stopping import precision
 from experiments.turns import leaves_room, may_share, next_turn
 from results.campaign import Campaign, Cell, Planned, read_campaign
@@ -65,9 +66,10 @@ def run(folder: Path, watcher: Watcher, kernels: Kernels, piece: Piece | None = 
 
     piece: in whose time trials have to end.  The first turn that does not fit ends the run, even if a shorter trial
     would fit: rounds are interleaved, and trials out of their order would leave some cells behind.
-    Raises NotPossible (of experiments.kernels) before anything starts, CampaignError when another command has the
-    campaign, GaveUp after three failures in a row.
+    Raises NotPossible (of experiments.kernels) and NeitherYesNorNo (of experiments.sharedmachine) before anything
+    starts, CampaignError when another command has the campaign, GaveUp after three failures in a row.
     """
+    shared_machine()
     campaign = read_campaign(folder)
     chosen = prepare.choose(campaign, folder, kernels)
     with campaigns.owned(folder), prepare.prepared(campaign, chosen):
@@ -292,6 +294,7 @@ def spec(
         provenance=origin,
         notes=tuple(notes),
         beside=tuple(f"{one.cell}/{trial_name(one.trial)}" for one in beside),
+        shared_machine=shared_machine(),
     )
 
 

@@ -15,6 +15,8 @@ from pyroute2 import IPRoute
 from emulation.namespace import enter
 from emulation.shaper import AppliedLink
 from experiments.heartbeat import Heartbeat, heartbeat
+from experiments.softnet import port_drops, softnet
+from experiments.threads import Threads
 from results.schema import resources_table
 
 PERIOD_S = 0.25
@@ -29,11 +31,13 @@ class Sampler:
         for subject, pid in processes.items():
             with suppress(psutil.NoSuchProcess):  # it died just now; who owns it says so, with its last words
                 self._processes[subject] = psutil.Process(pid)
+        mark, servers = "server:", processes.items()
+        self._threads = Threads({name.removeprefix(mark): pid for name, pid in servers if name.startswith(mark)})
         self._stop = threading.Event()
 
     def table(self) -> pa.Table:
         """Everything sampled so far."""
-        return resources_table(self._rows)
+        return resources_table([*self._rows, *self._threads.rows()])
 
     def sample(self, link: AppliedLink, heart: Heartbeat) -> None:
         """Sample on a fixed grid until told to stop; runs in a thread of its own, in the access point's namespace."""
@@ -62,10 +66,22 @@ class Sampler:
             ]
         for subject, process in self._processes.items():
             self._take_process(subject, process)
+        self._threads.take()
+        self._take_drops(link)
         now = time.monotonic_ns()
         self._rows.append((now, "heartbeat", "lateness_s", heart.taken()))
         self._rows.append((now, "machine", "load_1m", os.getloadavg()[0]))
         self._rows.append((now, "machine", "cpu_seconds", _busy_seconds()))
+
+    def _take_drops(self, link: AppliedLink) -> None:
+        try:
+            now, (dropped, squeezed) = time.monotonic_ns(), softnet()
+            ports = port_drops({link.ports.wired, *link.ports.stations.values()})
+        except (OSError, ValueError, IndexError):  # not recorded then, which its check says
+            return
+        self._rows.append((now, "softirq", "dropped_packets", dropped))
+        self._rows.append((now, "softirq", "squeezed", squeezed))
+        self._rows.append((now, "ports", "dropped_packets", ports))
 
     def _take_process(self, subject: str, process: psutil.Process) -> None:
         try:

@@ -23,6 +23,7 @@ from experiments.bench import Bench, Phase, TrialSpec, link_plan, services
 from experiments.capturing import capture_plan
 from experiments.diskspace import Space
 from experiments.health import out_of_tolerance
+from experiments.hostlog import HostLog, heard
 from experiments.measure import measure
 from experiments.priority import ahead
 from experiments.record import record
@@ -40,8 +41,8 @@ _STOP_LIMIT_S = 5.0
 _PROVEN_AGAIN_AFTER_S = (0.0, 3.0)
 
 
-def run_trial(spec: TrialSpec, tell: Callable[[Phase], None]) -> tuple[Trial, Verdict]:
-    """Run one trial and put its folder in place.
+def run_trial(spec: TrialSpec, tell: Callable[[Phase], None], host: HostLog | None = None) -> tuple[Trial, Verdict]:
+    """Run one trial and put its folder in place.  host: what its owner says of the machine, None when nobody does.
 
     Raises what went wrong (DeployError, ClientFailedError, KernelError, OSError ...) after everything that the
     trial started has ended.  The unfinished folder is gone then; its logs are kept in `.failed-<trial>`.
@@ -50,7 +51,8 @@ def run_trial(spec: TrialSpec, tell: Callable[[Phase], None]) -> tuple[Trial, Ve
     folder = writer.open()
     kept = failed_folder(writer)
     try:
-        verdict = _in_folder(spec, folder, tell)
+        with heard(host) as log:
+            verdict = _in_folder(spec, folder, tell, log)
         trial = writer.commit()
     except BaseException as error:
         space = Space(Path(spec.campaign_folder))
@@ -81,7 +83,7 @@ def _keep_logs(folder: Path, kept: Path) -> None:
         shutil.rmtree(kept, ignore_errors=True)
 
 
-def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None]) -> Verdict:
+def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], host: HostLog) -> Verdict:
     settings = Settings.model_validate(spec.settings)
     profile = LinkProfile.model_validate(spec.profile)
     scratch, logs, load_1m = folder / ".scratch", folder / "logs", os.getloadavg()[0]
@@ -105,6 +107,7 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None]) -> 
             workload=plan.workload(settings, [node.name for node in network.stations]),
             load_1m_before=load_1m,
             tell=tell,
+            host=host,
         )
         for node in network.stations:
             bench.client_folder(node.name).mkdir(mode=0o700, parents=True)

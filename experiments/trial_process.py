@@ -1,8 +1,9 @@
 """A trial as a process: first process of its own PID namespace, so that nothing of it outlives it.
 
-`python -m experiments.trial_process` reads a TrialSpec (one JSON line) and answers with JSON lines: phases, then
-`finished` or `failed`.  When its standard input ends, its owner is gone: it exits, and the kernel ends every
-process of the namespace and with them every network namespace, link, queue and rule.
+`python -m experiments.trial_process` reads a TrialSpec (one JSON line), then readings of the machine (one JSON line
+each), and answers with JSON lines: phases, then `finished` or `failed`.  When its standard input ends, its owner is
+gone: it exits, and the kernel ends every process of the namespace and with them every network namespace, link, queue
+and rule.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Literal
 from emulation import congestion, kernel
 from experiments.bench import TrialSpec
 from experiments.conversation import asked
+from experiments.hostlog import HostLog
 from experiments.trial import failed_folder, run_trial
 from results import no_pandas
 from results.manifest import Record
@@ -45,7 +47,8 @@ class Failed(Record):
 def main() -> int:
     """Run the trial that standard input describes."""
     no_pandas.keep_out()
-    line, say = asked()
+    host = HostLog(same_clock=kernel.current() == "host")
+    line, say = asked(host.hear)
     spec = TrialSpec.model_validate_json(line)
 
     def tell(message: Record) -> None:
@@ -53,7 +56,7 @@ def main() -> int:
 
     try:
         with _prepared(spec):
-            _, verdict = run_trial(spec, tell)
+            _, verdict = run_trial(spec, tell, host)
     except Exception as error:  # noqa: BLE001 - every failure is reported to the owner, with its trace in the log
         with suppress(OSError):  # the log may be on a full disk
             traceback.print_exc()

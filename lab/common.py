@@ -23,6 +23,7 @@ from experiments.kernels import WANTED, Kernels, NotPossible
 from experiments.papers import UnknownPaper
 from experiments.runner import GaveUp
 from experiments.scenario import ScenarioError
+from experiments.sharedmachine import NeitherYesNorNo
 from results.pack import BadPack
 from results.store import DamagedTrial
 
@@ -79,7 +80,7 @@ Kernel = Annotated[
     ),
 ]
 
-_USAGE_ERRORS = (ScenarioError, ProfileError, UnknownPaper)
+_USAGE_ERRORS = (NeitherYesNorNo, ScenarioError, ProfileError, UnknownPaper)
 _FAILURES = (BadPack, CampaignError, DamagedTrial, DeployError, GaveUp, KernelError, NotPossible)
 
 

@@ -184,5 +184,8 @@ class Manifest(Record):
     drained: str = Field(default="", description="why the drain ended: complete, quiet or limit")
     figures: dict[str, float] = Field(default={}, description="results.figures of the ledger, for the stopping rule")
     beside: tuple[str, ...] = Field(default=(), description="trials (cell/trial) that ran at the same time")
+    shared_machine: bool | None = Field(
+        default=None, description="whether others' use of the machine was told, not judged; None: not recorded"
+    )
     machine_cpu: float | None = Field(default=None, description="share of all cores in use, mean over the window")
     notes: tuple[str, ...] = ()

@@ -47,7 +47,9 @@ DELIVERED = pa.schema(
     ]
 )
 
-# One row per sample.  subject: "machine", "heartbeat", "generator:<node>", "server:<service>", "queue:<name>".
+# One row per sample.  subject: "machine", "heartbeat", "generator:<node>", "server:<service>", "queue:<name>",
+# "thread:<service>/<tid> <name>" (the busiest), "softirq" and "ports" (of the trial's kernel), "host" (the machine,
+# seen from outside the trial: busy_s, foreign_s, trial_s, steal_s, io_stalled_s, throttled_periods, all cumulative).
 # metric: cpu_seconds (cumulative), rss_bytes, load_1m, lateness_s (worst since the last sample),
 # backlog_bytes, sent_bytes, sent_packets, dropped_packets (cumulative), rate_bit_per_s (from t_ns on, where a
 # timeline changes it).

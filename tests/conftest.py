@@ -14,6 +14,8 @@ import groups
 import pytest
 from hypothesis import settings
 
+from experiments.sharedmachine import VARIABLE
+
 settings.register_profile("repeatable", derandomize=True, deadline=None)  # a slow machine is no failure
 settings.register_profile("random", max_examples=1000, deadline=None)
 settings.load_profile("repeatable")
@@ -34,10 +36,14 @@ TIMES = "AIRWIRE_TEST_TIMES"  # names a file that gets a line for each part of a
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marks; let signals have their effect, which nohup and a shell's background take away."""
+    """Declare the marks; let signals have their effect, which nohup and a shell's background take away.
+
+    To a trial other tests are foreign load, so the machine is a shared one.
+    """
     for number, usual in {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}.items():
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
+    os.environ.setdefault(VARIABLE, "1")
     for name, about in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {about}")
 

@@ -76,6 +76,7 @@ def facts(found: Sequence[Source]) -> list[tuple[str, str]]:
             for m in manifests
         ],
         "Side by side": [_beside(manifests)],
+        "Shared machine": [_shared(manifests)],
         "Load before a trial": _range([m.machine.load_1m_before for m in manifests]),
         "Measurement window": [f"{m.window.seconds:g} s" for m in manifests],
         "First window": [min((m.window.started_at for m in manifests), default="")],
@@ -109,6 +110,11 @@ def elsewhere_lines(found: Iterable[Source]) -> list[tuple[str, str, str]]:
 def _beside(manifests: Sequence[Manifest]) -> str:
     beside = sum(bool(m.beside) for m in manifests)
     return f"{beside} of {len(manifests)} trials ran at the same time as others of the campaign" if beside else ""
+
+
+def _shared(manifests: Sequence[Manifest]) -> str:
+    shared = sum(bool(m.shared_machine) for m in manifests)
+    return f"in {shared} of {len(manifests)} trials what others used of it was told, not judged" if shared else ""
 
 
 def _range(values: list[float]) -> list[str]:

@@ -15,6 +15,7 @@ from analysis.plots.sketch import Sketch
 from analysis.report import provenance, timeline
 from analysis.report.flows import flow_rows
 from analysis.report.journey import journey_table
+from analysis.report.limits import limited_trial, unrecorded_checks, use_rows
 from analysis.report.provenance import Source
 from analysis.report.shown import Shown, amount, number
 from analysis.report.view import drawing, title_of
@@ -41,6 +42,9 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
         "tone": _TONES.get(trial.standing, "bad"),
         "verdict": _verdict(trial, checks),
         "checks": [_check(one) for one in checks],
+        "limited": limited_trial(source.verdict),
+        "uses": use_rows(source.verdict),
+        "unrecorded": unrecorded_checks(source.verdict),
         "notes": _notes(trial, checks),
         "figures": [
             (metric.label, metric.about, amount(metric, trial.metrics[name]), means[name])

@@ -18,6 +18,7 @@ from analysis.plots.svg import svg
 from analysis.report import provenance, timeline
 from analysis.report.flows import flow_rows
 from analysis.report.journey import journey_table
+from analysis.report.limits import limited_cell
 from analysis.report.provenance import Source
 from analysis.report.shown import amount, estimated, number
 from analysis.units import NOTABLE, difference_text, factor_text, times_text
@@ -60,7 +61,7 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "tone": "good" if valid == len(findings.trials) else "mixed" if valid else "bad",
         "headlines": headlines(findings),
         "standings": [standing.value for standing in Standing],
-        "verdicts": [_verdict_row(cell) for cell in findings.cells],
+        "verdicts": [_verdict_row(cell) | {"limited": limited_cell(found, cell.name)} for cell in findings.cells],
         "stopping": any(cell.precision is not None for cell in findings.cells),
         "reasons": any(trial.reasons for trial in findings.trials),
         "comparison": [_match(match, other) for match in matches(findings) for other in match.others],

@@ -29,7 +29,7 @@ from results.manifest import (
 )
 from results.schema import DELIVERED, PUBLISHED, RESOURCES, Outcome
 from results.store import LINK, MANIFEST, VERDICT, Trial, TrialWriter, write_record, write_table
-from results.verdict import Check, Health, HealthCheck, Verdict
+from results.verdict import Check, Health, HealthCheck, Limiter, Use, Verdict
 
 SECOND = 1_000_000_000
 GO, START, END, DRAINED = (1000 * SECOND, 1001 * SECOND, 1009 * SECOND, 1010 * SECOND)
@@ -136,6 +136,7 @@ def conversation(*, packets: int = 40, rtt_ns: int = 10_000_000, payload: int = 
 
 
 def verdict(state: str = "valid") -> Verdict:
+    """One that is not valid is of a version that did not record what limited a trial."""
     bad = {"valid": Health.PASSED, "invalid": Health.FAILED, "inconclusive": Health.UNKNOWN}[state]
     return Verdict(
         checks=tuple(
@@ -148,7 +149,9 @@ def verdict(state: str = "valid") -> Verdict:
                 detail="delivered 0.50 Mbit/s of 1.00 Mbit/s" if check is Check.LINK_RATE else "within its limit",
             )
             for check in Check
-        )
+        ),
+        limited_by=Limiter.LINK if state == "valid" else None,
+        uses=(Use(of=Limiter.LINK, share=0.98, limit=0.95, unit="share of its rate"),) if state == "valid" else (),
     )
 
 

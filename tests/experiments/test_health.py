@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from invented_machine import readings
 
 from experiments.health import LIMITS, Evidence, judge
 from experiments.settings import CheckSettings, Waiver
@@ -32,8 +33,16 @@ def link_check(quantity: str, *, holds: bool = True) -> LinkCheck:
     )
 
 
-def resources(*, generator: float = 0.1, server: float = 0.1, rss: float = 1e8, lateness: float = 0.01) -> pa.Table:
-    """Samples of 10 s; generator in cores, server in cores of two."""
+def resources(
+    *,
+    generator: float = 0.1,
+    server: float = 0.1,
+    thread: float = 0.05,
+    rss: float = 1e8,
+    lateness: float = 0.01,
+    dropped: int = 0,
+) -> pa.Table:
+    """Samples of 10 s; generator in cores, server in cores of two, thread in cores; dropped: packets, in the sixth."""
     rows = []
     for second in range(13):
         t_ns = second * SECOND
@@ -41,6 +50,10 @@ def resources(*, generator: float = 0.1, server: float = 0.1, rss: float = 1e8, 
             (t_ns, "generator:sta1", "cpu_seconds", generator * second),
             (t_ns, "server:one", "cpu_seconds", server * second),
             (t_ns, "server:one", "rss_bytes", rss),
+            (t_ns, "thread:one/7 worker", "cpu_seconds", thread * second),
+            (t_ns, "softirq", "dropped_packets", 11.0 + dropped * (second > 5)),
+            (t_ns, "softirq", "squeezed", 0.0),
+            (t_ns, "ports", "dropped_packets", 0.0),
             (t_ns, "heartbeat", "lateness_s", lateness if second == 5 else 0.001),
         ]
     return pa.table([list(column) for column in zip(*rows, strict=True)], schema=RESOURCES)
@@ -88,6 +101,7 @@ GOOD = Evidence(
     unreadable=0,
     miscounted=0,
     lost=[],
+    host=readings(),
 )
 BAD: dict[Check, dict[str, object]] = {
     Check.LINK_RATE: {"link_checks": [*GOOD.link_checks, link_check("rate", holds=False)]},
@@ -98,7 +112,13 @@ BAD: dict[Check, dict[str, object]] = {
     Check.CAPTURE_DROPS: {"capture_drops": {"wired": 1}},
     Check.GENERATOR_CPU: {"resources": resources(generator=0.7)},
     Check.SERVER_CPU: {"resources": resources(server=1.3)},
+    Check.SERVER_THREAD: {"resources": resources(server=0.9, thread=0.85)},
     Check.SERVER_MEMORY: {"resources": resources(rss=7e8)},
+    Check.MACHINE_USE: {"host": readings(used=1.7)},
+    Check.FOREIGN_LOAD: {"host": readings(foreign=0.56)},
+    Check.STEAL: {"host": readings(steal=0.2)},
+    Check.CPU_QUOTA: {"host": readings(throttled=1)},
+    Check.SOFTIRQ_DROPS: {"resources": resources(dropped=1)},
     Check.SEND_LATENESS: {"send_lateness_s": 0.3},
     Check.HEARTBEAT: {"resources": resources(lateness=2.5)},
     Check.LEDGER_CLOSES: {"unreadable": 1},
@@ -135,7 +155,14 @@ def test_what_was_not_measured_is_unknown_and_the_trial_inconclusive(check: Chec
 def test_without_samples_every_check_on_resources_is_unknown() -> None:
     verdict = judge(replace(GOOD, resources=RESOURCES.empty_table()), CheckSettings(), {})
     unknown = {one.check for one in verdict.checks if one.health is Health.UNKNOWN}
-    assert unknown == {Check.GENERATOR_CPU, Check.SERVER_CPU, Check.SERVER_MEMORY, Check.HEARTBEAT}
+    assert unknown == {
+        Check.GENERATOR_CPU,
+        Check.SERVER_CPU,
+        Check.SERVER_THREAD,
+        Check.SERVER_MEMORY,
+        Check.HEARTBEAT,
+        Check.SOFTIRQ_DROPS,
+    }
 
 
 def test_a_delivery_that_was_never_sent_does_not_close_the_ledger() -> None:

@@ -110,6 +110,10 @@ def test_what_the_machine_alone_can_make_fail_is_declared() -> None:
         Check.CAPTURE_DROPS,
         Check.SEND_LATENESS,
         Check.HEARTBEAT,
+        Check.FOREIGN_LOAD,
+        Check.STEAL,
+        Check.CPU_QUOTA,
+        Check.SOFTIRQ_DROPS,
     }
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from results.verdict import Check, Health, HealthCheck, State, Verdict
+from results.verdict import ADDED_LATER, Check, Health, HealthCheck, State, Verdict
 
 
 def verdict(**healths: Health) -> Verdict:
@@ -30,6 +30,17 @@ def test_an_unknown_check_is_inconclusive_unless_another_failed() -> None:
 
 def test_a_check_that_was_not_made_is_inconclusive() -> None:
     assert Verdict(checks=()).state is State.INCONCLUSIVE
+
+
+def test_a_verdict_from_before_a_check_existed_is_complete_and_says_what_it_lacks() -> None:
+    older = Verdict(checks=tuple(one for one in verdict().checks if one.check not in ADDED_LATER))
+    assert older.state is State.VALID
+    assert set(older.not_recorded) == ADDED_LATER
+    assert older.limited_by is None
+    assert Verdict.model_validate_json('{"checks": []}').missing == tuple(
+        one for one in Check if one not in ADDED_LATER
+    )
+    assert (verdict().not_recorded, verdict().missing) == ((), ())
 
 
 def test_reasons_name_what_did_not_pass() -> None:
