@@ -66,6 +66,7 @@ class Evidence:
     resources: the table of results.schema.  capture_drops: per port, None where tcpdump would not say.
     clock_step_s: how far the wall clock moved against the monotonic one.  unreadable: bodies without a marker.
     miscounted: rows by which the ledger differs from what the clients counted as they went.
+    stale: deliveries of messages that the trial did not send when they say they were sent.
     lost: why each lost connection or server went, empty when none.
     """
 
@@ -84,6 +85,7 @@ class Evidence:
     unreadable: int
     miscounted: int
     lost: Sequence[str]
+    stale: int = 0
 
 
 def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -> Verdict:
@@ -249,10 +251,10 @@ def _heartbeat(evidence: Evidence) -> Measured:
 
 
 def _ledger(evidence: Evidence) -> dict[Check, Measured]:
-    """Stale deliveries are those that came before they were sent, or were never sent by this trial."""
+    """Stale deliveries are those that came before they were sent, or carry another time of sending."""
     result = reconcile(evidence.published, evidence.delivered, evidence.consumers)
     wrong = evidence.miscounted + evidence.unreadable
-    early = _before_they_were_sent(evidence.published, evidence.delivered)
+    old = max(_before_they_were_sent(evidence.published, evidence.delivered), evidence.stale)
     return {
         Check.LEDGER_CLOSES: (
             wrong + result.foreign,
@@ -262,7 +264,7 @@ def _ledger(evidence: Evidence) -> dict[Check, Measured]:
                 f"{evidence.unreadable} unreadable, {evidence.miscounted} counted otherwise by the clients"
             ),
         ),
-        Check.CLEAN_SLATE: (early, f"{early} deliveries of messages from before the trial"),
+        Check.CLEAN_SLATE: (old, f"{old} deliveries of messages that this trial did not send"),
     }
 
 

@@ -69,6 +69,7 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
             unreadable=sum(done.unreadable for done in result.nodes.values()),
             miscounted=_miscounted(result),
             lost=[*measured.gone, *result.lost_connections],
+            stale=result.stale,
         ),
         bench.settings.checks,
         bench.spec.levels,

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from experiments.load.stale import MARKED
 from results import marker
-from results.schema import DELIVERED, PUBLISHED, Outcome
+from results.schema import PUBLISHED, Outcome
 
 _NO_TIME = -1
 _ACKED, _FAILED, _IN_DOUBT = int(Outcome.ACKED), int(Outcome.FAILED), int(Outcome.IN_DOUBT)
@@ -109,7 +110,7 @@ class DeliveredLog:
         self.by_consumer[consumer] += 1
 
     def table(self) -> tuple[pa.Table, int]:
-        """The rows in the shape of DELIVERED, and how many deliveries had no marker."""
+        """The rows in the shape of MARKED, and how many deliveries had no marker."""
         found = np.frombuffer(self._markers, dtype=marker.MANY)
         readable = (found["magic"] == marker.MAGIC) & (found["producer"] <= _MAX_PRODUCER) & (found["seq"] <= _MAX_SEQ)
         columns: dict[str, np.ndarray] = {
@@ -119,8 +120,9 @@ class DeliveredLog:
             "t_recv_ns": np.array(self._times, dtype=np.int64),
             "arrival": np.arange(len(self), dtype=np.int64),
             "redelivered": np.array(self._redelivered, dtype=bool),
+            "t_send_ns": found["t_send_ns"].astype(np.int64),
         }
-        table = pa.table({name: column[readable] for name, column in columns.items()}, schema=DELIVERED)
+        table = pa.table({name: column[readable] for name, column in columns.items()}, schema=MARKED)
         return table, self.unreadable + int(np.count_nonzero(~readable))
 
 
