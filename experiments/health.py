@@ -63,7 +63,8 @@ MACHINE_CPU = LIMITS[Check.SERVER_CPU].value
 class Evidence:
     """What a trial knows about itself when it has ended.
 
-    resources: the table of results.schema.  capture_drops: per port, None where tcpdump would not say.
+    resources: the table of results.schema.  capture_drops: per port, None where tcpdump would not say; None: nothing
+    was to be captured.
     clock_step_s: how far the wall clock moved against the monotonic one.  unreadable: bodies without a marker.
     miscounted: rows by which the ledger differs from what the clients counted as they went.
     stale: deliveries of messages that the trial did not send when they say they were sent.
@@ -72,7 +73,7 @@ class Evidence:
 
     link_checks: Sequence[LinkCheck]
     offloads_on: Sequence[str]
-    capture_drops: dict[str, int | None]
+    capture_drops: dict[str, int | None] | None
     resources: pa.Table
     window: Window
     cores: int
@@ -176,7 +177,9 @@ def out_of_tolerance(item: LinkCheck) -> str:
     )
 
 
-def _capture_drops(drops: dict[str, int | None]) -> Measured:
+def _capture_drops(drops: dict[str, int | None] | None) -> Measured:
+    if drops is None:
+        return 0, "nothing was captured: capture is off"
     silent = [port for port, count in drops.items() if count is None]
     if silent or not drops:
         return None, f"tcpdump gave no counts for {', '.join(silent) or 'any port'}"
