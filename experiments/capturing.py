@@ -50,14 +50,23 @@ def capture_plan(settings: CaptureSettings, link: LinkPlan, network: Network) ->
     At most 20 Mbit/s: whole packets, at the access point's ports and the nodes' own.  Faster: the access point's
     ports, and of each packet what a marker is found in.
     """
-    if not settings.enabled:
-        return CapturePlan(snap_bytes=0, places=())
-    rate = highest_rate(link)
-    slow = rate is not None and rate <= SLOW_BIT_S
-    points = settings.points or _points(slow=slow, stations=len(network.stations))
+    snap_bytes, points = snap_and_points(settings, highest_rate(link), len(network.stations))
     return CapturePlan(
-        snap_bytes=settings.snap_bytes or (WHOLE if slow else FAST_SNAP_BYTES),
+        snap_bytes=snap_bytes,
         places=tuple(place for place in _places(network) if place.point in points),
+    )
+
+
+def snap_and_points(
+    settings: CaptureSettings, rate: float | None, stations: int
+) -> tuple[int, tuple[CapturePoint, ...]]:
+    """How much of each packet is kept, and at which points, on a link of this rate (bit/s, None = no limit)."""
+    if not settings.enabled:
+        return 0, ()
+    slow = rate is not None and rate <= SLOW_BIT_S
+    return (
+        settings.snap_bytes or (WHOLE if slow else FAST_SNAP_BYTES),
+        settings.points or _points(slow=slow, stations=stations),
     )
 
 

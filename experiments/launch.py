@@ -17,7 +17,7 @@ from emulation.kernel import KernelName
 from experiments.bench import TrialSpec
 from experiments.diskspace import watched
 from experiments.isolation import command
-from experiments.provenance import ROOT
+from experiments.revision import ROOT
 from experiments.settings import Settings
 from results.campaign import Planned
 from results.store import TrialWriter

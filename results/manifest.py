@@ -121,8 +121,11 @@ class Kernel(Record):
 
 
 class Git(Record):
+    """dirty: with changes that no commit has.  code: digest of the files that trials consist of, '' = not recorded."""
+
     revision: str
     dirty: bool
+    code: str = ""
 
     @property
     def text(self) -> str:
