@@ -133,8 +133,8 @@ def _look_at_disk(place: Path, parts: Sequence[Part]) -> None:
     if free is None or need.bytes <= free:
         return
     said = (
-        f"{shown(place)}: {need.trials} trial{'s' * (need.trials != 1)} may need {size(round(need.bytes))} there, {size(round(need.captures))} "
-        f"of it for captures that stay, and {size(free)} are free"
+        f"{shown(place)}: {need.trials} trial{'s' * (need.trials != 1)} may need {size(round(need.bytes))} there, "
+        f"{size(round(need.captures))} of it for captures that stay, and {size(free)} are free"
     )
     if _allowed(said, "Begin all the same?"):
         return

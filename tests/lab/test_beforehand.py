@@ -19,18 +19,23 @@ from experiments import scenario as scenarios
 from experiments.campaign import CampaignError
 from experiments.kernels import Kernels
 from experiments.provenance import Provenance
+from experiments.unpack import unpack
 from lab.beforehand import Care, look, look_at_room
 from lab.common import Status
 from lab.main import app
 from lab.run import begun
 from lab.within import resuming
 from results.campaign import read_campaign
+from results.link import LinkProof
 from results.manifest import Git
+from results.store import LINK, write_record
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "experiments"))
+for folder in ("experiments", "analysis"):
+    sys.path.insert(0, str(ROOT / "tests" / folder))
 
 from lab_runs import scenario_file  # noqa: E402
+from packs import pack  # noqa: E402
 from stopping_world import finish  # noqa: E402
 
 OTHER = Git(revision="0" * 40, dirty=False)
@@ -84,6 +89,34 @@ def test_what_was_allowed_is_in_the_manifests_to_come_and_in_the_words_that_go_o
     assert note.startswith("run with --mix, beside trials of another world (code that runs trials: revision 000")
     assert care.of(resuming(tmp_path, kernel="auto")).text().endswith(" --mix")
     assert "--mix" not in Care().of(resuming(tmp_path, kernel="auto")).text()
+
+
+NETWORKS = {"network": ["nistnet-80211", "wireline-100m"], "trials": 2}
+THE_AIR_DECIDES = {"parallel": {"trials": 2, "when": {"network": "nistnet-80211"}}}
+NO_LINK = LinkProof(profile="any", medium="duplex", rate_uplink=None, rate_downlink=None, checks=(), loss_lists=(),
+                    counters=())  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "left", "refused"),
+    [(NETWORKS, "wireline", True), (NETWORKS, "nistnet", True), (NETWORKS | THE_AIR_DECIDES, "nistnet", False)],
+)
+def test_a_packed_campaign_goes_on_on_another_machine_where_its_link_decides(
+    tmp_path: Path, here: Provenance, settings: dict[str, Any], left: str, *, refused: bool
+) -> None:
+    """Everything but two trials on one network was run on a machine with another processor, and came out of a pack."""
+    path = campaigns.create(scenarios.load(scenario_file(tmp_path, **settings)), tmp_path / "there")
+    machine = here.machine.model_copy(update={"cpu_model": "another"})
+    for planned in read_campaign(path).order:
+        if left not in planned.cell or planned.trial == 1:
+            trial = finish(path, planned, git=here.git, kernel=here.kernel, machine=machine, versions=here.versions)
+            write_record(trial.path / LINK, NO_LINK)
+    unpacked = unpack(pack(path, tmp_path / "pack"), tmp_path / "here").folder
+    if not refused:
+        assert looked(unpacked) == ()
+        return
+    with pytest.raises(CampaignError, match=r"processor: another, \d+ cores in 3 trials, now "):
+        looked(unpacked)
 
 
 def test_a_disk_that_is_too_small_is_told_with_the_ways_out(
