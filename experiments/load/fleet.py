@@ -15,8 +15,9 @@ import pyarrow as pa
 from experiments.load.draining import Drain
 from experiments.load.ledger import files
 from experiments.load.protocol import Done, Go, NodePlan, Progress, Stop, Times
+from experiments.load.recording import MARKED
 from experiments.load.remote import ClientFailedError, Remote, started
-from experiments.load.stale import MARKED, stale_copies
+from experiments.load.stale import stale_copies
 from results.manifest import Workload
 from results.schema import DELIVERED, PUBLISHED
 from results.store import DamagedTrial, read_table

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from experiments.load.stale import MARKED
 from results import marker
-from results.schema import PUBLISHED, Outcome
+from results.schema import DELIVERED, PUBLISHED, Outcome
 
+# What a client writes of its deliveries: the ledger's columns, and when the message says it was sent.
+MARKED = DELIVERED.append(pa.field("t_send_ns", pa.int64(), nullable=False))
 _NO_TIME = -1
 _ACKED, _FAILED, _IN_DOUBT = int(Outcome.ACKED), int(Outcome.FAILED), int(Outcome.IN_DOUBT)
 _MAX_PRODUCER, _MAX_SEQ = 2**31 - 1, 2**63 - 1

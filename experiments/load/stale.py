@@ -6,18 +6,15 @@ import numpy as np
 import pyarrow as pa
 
 from results.ledger import message_keys
-from results.schema import DELIVERED
-
-# What a client writes of its deliveries: the ledger's columns, and when the message says it was sent.
-MARKED = DELIVERED.append(pa.field("t_send_ns", pa.int64(), nullable=False))
 
 
 def stale_copies(published: pa.Table, marked: pa.Table) -> int:
     """Deliveries of messages that this trial did not send at the time that they carry.
 
-    published: of the shape PUBLISHED, by producer and seq.  marked: of the shape MARKED.  A copy of an earlier
-    trial's message may have a number that this trial uses too and come after this trial's own message of that number,
-    so neither number nor arrival tells; the time does, to the nanosecond.
+    published: of the shape PUBLISHED, by producer and seq.  marked: of the shape of recording.MARKED.
+
+    A copy of an earlier trial's message may have a number that this trial uses too and come after this trial's own
+    message of that number, so neither number nor arrival tells; the time does, to the nanosecond.
     """
     keys = message_keys(published.column("producer").to_numpy(), published.column("seq").to_numpy())
     if not len(keys):

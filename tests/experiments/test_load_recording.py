@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.load.recording import DeliveredLog, PublishedLog, published_table
-from experiments.load.stale import MARKED
+from experiments.load.recording import MARKED, DeliveredLog, PublishedLog, published_table
 from results.marker import SIZE, Marker, pack_into
 from results.schema import PUBLISHED, Outcome
 

@@ -14,7 +14,8 @@ from test_health import GOOD
 
 from experiments.health import judge
 from experiments.load.fleet import Member, fleet
-from experiments.load.stale import MARKED, stale_copies
+from experiments.load.recording import MARKED
+from experiments.load.stale import stale_copies
 from experiments.settings import CheckSettings
 from results.marker import Marker, pack_into
 from results.schema import DELIVERED, PUBLISHED
