@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from emulation import labkernel
+from emulation.kernel import KernelName
 from experiments import diskneeds, prepare, provenance
 from experiments.campaign import CampaignError
 from experiments.diskneeds import Part
@@ -53,11 +54,12 @@ def look(
     """What the manifests of the trials to come should say of their world beside that of the finished ones.
 
     again: the command that goes on.  CampaignError when the user has not allowed what should not be done unasked, and
-    does not when asked.  Raises NotPossible like prepare.choose.
+    does not when asked, or another version wrote the campaign.  Raises NotPossible like prepare.choose.
     """
     if not todo:
         return ()
-    notes = _look_at_worlds(folder, campaign, todo, kernels, care=care, again=again)
+    chosen = prepare.choose(campaign, folder, kernels)
+    notes = _look_at_worlds(folder, campaign, todo, chosen, care=care, again=again)
     if not care.room:
         _look_at_disk(folder, _least(campaign, todo, _parts(folder, campaign, todo)))
     return notes
@@ -81,12 +83,17 @@ def look_at_room(scenario: Scenario, results: Path) -> None:
 
 
 def _look_at_worlds(
-    folder: Path, campaign: Campaign, todo: Sequence[Planned], kernels: Kernels, *, care: Care, again: Command
+    folder: Path,
+    campaign: Campaign,
+    todo: Sequence[Planned],
+    chosen: dict[str, KernelName],
+    *,
+    care: Care,
+    again: Command,
 ) -> tuple[str, ...]:
     finished = trials(folder)
     if not finished:
         return ()
-    chosen = prepare.choose(campaign, folder, kernels)
     now = Now(origin=provenance.gather(), kernels=chosen, lab_release=labkernel.release())
     found = differences(campaign, finished, {one.cell for one in todo}, now)
     if not found:

@@ -25,7 +25,7 @@ from lab.common import Status
 from lab.main import app
 from lab.run import begun
 from lab.within import resuming
-from results.campaign import read_campaign
+from results.campaign import RECORD, read_campaign
 from results.link import LinkProof
 from results.manifest import Git
 from results.store import LINK, write_record
@@ -69,6 +69,17 @@ def looked(path: Path, *, care: Care | None = None) -> tuple[str, ...]:
 
 def test_a_campaign_goes_on_unasked_where_it_began(tmp_path: Path, here: Provenance) -> None:
     assert looked(begun_here(tmp_path, here)) == ()
+
+
+def test_a_campaign_of_another_version_is_told_before_anything_is_looked_at(tmp_path: Path) -> None:
+    path = campaigns.create(scenarios.load(scenario_file(tmp_path)), tmp_path / "results")
+    kernels = on_the_host(path)
+    (cell,) = read_campaign(path).cells
+    strange = cell.model_copy(update={"settings": {**cell.settings, "settings": {"warp": 9}}})
+    write_record(path / RECORD, read_campaign(path).model_copy(update={"cells": (strange,)}))
+    campaign = read_campaign(path)
+    with pytest.raises(CampaignError, match="made by another version"):
+        look(path, campaign, campaign.order, kernels, care=Care(), again=resuming(path, kernel="auto"))
 
 
 def test_another_world_is_refused_with_the_words_that_allow_it(tmp_path: Path, here: Provenance) -> None:
