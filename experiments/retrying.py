@@ -6,14 +6,24 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from experiments.stopping import precision
 from results.campaign import Campaign, Planned
+from results.stopping import End
 from results.store import DamagedTrial, Trial, set_aside, trial_name
 from results.verdict import State
 
 
 def invalid(folder: Path, campaign: Campaign) -> tuple[Planned, ...]:
-    """Planned trials that are finished and invalid, whatever the reason, in order."""
-    return tuple(one for one in campaign.order if _state(_trial(folder, one)) is State.INVALID)
+    """Planned trials that are finished and invalid, whatever the reason, in order.
+
+    Without those beyond the least number of a cell that is precise enough: nobody would run them.
+    """
+    found = [one for one in campaign.order if _state(_trial(folder, one)) is State.INVALID]
+    rule = campaign.stopping
+    if rule is None:
+        return tuple(found)
+    precise = {cell for cell in {one.cell for one in found} if precision(folder / cell, rule).end is End.PRECISE}
+    return tuple(one for one in found if one.trial <= rule.least or one.cell not in precise)
 
 
 def set_all_aside(folder: Path, planned: Iterable[Planned]) -> None:

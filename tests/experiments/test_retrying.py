@@ -70,6 +70,19 @@ def test_a_cell_that_its_invalid_trials_had_brought_to_its_cap_goes_on(
     assert [one.trial for one in campaigns.missing(world.folder, campaign)] == [3]
 
 
+def test_a_precise_cell_keeps_the_invalid_trial_that_it_does_not_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = {"least": 3, "most": 6, "until": {"metrics": ["delivered_per_s"]}}
+    world = World(tmp_path, monkeypatch, failing(), trials=rule)
+    campaign = read_campaign(world.folder)
+    for planned in campaign.order[:5]:
+        invalid = State.INVALID if planned.trial in (2, 4) else State.VALID
+        finish(world.folder, planned, state=invalid, figures={"delivered_per_s": 100 + planned.trial / 10})
+    assert campaigns.missing(world.folder, campaign) == []
+    assert [one.trial for one in retrying.invalid(world.folder, campaign)] == [2]
+
+
 def test_a_campaign_whose_code_is_changed_while_it_runs_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
