@@ -48,8 +48,8 @@ def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
         return rows.batch()
     _part("verdict", rows, lambda: _verdict(trial, manifest, rows))
     told = _part("ledger", rows, lambda: _ledger(trial, manifest, rows))
-    if manifest.captures and not any(capture.kept for capture in manifest.captures):
-        rows.add("journey", "why", text="this trial's captures were not kept")
+    if manifest.no_captures or (manifest.captures and not any(capture.kept for capture in manifest.captures)):
+        rows.add("journey", "why", text=manifest.no_captures or "this trial's captures were not kept")
         return rows.batch()
     recorded = read_captures(trial, manifest, rows)
     _part("captures", rows, lambda: capture_rows(recorded, manifest, rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from emulation.capture import Tap
@@ -50,13 +50,35 @@ def capture_plan(settings: CaptureSettings, link: LinkPlan, network: Network) ->
     At most 20 Mbit/s: whole packets, at the access point's ports and the nodes' own.  Faster: the access point's
     ports, and of each packet what a marker is found in.
     """
-    rate = highest_rate(link)
-    slow = rate is not None and rate <= SLOW_BIT_S
-    points = settings.points or _points(slow=slow, stations=len(network.stations))
+    snap_bytes, points = snap_and_points(settings, highest_rate(link), len(network.stations))
     return CapturePlan(
-        snap_bytes=settings.snap_bytes or (WHOLE if slow else FAST_SNAP_BYTES),
+        snap_bytes=snap_bytes,
         places=tuple(place for place in _places(network) if place.point in points),
     )
+
+
+def snap_and_points(
+    settings: CaptureSettings, rate: float | None, stations: int
+) -> tuple[int, tuple[CapturePoint, ...]]:
+    """How much of each packet is kept, and at which points, on a link of this rate (bit/s, None = no limit)."""
+    if not settings.enabled:
+        return 0, ()
+    slow = rate is not None and rate <= SLOW_BIT_S
+    return (
+        settings.snap_bytes or (WHOLE if slow else FAST_SNAP_BYTES),
+        settings.points or _points(slow=slow, stations=stations),
+    )
+
+
+def why_not_kept(settings: CaptureSettings, *, trial: int, sizes: Iterable[int]) -> str:
+    """Why captures of these sizes (bytes) do not stay with trial number `trial` (from 1), '' when they do."""
+    if not settings.enabled:
+        return "nothing was captured: the scenario has capture off"
+    if (trial - 1) % settings.keep_every:
+        return f"captures are kept of one trial in {settings.keep_every} (capture.keep_every), and not of this one"
+    if settings.keep_mb is not None and (size := sum(sizes)) > settings.keep_mb * 1e6:
+        return f"captures of {size / 1e6:.1f} MB were not kept: more than {settings.keep_mb:g} MB (capture.keep_mb)"
+    return ""
 
 
 def highest_rate(link: LinkPlan) -> float | None:

@@ -83,9 +83,11 @@ MACHINE_CPU = LIMITS[Check.SERVER_CPU].value
 class Evidence:
     """What a trial knows about itself when it has ended.
 
-    resources: the table of results.schema.  capture_drops: per port, None where tcpdump would not say.
+    resources: the table of results.schema.  capture_drops: per port, None where tcpdump would not say; None: nothing
+    was to be captured.
     clock_step_s: how far the wall clock moved against the monotonic one.  unreadable: bodies without a marker.
     miscounted: rows by which the ledger differs from what the clients counted as they went.
+    stale: deliveries of messages that the trial did not send when they say they were sent.
     lost: why each lost connection or server went, empty when none.
     host: readings of the whole machine, each with its time (ns), empty when nobody watched it.
     lab: whether the trial ran in a lab kernel.  shared_machine: whether others' use of the machine is not judged.
@@ -94,7 +96,7 @@ class Evidence:
 
     link_checks: Sequence[LinkCheck]
     offloads_on: Sequence[str]
-    capture_drops: dict[str, int | None]
+    capture_drops: dict[str, int | None] | None
     resources: pa.Table
     window: Window
     cores: int
@@ -111,6 +113,7 @@ class Evidence:
     lab: bool = False
     shared_machine: bool = False
     open_loop: bool = False
+    stale: int = 0
 
 
 def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -> Verdict:
@@ -199,7 +202,9 @@ def _rest(evidence: Evidence) -> dict[Check, Measured]:
     }
 
 
-def _capture_drops(drops: dict[str, int | None]) -> Measured:
+def _capture_drops(drops: dict[str, int | None] | None) -> Measured:
+    if drops is None:
+        return 0, "nothing was captured: capture is off"
     silent = [port for port, count in drops.items() if count is None]
     if silent or not drops:
         return None, f"tcpdump gave no counts for {', '.join(silent) or 'any port'}"
@@ -208,10 +213,10 @@ def _capture_drops(drops: dict[str, int | None]) -> Measured:
 
 
 def _ledger(evidence: Evidence) -> dict[Check, Measured]:
-    """Stale deliveries are those that came before they were sent, or were never sent by this trial."""
+    """Stale deliveries are those that came before they were sent, or carry another time of sending."""
     result = reconcile(evidence.published, evidence.delivered, evidence.consumers)
     wrong = evidence.miscounted + evidence.unreadable
-    early = _before_they_were_sent(evidence.published, evidence.delivered)
+    old = max(_before_they_were_sent(evidence.published, evidence.delivered), evidence.stale)
     return {
         Check.LEDGER_CLOSES: (
             wrong + result.foreign,
@@ -221,7 +226,7 @@ def _ledger(evidence: Evidence) -> dict[Check, Measured]:
                 f"{evidence.unreadable} unreadable, {evidence.miscounted} counted otherwise by the clients"
             ),
         ),
-        Check.CLEAN_SLATE: (early, f"{early} deliveries of messages from before the trial"),
+        Check.CLEAN_SLATE: (old, f"{old} deliveries of messages that this trial did not send"),
     }
 
 

@@ -22,7 +22,7 @@ from experiments.diskspace import watched
 from experiments.isolation import command
 from experiments.machinewatch import Reading, watching
 from experiments.processes import Ours
-from experiments.provenance import ROOT
+from experiments.revision import ROOT
 from experiments.settings import Settings
 from results.campaign import Planned
 from results.store import TrialWriter

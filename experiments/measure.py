@@ -19,7 +19,7 @@ from emulation.namespace import in_namespace, prefix, run_tool
 from emulation.offloads import still_on
 from emulation.player import Played, Player, playing
 from emulation.shaper import AppliedLink, QueueCount, applied
-from experiments import plan
+from experiments import plan, wallclock
 from experiments.bench import Bench, Phase
 from experiments.load.fleet import Fleet, FleetProgress, FleetResult, Member, fleet
 from experiments.priority import ahead
@@ -152,7 +152,7 @@ async def _load(bench: Bench, clients: Fleet, link: AppliedLink, player: Player)
     await clients.go(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns)
     await clients.until(start_ns)
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-    offset_ns = _clock_offset_ns()
+    offset_ns = wallclock.offset_ns()
     start = await _read(link)
     await clients.until(end_ns)
     end = await _read(link)
@@ -163,15 +163,10 @@ async def _load(bench: Bench, clients: Fleet, link: AppliedLink, player: Player)
     return _Loaded(
         window=window,
         clock_offset_ns=offset_ns,
-        clock_step_s=(_clock_offset_ns() - offset_ns) / 1e9,
+        clock_step_s=(wallclock.offset_ns() - offset_ns) / 1e9,
         readings=(applied_at, start, end, last),
         drained=drained.reason,
     )
-
-
-def _clock_offset_ns() -> int:
-    """Wall clock minus monotonic; the smallest of a few readings, between which nothing came."""
-    return min(time.time_ns() - time.monotonic_ns() for _ in range(5))
 
 
 async def _read(link: AppliedLink) -> Reading:

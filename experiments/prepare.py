@@ -33,12 +33,17 @@ def settings_of(cell: Cell) -> Settings:
     return Settings.model_validate(cell.settings["settings"])
 
 
+def profile_of(cell: Cell) -> LinkProfile:
+    """A planned cell's link."""
+    return LinkProfile.model_validate(cell.settings["profile"])
+
+
 def choose(campaign: Campaign, folder: Path, kernels: Kernels) -> dict[str, KernelName]:
     """The kernel of every cell; CampaignError when another version of this program wrote the campaign."""
     try:
         for cell in campaign.cells:
             settings_of(cell)
-        profiles = {cell.name: LinkProfile.model_validate(cell.settings["profile"]) for cell in campaign.cells}
+        profiles = {cell.name: profile_of(cell) for cell in campaign.cells}
     except (ValidationError, KeyError) as error:
         raise CampaignError(
             f"{folder}: this campaign was made by another version, whose settings this one does not know; "

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 
 from emulation import kernel
+from experiments.revision import git
 from results.manifest import Git, Kernel, Machine, Record
 
-ROOT = Path(__file__).resolve().parents[1]
 SYSCTLS = (
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_rmem",
@@ -75,13 +75,6 @@ def gather() -> Provenance:
 def this_kernel() -> Kernel:
     """The kernel that this process runs on."""
     return Kernel(release=" ".join((os.uname().release, os.uname().version)), chosen=kernel.current())
-
-
-def git() -> Git:
-    """The revision of this program."""
-    revision = _output(("git", "-C", str(ROOT), "rev-parse", "HEAD")).strip()
-    changes = _output(("git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no")).strip()
-    return Git(revision=revision or "unknown", dirty=bool(changes) or not revision)
 
 
 def _output(command: Sequence[str]) -> str:

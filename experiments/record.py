@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from emulation.namespace import in_namespace, read_sysctl
 from emulation.proof import QueueUse, loss_checks, timeline_checks, trial_rate_check
 from experiments import provenance
 from experiments.bench import Bench
+from experiments.capturing import why_not_kept
 from experiments.health import Evidence, judge
 from experiments.load.fleet import FleetResult
 from experiments.measure import Measured, Reading
@@ -48,13 +49,18 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
         write_table(folder / f"{name}.parquet", table)
     proof = link_proof(bench, probed, measured)
     write_record(folder / LINK, proof)
-    stays = kept([capture.path.stat().st_size for capture in measured.captures], bench.settings.capture.keep_mb)
-    write_record(folder / MANIFEST, _manifest(bench, measured, tables, captures_stay=stays))
+    sizes = [capture.path.stat().st_size for capture in measured.captures]
+    why = why_not_kept(bench.settings.capture, trial=bench.spec.trial, sizes=sizes)
+    write_record(folder / MANIFEST, _manifest(bench, measured, tables, no_captures=why))
     verdict = judge(
         Evidence(
             link_checks=proof.checks,
             offloads_on=measured.offloads_on,
-            capture_drops={capture.port: capture.dropped for capture in measured.captures},
+            capture_drops=(
+                {capture.port: capture.dropped for capture in measured.captures}
+                if bench.settings.capture.enabled
+                else None
+            ),
             resources=measured.resources,
             window=measured.window,
             cores=os.cpu_count() or 1,
@@ -74,20 +80,16 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
             lab=kernel.current() == "lab",
             shared_machine=bench.spec.shared_machine,
             open_loop=bench.workload.loop == "open",
+            stale=result.stale,
         ),
         bench.settings.checks,
         bench.spec.levels,
     )
     write_record(folder / VERDICT, verdict)
-    if not stays:
+    if why:
         for capture in measured.captures:
             capture.path.unlink()
     return verdict
-
-
-def kept(sizes: Iterable[int], keep_mb: float | None) -> bool:
-    """Whether captures of these sizes (bytes) stay with their trial."""
-    return keep_mb is None or sum(sizes) <= keep_mb * 1e6
 
 
 def _miscounted(result: FleetResult) -> int:
@@ -229,7 +231,7 @@ def _counters(during: str, before: Reading, after: Reading) -> Counters:
     )
 
 
-def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table], *, captures_stay: bool) -> Manifest:
+def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table], *, no_captures: str) -> Manifest:
     spec = bench.spec
     campaign = Path(spec.campaign_folder)
     return Manifest(
@@ -259,7 +261,8 @@ def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table], *, 
         versions=spec.provenance.versions,
         sysctls=_sysctls(bench),
         kernel_state=measured.kernel_state,
-        captures=tuple(_capture(bench, one, stays=captures_stay) for one in measured.captures),
+        captures=tuple(_capture(bench, one, stays=not no_captures) for one in measured.captures),
+        no_captures=no_captures,
         rows={name: len(table) for name, table in tables.items()},
         drained=measured.drained,
         figures=figures(tables["published"], tables["delivered"], measured.window),

@@ -22,6 +22,7 @@ from experiments.launch import Outcome, Processes, Way
 from experiments.piece import Piece
 from experiments.provenance import Provenance
 from experiments.repeats import SideBySide
+from experiments.revision import code_digest
 from experiments.sharedmachine import shared_machine
 from experiments.stopping import precision
 from experiments.turns import leaves_room, may_share, next_turn
@@ -39,7 +40,7 @@ _STALLED = "the machine stalled"  # how campaigns of earlier versions begin the 
 
 
 class GaveUp(Exception):
-    """Trials fail one after another, so the campaign was left; it can be resumed."""
+    """Trials fail one after another, or would not be alike, so the campaign was left; it can be resumed."""
 
 
 class Watcher(Protocol):
@@ -61,13 +62,17 @@ class Watcher(Protocol):
         """A cell needs no more trials by the stopping rule; spared: how many of its planned ones."""
 
 
-def run(folder: Path, watcher: Watcher, kernels: Kernels, piece: Piece | None = None) -> list[Outcome]:
+def run(
+    folder: Path, watcher: Watcher, kernels: Kernels, piece: Piece | None = None, *, notes: Sequence[str] = ()
+) -> list[Outcome]:
     """Run what is missing in a campaign.  On KeyboardInterrupt trials under way are ended, and leave nothing.
 
     piece: in whose time trials have to end.  The first turn that does not fit ends the run, even if a shorter trial
     would fit: rounds are interleaved, and trials out of their order would leave some cells behind.
+    notes: what the manifest of every trial should say.
     Raises NotPossible (of experiments.kernels) and NeitherYesNorNo (of experiments.sharedmachine) before anything
-    starts, CampaignError when another command has the campaign, GaveUp after three failures in a row.
+    starts, CampaignError when another command has the campaign, GaveUp after three failures in a row, or when the code
+    that runs trials changes meanwhile.
     """
     shared_machine()
     campaign = read_campaign(folder)
@@ -80,6 +85,7 @@ def run(folder: Path, watcher: Watcher, kernels: Kernels, piece: Piece | None = 
             watcher=watcher,
             origin=provenance.gather(),
             durations=Durations(own_s=own_s(campaign), kernels=chosen, seen=trial_times(folder)),
+            notes=tuple(notes),
         )
         course.left = campaigns.missing(folder, campaign)
         course.run(piece)
@@ -91,7 +97,7 @@ class Course:
     """A campaign under way.  left: what is still to run, in order.
 
     crowded: cells whose trials have had too little processor beside others, until one alone leaves room.
-    alone: why trials that were spoiled beside others are run again by themselves.
+    alone: why trials that were spoiled beside others are run again by themselves.  notes: for every manifest.
     Everything but the trials themselves happens in one thread.
     """
 
@@ -101,6 +107,7 @@ class Course:
     watcher: Watcher
     origin: Provenance
     durations: Durations
+    notes: tuple[str, ...] = ()
     left: list[Planned] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     crowded: set[str] = field(default_factory=set)
@@ -112,7 +119,13 @@ class Course:
             turn = self.next_turn()
             if piece is not None and not piece.allows(turn, self.durations.turn_s(turn)):
                 return
+            self._refuse_other_code()
             self.take(turn)
+
+    def _refuse_other_code(self) -> None:
+        """Each trial is a process of its own, so it would run what somebody has written into the files meanwhile."""
+        if self.origin.git.code not in ("", code_digest()):
+            raise GaveUp("the code that runs trials was changed while the campaign ran, so the next would not be alike")
 
     def next_turn(self) -> tuple[Planned, ...]:
         """The trials that run next, together."""
@@ -258,6 +271,7 @@ class Course:
         notes = [f"{why_aside(path)}; the earlier run is in {path.name}" for path in aside(self._trial(planned))]
         if not notes and planned in self.alone:
             notes = [self.alone[planned]]
+        notes += self.notes
         return spec(self.folder, self.campaign, self._cell(planned), planned, self.origin, beside=beside, notes=notes)
 
 

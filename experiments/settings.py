@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
@@ -160,11 +160,33 @@ class CaptureSettings(_Settings):
 
     What is left out of these two is chosen by the link's rate, see experiments.capturing.  keep_mb: captures of a trial
     that are larger than this together do not stay, once their packets and drops are counted; left out, all stay.
+    keep_every: of every so many trials only the first one's captures stay (1 and 4 with 3); all are recorded, so that
+    recording costs every trial the same.  enabled: false (`capture: off`) records nothing.
     """
 
+    enabled: bool = True
     snap_bytes: Annotated[int, Field(ge=64, le=65_535)] | None = None
     points: tuple[CapturePoint, ...] | None = None
     keep_mb: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = None
+    keep_every: Annotated[int, Field(ge=1, le=1000)] = 1
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_word_is_enough(cls, value: Any) -> Any:
+        """YAML reads `off` as false, unless it stands in quotes."""
+        if value is False or value == "off":
+            return {"enabled": False}
+        if value is True or value == "on":
+            return {}
+        if not isinstance(value, dict | CaptureSettings):
+            raise ValueError(f"either off, or a mapping of {', '.join(cls.model_fields)}")
+        return value
+
+    @model_validator(mode="after")
+    def _nothing_is_said_of_no_captures(self) -> CaptureSettings:
+        if not self.enabled and ((self.snap_bytes, self.points, self.keep_mb) != (None,) * 3 or self.keep_every > 1):
+            raise ValueError("nothing is captured (off), so nothing else can be said of captures: leave that out")
+        return self
 
     @field_validator("points", mode="before")
     @classmethod

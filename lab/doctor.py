@@ -14,7 +14,7 @@ from emulation.namespace import read_sysctl
 from emulation.stages import CURE
 from experiments import provenance
 from experiments.kernels import Kernels, NotPossible
-from lab.common import DEFAULT_RESULTS, Status, out, tidy, told
+from lab.common import DEFAULT_RESULTS, ROOT, Status, out, tidy, told
 
 _TOOLS = {
     "tcpdump": "apt-get install tcpdump",
@@ -83,7 +83,5 @@ def _row(table: Table, what: str, problem: str, cure: str, *, fatal: bool = Fals
 
 def _found(tool: str) -> bool:
     return bool(
-        shutil.which(tool)
-        or shutil.which(tool, path="/usr/sbin:/sbin")
-        or (provenance.ROOT / ".venv/bin" / tool).exists()
+        shutil.which(tool) or shutil.which(tool, path="/usr/sbin:/sbin") or (ROOT / ".venv/bin" / tool).exists()
     )

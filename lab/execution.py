@@ -9,13 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments import campaign as campaigns
-from experiments import runner
+from experiments import retrying, runner
 from experiments.diskspace import naming
 from experiments.kernels import Kernels
 from experiments.launch import Outcome
 from experiments.piece import Budget, Piece
 from experiments.runner import GaveUp
 from experiments.stopping import precisions
+from lab.beforehand import Care, look
 from lab.closing import Closing
 from lab.common import Status, err, gravest, out, shown
 from lab.progress import minutes, watching
@@ -35,14 +36,30 @@ _COLUMNS = {
 
 
 def execute(
-    folder: Path, kernels: Kernels, *, again: Command, closing: Closing | None, budget: Budget | None = None
+    folder: Path,
+    kernels: Kernels,
+    *,
+    again: Command,
+    closing: Closing | None,
+    budget: Budget | None = None,
+    care: Care | None = None,
+    retry: bool = False,
 ) -> Status:
     """Run what is missing, as far as the budget goes, build what follows, return the exit status.
 
-    again: the command that goes on with what is left.
+    again: the command that goes on with what is left.  care: what the user has allowed.  retry: whether invalid trials
+    are run again, too.  CampaignError when something has to be allowed and was not.
     """
-    campaign = read_campaign(folder)
-    todo = campaigns.missing(folder, campaign)
+    campaign, care = read_campaign(folder), care or Care()
+    retried = retrying.invalid(folder, campaign) if retry else ()
+    todo = [*campaigns.missing(folder, campaign), *retried]
+    again = care.of(again)
+    notes = look(folder, campaign, todo, kernels, care=care, again=again)
+    if retry:
+        with campaigns.owned(folder):
+            retrying.set_all_aside(folder, retried)
+        out.print(f"{len(retried)} invalid trial{'s' * (len(retried) != 1)} set aside, to be run again")
+        todo = campaigns.missing(folder, campaign)
     before = precisions(folder, campaign)
     out.print(plan_line(campaign, todo))
     piece = None if budget is None else Piece(budget=budget, closing_s=partial(_takes_s, closing, folder))
@@ -50,7 +67,7 @@ def execute(
     gave_up = None
     try:
         with watching(campaign, todo, before, budget) as watcher, naming(folder):
-            outcomes = runner.run(folder, watcher, kernels, piece)
+            outcomes = runner.run(folder, watcher, kernels, piece, notes=notes)
     except KeyboardInterrupt:
         err.print(f"\ninterrupted; nothing is left running. Go on with: {again.text()}", style="yellow", markup=False)
         return Status.INTERRUPTED

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments import provenance
+from experiments import revision
 from experiments.campaign import CampaignError, owned
 from lab.common import DEFAULT_RESULTS, Results, find, out, shown, tidy, told
 from results.campaign import RECORD, read_campaign
@@ -54,7 +54,7 @@ def _write(folder: Path, scenario: str, target: Path, *, ledgers: bool) -> None:
     if not trials(folder):
         raise CampaignError(f"{folder}: no trial is finished; `lab resume {shown(folder)}` runs what is left")
     with scratch("pack", target.parent) as place:
-        found = packing(folder, reduce=_reduced, revision=provenance.git(), ledgers=ledgers)
+        found = packing(folder, reduce=_reduced, revision=revision.git(), ledgers=ledgers)
         write_pack(place / "pack", scenario=scenario, campaign=folder.name, members=found.members)
         (place / "pack").replace(target)
     out.print(f"{found.trials} trials of {shown(folder)}", markup=False)

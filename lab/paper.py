@@ -12,6 +12,7 @@ import typer
 from analysis.names import plain
 from experiments import papers
 from lab import execution
+from lab.beforehand import Care, LowDisk, Mix
 from lab.closing import Closing
 from lab.common import DEFAULT_RESULTS, Kernel, Results, Status, err, find, gravest, kernels, out, shown, tidy, told
 from lab.run import begun
@@ -47,6 +48,8 @@ def paper(
     to: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Write the page there, not to RESULTS/papers/NAME.")
     ] = None,
+    mix: Mix = False,
+    low_disk: LowDisk = False,
     duration: For = None,
 ) -> None:
     """Run the cases of study NAME, and write a page: rows, figures and claims, published against measured.
@@ -81,8 +84,8 @@ def paper(
             ),
             study_s=_PAGE_S,
         )
-        ours = begun(scenario, results, chosen, new=new)
-        raise typer.Exit(execution.execute(ours, chosen, again=again, closing=closing, budget=limit))
+        ours, care = begun(scenario, results, chosen, new=new, care=Care(mix=mix, room=low_disk))
+        raise typer.Exit(execution.execute(ours, chosen, again=again, closing=closing, budget=limit, care=care))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

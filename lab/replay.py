@@ -10,6 +10,7 @@ import typer
 from experiments import replay as replays
 from experiments.campaign import CampaignError
 from lab import execution
+from lab.beforehand import Care
 from lab.common import DEFAULT_RESULTS, Kernel, Results, kernels, out, shown, tidy, told
 from lab.within import resuming
 from results.store import Trial
@@ -31,4 +32,4 @@ def replay(
         folder = replays.create(Trial(trial.resolve()), results, stack=stack)
         out.print(f"campaign {shown(folder)}")
         again, closing = resuming(folder, kernel=kernel, report=report), execution.reporting() if report else None
-        raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing))
+        raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing, care=Care(room=True)))

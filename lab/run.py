@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from experiments import scenario as scenarios
 from experiments.kernels import Kernels, NotPossible
 from experiments.scenario import Scenario
 from lab import execution
+from lab.beforehand import Care, LowDisk, Mix, look_at_room
 from lab.common import DEFAULT_RESULTS, Kernel, Results, kernels, out, shown, tidy, told
 from lab.within import For, budget, resuming
 
@@ -25,6 +27,8 @@ def run(
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="Start afresh even if this scenario was interrupted.")] = False,
     report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
+    mix: Mix = False,
+    low_disk: LowDisk = False,
     duration: For = None,
 ) -> None:
     """Run SCENARIO: every combination of its levels, as often as it says, and build the report.
@@ -36,22 +40,27 @@ def run(
         chosen, limit = kernels(kernel), budget(duration)
         tidy(results)
         loaded = scenarios.only(scenarios.load(scenario), only or [])
-        folder = begun(loaded, results, chosen, new=new)
+        folder, care = begun(loaded, results, chosen, new=new, care=Care(mix=mix, room=low_disk))
         again = resuming(folder, kernel=kernel, report=report, duration=duration)
         closing = execution.reporting() if report else None
-        raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing, budget=limit))
+        raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing, budget=limit, care=care))
 
 
-def begun(loaded: Scenario, results: Path, chosen: Kernels, *, new: bool) -> Path:
-    """The scenario's unfinished campaign, or a new one; says which."""
+def begun(loaded: Scenario, results: Path, chosen: Kernels, *, new: bool, care: Care) -> tuple[Path, Care]:
+    """The scenario's unfinished campaign, or a new one that the disk has room for; says which.
+
+    Returns it with what has still to be looked at.
+    """
     folder = None if new else campaigns.latest_unfinished(results, loaded.digest)
     if folder is not None:
         out.print(f"taking up {shown(folder)} (--new starts afresh)")
-        return folder
+        return folder, care
     _check(loaded, chosen)
+    if not care.room:
+        look_at_room(loaded, results)
     folder = campaigns.create(loaded, results)
     out.print(f"campaign {shown(folder)}")
-    return folder
+    return folder, replace(care, room=True)
 
 
 def _check(scenario: Scenario, chosen: Kernels) -> None:

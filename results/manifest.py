@@ -121,8 +121,11 @@ class Kernel(Record):
 
 
 class Git(Record):
+    """dirty: with changes that no commit has.  code: digest of the files that trials consist of, '' = not recorded."""
+
     revision: str
     dirty: bool
+    code: str = ""
 
     @property
     def text(self) -> str:
@@ -180,6 +183,7 @@ class Manifest(Record):
     sysctls: dict[str, dict[str, str]]
     kernel_state: dict[str, str] = Field(description="command to its output: qdiscs, filters, nftables, links")
     captures: tuple[Capture, ...]
+    no_captures: str = Field(default="", description="why there are no capture files, where that was asked for")
     rows: dict[str, int] = Field(description="table name to number of rows")
     drained: str = Field(default="", description="why the drain ended: complete, quiet or limit")
     figures: dict[str, float] = Field(default={}, description="results.figures of the ledger, for the stopping rule")

@@ -44,6 +44,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "experiments/test_lab_kernel_real.py",
         "emulation/test_labkernel.py",
         "emulation/test_labkernel_boot.py",
+        "emulation/test_without_ipv6.py",
     ),
     "lab kernel 2": (
         "lab/test_shell.py",

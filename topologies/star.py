@@ -16,6 +16,7 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
+from emulation import ipv6
 from emulation.accesspoint import Ports
 from emulation.linkstate import wait_until_up
 from emulation.namespace import in_namespace, write_sysctl
@@ -71,7 +72,7 @@ def _build(net: Any, stations: int, sysctls: Mapping[str, str]) -> Network:
     hosts = {name: net.addHost(name, cls=Host, ip=None) for name in names}
     for node in (access_point, *hosts.values()):
         # Before there are links: an interface with IPv6 sends reports of its own some time after it came up.
-        in_namespace(node.pid, lambda: write_sysctl("net.ipv6.conf.all.disable_ipv6", "1"))
+        in_namespace(node.pid, ipv6.turn_off)
     for name, host in hosts.items():
         net.addLink(host, access_point, intfName1=f"{name}-eth", intfName2=ports[name], addr1=macs[name])
     in_namespace(access_point.pid, lambda: _bridge({ports[name]: macs[name] for name in names}))

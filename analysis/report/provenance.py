@@ -77,6 +77,7 @@ def facts(found: Sequence[Source]) -> list[tuple[str, str]]:
         ],
         "Side by side": [_beside(manifests)],
         "Shared machine": [_shared(manifests)],
+        "Captures": [_captures(manifests)],
         "Load before a trial": _range([m.machine.load_1m_before for m in manifests]),
         "Measurement window": [f"{m.window.seconds:g} s" for m in manifests],
         "First window": [min((m.window.started_at for m in manifests), default="")],
@@ -105,6 +106,15 @@ def elsewhere_lines(found: Iterable[Source]) -> list[tuple[str, str, str]]:
         (f"{folder_of(source.cell.name, source.number)}/{one.file}", size(one.bytes), one.sha256)
         for source in found for one in source.elsewhere
     ]  # fmt: skip
+
+
+def _captures(manifests: Sequence[Manifest]) -> str:
+    """Of how many trials the packets were recorded and stayed; empty when of all."""
+    off = sum(not m.captures for m in manifests)
+    gone = sum(bool(m.captures) and not any(one.kept for one in m.captures) for m in manifests)
+    said = ((off, "without captures"), (gone, "whose captures were counted and not kept"))
+    told = ", ".join(f"{count} trial{'s' * (count > 1)} {what}" for count, what in said if count)
+    return f"{told}, of {len(manifests)}: without them there are no TCP figures and no journeys" if told else ""
 
 
 def _beside(manifests: Sequence[Manifest]) -> str:

@@ -15,7 +15,9 @@ import pyarrow as pa
 from experiments.load.draining import Drain
 from experiments.load.ledger import files
 from experiments.load.protocol import Done, Go, NodePlan, Progress, Stop, Times
+from experiments.load.recording import MARKED
 from experiments.load.remote import ClientFailedError, Remote, started
+from experiments.load.stale import stale_copies
 from results.manifest import Workload
 from results.schema import DELIVERED, PUBLISHED
 from results.store import DamagedTrial, read_table
@@ -55,11 +57,15 @@ class Drained:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetResult:
-    """published by producer and seq, delivered by consumer and arrival, and what each node reported."""
+    """published by producer and seq, delivered by consumer and arrival, and what each node reported.
+
+    stale: deliveries of messages that this trial did not send when they say they were sent.
+    """
 
     published: pa.Table
     delivered: pa.Table
     nodes: dict[str, Done]
+    stale: int = 0
 
     @property
     def lost_connections(self) -> tuple[str, ...]:
@@ -156,20 +162,19 @@ class Fleet:
         return self._read({node: future.result() for node, future in done.items()})
 
     def _read(self, nodes: dict[str, Done]) -> FleetResult:
-        published, delivered = [PUBLISHED.empty_table()], [DELIVERED.empty_table()]
+        published, delivered = [PUBLISHED.empty_table()], [MARKED.empty_table()]
         for node, remote in self._remotes.items():
             try:
                 paths = files(Path(remote.plan.out_dir), node)
-                tables = read_table(paths[0], PUBLISHED), read_table(paths[1], DELIVERED)
+                tables = read_table(paths[0], PUBLISHED), read_table(paths[1], MARKED)
             except DamagedTrial as error:
                 raise ClientFailedError(node=node, reason=str(error), log=remote.log) from error
             published.append(tables[0])
             delivered.append(tables[1])
-        return FleetResult(
-            published=pa.concat_tables(published).sort_by([("producer", "ascending"), ("seq", "ascending")]),
-            delivered=pa.concat_tables(delivered).sort_by([("consumer", "ascending"), ("arrival", "ascending")]),
-            nodes=nodes,
-        )
+        sent = pa.concat_tables(published).sort_by([("producer", "ascending"), ("seq", "ascending")])
+        marked = pa.concat_tables(delivered).sort_by([("consumer", "ascending"), ("arrival", "ascending")])
+        stale = stale_copies(sent, marked)
+        return FleetResult(published=sent, delivered=marked.select(DELIVERED.names), nodes=nodes, stale=stale)
 
     def _reports(self) -> dict[str, Progress]:
         return {node: remote.progress for node, remote in self._remotes.items() if remote.progress is not None}

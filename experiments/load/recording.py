@@ -11,6 +11,8 @@ import pyarrow as pa
 from results import marker
 from results.schema import DELIVERED, PUBLISHED, Outcome
 
+# What a client writes of its deliveries: the ledger's columns, and when the message says it was sent.
+MARKED = DELIVERED.append(pa.field("t_send_ns", pa.int64(), nullable=False))
 _NO_TIME = -1
 _ACKED, _FAILED, _IN_DOUBT = int(Outcome.ACKED), int(Outcome.FAILED), int(Outcome.IN_DOUBT)
 _MAX_PRODUCER, _MAX_SEQ = 2**31 - 1, 2**63 - 1
@@ -109,7 +111,7 @@ class DeliveredLog:
         self.by_consumer[consumer] += 1
 
     def table(self) -> tuple[pa.Table, int]:
-        """The rows in the shape of DELIVERED, and how many deliveries had no marker."""
+        """The rows in the shape of MARKED, and how many deliveries had no marker."""
         found = np.frombuffer(self._markers, dtype=marker.MANY)
         readable = (found["magic"] == marker.MAGIC) & (found["producer"] <= _MAX_PRODUCER) & (found["seq"] <= _MAX_SEQ)
         columns: dict[str, np.ndarray] = {
@@ -119,8 +121,9 @@ class DeliveredLog:
             "t_recv_ns": np.array(self._times, dtype=np.int64),
             "arrival": np.arange(len(self), dtype=np.int64),
             "redelivered": np.array(self._redelivered, dtype=bool),
+            "t_send_ns": found["t_send_ns"].astype(np.int64),
         }
-        table = pa.table({name: column[readable] for name, column in columns.items()}, schema=DELIVERED)
+        table = pa.table({name: column[readable] for name, column in columns.items()}, schema=MARKED)
         return table, self.unreadable + int(np.count_nonzero(~readable))
 
 

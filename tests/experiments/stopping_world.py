@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from invented import manifest
 
@@ -22,8 +23,12 @@ def finish(
     machine_cpu: float | None = 0.1,
     beside: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
+    **more: Any,
 ) -> Trial:
-    """Put a trial's manifest and verdict in place.  failed: what has failed, or of an inconclusive one is unknown."""
+    """Put a trial's manifest and verdict in place.  failed: what has failed, or of an inconclusive one is unknown.
+
+    more: what else the manifest says.
+    """
     writer = TrialWriter(folder, planned.cell, planned.trial)
     path = writer.open()
     record = manifest(
@@ -34,6 +39,7 @@ def finish(
         machine_cpu=machine_cpu,
         beside=beside,
         notes=notes,
+        **more,
     )
     write_record(path / "manifest.json", record)
     write_record(path / "verdict.json", verdict(state, failed if isinstance(failed, tuple) else (failed,)))

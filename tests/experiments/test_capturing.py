@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from emulation import linkplan
 from emulation.accesspoint import Ports
 from emulation.profile import LinkProfile
-from experiments.capturing import CapturePlan, capture_plan, highest_rate
+from experiments.capturing import CapturePlan, capture_plan, highest_rate, why_not_kept
 from experiments.settings import CaptureSettings
 from topologies.network import Network, Node
 
@@ -82,3 +82,47 @@ def test_the_rate_of_a_link_is_the_most_it_ever_has_in_a_direction() -> None:
     assert highest_rate(link(2, rate=1e6, stations={"sta2": {"rate": 4e6}})) == 5e6
     assert highest_rate(link(1, rate=1e6, timeline=[{"at": "2 s", "change": {"rate": 9e6}}])) == 9e6
     assert highest_rate(link(1, uplink={"rate": 1e6})) is None
+
+
+def said(**capture: Any) -> CaptureSettings:
+    return CaptureSettings.model_validate(capture)
+
+
+@pytest.mark.parametrize(
+    ("keep_mb", "stay"), [(None, True), (2, True), (3.0, True), (1.999, False), (0, False)], ids=str
+)
+def test_captures_stay_up_to_what_is_wanted(keep_mb: float | None, *, stay: bool) -> None:
+    why = why_not_kept(said(keep_mb=keep_mb), trial=1, sizes=[500_000, 1_500_000])
+    assert (why == "") is stay
+    assert stay or "captures of 2.0 MB were not kept" in why
+
+
+def test_captures_of_every_third_trial_stay() -> None:
+    whys = [why_not_kept(said(keep_every=3), trial=trial, sizes=[1]) for trial in range(1, 8)]
+    assert [not why for why in whys] == [True, False, False, True, False, False, True]
+    assert whys[1] == "captures are kept of one trial in 3 (capture.keep_every), and not of this one"
+    assert why_not_kept(said(keep_every=3, keep_mb=1), trial=4, sizes=[2_000_000]), "too large, even of a fourth trial"
+
+
+@pytest.mark.parametrize("word", [False, "off", {"enabled": False}])
+def test_capture_can_be_off(word: object) -> None:
+    settings = CaptureSettings.model_validate(word)
+    assert capture_plan(settings, link(2, rate=1e6), network(2)).places == ()
+    assert why_not_kept(settings, trial=1, sizes=[]) == "nothing was captured: the scenario has capture off"
+    assert CaptureSettings.model_validate(settings.model_dump(mode="json")) == settings
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"enabled": False, "keep_mb": 5}, "nothing is captured (off)"),
+        ({"enabled": False, "keep_every": 2}, "nothing is captured (off)"),
+        ("sometimes", "either off, or a mapping of enabled, snap_bytes, points, keep_mb, keep_every"),
+        (0, "either off, or a mapping"),
+        ({"keep_every": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_what_capture_cannot_be_is_told(wrong: object, told: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        CaptureSettings.model_validate(wrong)
+    assert told in str(caught.value)

@@ -66,13 +66,19 @@ def assert_told(done: subprocess.CompletedProcess[str], results: Path) -> None:
 def test_a_full_disk_is_told_and_nothing_half_written_looks_finished(disk: Path, kib: int) -> None:
     """The less room there is, the earlier it is met: by the campaign's record, its log, Ansible, a capture, a table."""
     resize(disk, f"size={kib}k")
-    assert_told(lab("run", FIXTURES / "disk-full" / "scenario.yaml", "--no-report", results=disk), disk)
+    words = ("run", FIXTURES / "disk-full" / "scenario.yaml", "--no-report")
+    told = lab(*words, results=disk)
+    assert told.returncode == 1, told.stdout
+    assert f"{disk}: 1 trial may need " in told.stderr
+    assert list(disk.iterdir()) == []
+    assert_told(lab(*words, "--low-disk", results=disk), disk)
 
 
 @pytest.mark.parametrize("files", [4, 12])
 def test_a_disk_that_takes_no_more_files_is_full(disk: Path, files: int) -> None:
     resize(disk, f"nr_inodes={files}")
-    assert_told(lab("run", FIXTURES / "disk-full" / "scenario.yaml", "--no-report", results=disk), disk)
+    words = ("run", FIXTURES / "disk-full" / "scenario.yaml", "--no-report", "--low-disk")
+    assert_told(lab(*words, results=disk), disk)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +101,7 @@ def test_a_disk_that_fills_up_under_load_fails_the_trial(
 ) -> None:
     resize(disk, "size=200m")
     scenario = scenario_file(tmp_path, **settings)
-    words = command("run", scenario, "--no-report", results=disk)
+    words = command("run", scenario, "--no-report", "--low-disk", results=disk)
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         deadline = time.monotonic() + 200
         while not list(disk.glob("*/2*/*/.partial-*/*.pcap")):

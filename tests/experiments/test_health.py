@@ -165,6 +165,11 @@ def test_without_samples_every_check_on_resources_is_unknown() -> None:
     }
 
 
+def test_a_copy_that_carries_another_time_of_sending_is_from_before_the_trial() -> None:
+    verdict = judge(replace(GOOD, stale=1), CheckSettings(), {})
+    assert [one.check for one in verdict.checks if one.health is Health.FAILED] == [Check.CLEAN_SLATE]
+
+
 def test_a_delivery_that_was_never_sent_does_not_close_the_ledger() -> None:
     verdict = judge(replace(GOOD, delivered=delivered([0, 1, 2, 3, 4, 99])), CheckSettings(), {})
     assert [one.check for one in verdict.checks if one.health is Health.FAILED] == [Check.LEDGER_CLOSES]

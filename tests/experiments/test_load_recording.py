@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.load.recording import DeliveredLog, PublishedLog, published_table
+from experiments.load.recording import MARKED, DeliveredLog, PublishedLog, published_table
 from results.marker import SIZE, Marker, pack_into
-from results.schema import DELIVERED, PUBLISHED, Outcome
+from results.schema import PUBLISHED, Outcome
 
 
 def body(producer: int, seq: int, size: int = SIZE) -> bytes:
@@ -33,10 +33,10 @@ def test_what_arrives_is_in_the_table_in_order(rows: list[tuple[int, int, int, i
     for t, (consumer, producer, seq, size, again) in enumerate(rows):
         log.arrived(consumer, t, body(producer, seq, size), again)
     table, unreadable = log.table()
-    assert table.schema == DELIVERED
+    assert table.schema == MARKED
     assert unreadable == 0
     expected = [
-        {"consumer": c, "producer": p, "seq": s, "t_recv_ns": t, "arrival": t, "redelivered": again}
+        {"consumer": c, "producer": p, "seq": s, "t_recv_ns": t, "arrival": t, "redelivered": again, "t_send_ns": 5}
         for t, (c, p, s, _, again) in enumerate(rows)
     ]
     assert table.to_pylist() == expected

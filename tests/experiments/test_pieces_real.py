@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
-from lab_runs import assert_finished, lab, scenario_file
+from lab_runs import assert_finished, assert_sound, lab, scenario_file
 
 from experiments import campaign as campaigns
 from results.campaign import read_campaign
-from results.store import Trial, trials
+from results.store import VERDICT, Trial, aside, trials, why_aside, write_record
+from results.verdict import Check, Health, Verdict
 
 pytestmark = [pytest.mark.root]
 
@@ -73,6 +74,24 @@ def test_a_report_that_does_not_fit_is_left_out_with_the_words_that_build_it(wit
     built = lab(*shlex.split(late.stderr.split("build it with: lab ")[1]), results=results)
     assert built.returncode in (0, 3), built.stdout + built.stderr
     assert (folder / "report.html").is_file()
+
+
+def test_an_invalid_trial_is_run_again_when_that_is_asked(without_report: Path) -> None:
+    (trial,) = trials(without_report)
+    failed = [
+        one.model_copy(update={"health": Health.FAILED}) if one.check is Check.SERVER_CPU else one
+        for one in trial.verdict().checks
+    ]
+    write_record(trial.path / VERDICT, Verdict(checks=tuple(failed)))
+    assert "0 to run" in lab("resume", without_report, "--no-report", results=without_report.parents[1]).stdout
+
+    again = lab("resume", "--retry", "invalid", "--no-report", results=without_report.parents[1])
+    assert_finished(again, without_report)
+    assert "1 invalid trial set aside, to be run again" in again.stdout
+    (kept,) = aside(trial)[:1]
+    assert "server_cpu failed" in why_aside(kept)
+    assert kept.name in trial.manifest().notes[0]
+    assert_sound(trial.verdict())
 
 
 def words(said: str) -> list[str]:

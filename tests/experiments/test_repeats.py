@@ -71,7 +71,7 @@ class World:
             state, reasons = trial.verdict().state, trial.verdict().reasons()
         return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=1, beside=len(spec.beside))
 
-    def run(self, kernel: KernelName = "host", piece: Piece | None = None) -> Course:
+    def run(self, kernel: KernelName = "host", piece: Piece | None = None, notes: tuple[str, ...] = ()) -> Course:
         campaign = read_campaign(self.folder)
         kernels = dict.fromkeys((cell.name for cell in campaign.cells), kernel)
         course = Course(
@@ -81,6 +81,7 @@ class World:
             watcher=self.told,
             origin=provenance.gather(),
             durations=Durations(own_s=own_s(campaign), kernels=kernels, seen=trial_times(self.folder)),
+            notes=notes,
         )
         course.left = campaigns.missing(self.folder, campaign)
         course.run(piece)

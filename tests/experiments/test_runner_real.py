@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -25,7 +26,8 @@ from lab_runs import (
 
 from experiments import campaign as campaigns
 from results.campaign import read_campaign
-from results.store import trials
+from results.store import MANIFEST, trials, write_record
+from results.verdict import State
 
 pytestmark = [pytest.mark.root]
 
@@ -68,7 +70,7 @@ def assert_gone(spaces: Spaces, before: dict[str, object], folder: Path) -> None
     assert not list(folder.glob("results/*/2*/*/.partial-*"))
 
 
-def test_a_killed_runner_leaves_nothing_and_resume_completes_the_campaign(tmp_path: Path) -> None:
+def test_a_killed_runner_leaves_nothing_and_resume_completes_the_campaign_in_its_world(tmp_path: Path) -> None:
     before, results = traces(tmp_path), tmp_path / "results"
     scenario = scenario_file(tmp_path, trials=2, congestion_control="cubic", window=WINDOW)
     process, spaces = begin(scenario, results, finished=1)
@@ -80,7 +82,20 @@ def test_a_killed_runner_leaves_nothing_and_resume_completes_the_campaign(tmp_pa
     assert "1/2" in lab("list", results=results).stdout
     assert_gone(spaces, before, tmp_path)
 
-    resumed = lab("resume", "--no-report", results=results)
+    # As if the finished trial had been run elsewhere: the words that are told mix the two.
+    manifest = trials(folder)[0].manifest()
+    elsewhere = manifest.model_copy(update={"machine": manifest.machine.model_copy(update={"cpu_model": "another"})})
+    write_record(trials(folder)[0].path / MANIFEST, elsewhere)
+    refused = lab("resume", "--no-report", results=results)
+    if trials(folder)[0].verdict().state is State.VALID:
+        assert refused.returncode == 1, refused.stdout + refused.stderr
+        assert "processor: another" in refused.stderr
+        assert len(trials(folder)) == 1
+        words = shlex.split(refused.stderr.split("allow it: lab ")[1])
+        resumed = lab(*words, results=results)
+        assert any("run with --mix" in note for note in trials(folder)[1].manifest().notes)
+    else:  # what does not count is not mixed with
+        resumed = refused
     assert_finished(resumed, folder)
     assert "1 to run" in resumed.stdout
     assert campaigns.missing(folder, read_campaign(folder)) == []

@@ -21,12 +21,11 @@ from experiments import scenario as scenarios
 from experiments import trial as trials
 from experiments.bench import Phase
 from experiments.deploy import DeployError
-from experiments.record import kept
 from results.campaign import read_campaign
 from results.ledger import reconcile
 from results.link import LinkCheck
 from results.store import Trial
-from results.verdict import Check, State, Verdict
+from results.verdict import Check, Health, State, Verdict
 from topologies.network import Network
 from topologies.star import star
 
@@ -124,19 +123,15 @@ def test_a_link_that_never_holds_is_proven_three_times(tmp_path: Path, monkeypat
     assert proofs == 3
 
 
-@pytest.mark.parametrize(
-    ("keep_mb", "stay"), [(None, True), (2, True), (3.0, True), (1.999, False), (0, False)], ids=str
-)
-def test_captures_stay_up_to_what_is_wanted(keep_mb: float | None, *, stay: bool) -> None:
-    assert kept([500_000, 1_500_000], keep_mb) is stay
-
-
 @pytest.fixture(scope="module")
 def wireless(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, Verdict]:
     """A trial over the wireless link that keeps no captures."""
     folder = tmp_path_factory.mktemp("wireless")
     trial, verdict, _ = run(folder, network="nistnet-80211", capture={"keep_mb": 0.001})
     return trial, verdict
+
+
+OFF = "nothing was captured: the scenario has capture off"
 
 
 def test_captures_larger_than_wanted_are_counted_and_not_kept(wireless: tuple[Trial, Verdict]) -> None:
@@ -176,9 +171,16 @@ def test_a_taken_port_is_told_with_its_number(tmp_path: Path, monkeypatch: pytes
 
 def test_the_same_seed_gives_the_same_loss_lists_in_two_trials(wireless: tuple[Trial, Verdict], tmp_path: Path) -> None:
     lists = []
-    for trial, verdict in (wireless, run(tmp_path, network="nistnet-80211")[:2]):
+    without = run(tmp_path, network="nistnet-80211", capture=False)[:2]
+    for trial, verdict in (wireless, without):
         lists.append([(one.direction, one.seed, one.sha256) for one in trial.link().loss_lists])
         checks = [one for one in trial.link().checks if one.quantity in ("losses", "loss")]
         assert len(checks) == 4
         assert all(one.holds for one in checks) or Check.LINK_LOSS in failed(verdict)
     assert lists[0] == lists[1]
+    trial, verdict = without
+    assert not list(trial.path.rglob("*.pcap"))
+    assert (trial.manifest().captures, trial.manifest().no_captures) == ((), OFF)
+    (drops,) = [one for one in verdict.checks if one.check is Check.CAPTURE_DROPS]
+    assert (drops.health, drops.measured) == (Health.PASSED, 0)
+    assert_sound(verdict)

@@ -235,3 +235,7 @@ def _runs(pid: int, command: list[str]) -> bool:
         return Path(f"/proc/{pid}/cmdline").read_bytes() == b"\0".join(map(str.encode, command)) + b"\0"
     except OSError:
         return False
+
+
+def test_a_kernel_without_ipv6_has_no_table_of_its_sockets(tmp_path: Path) -> None:
+    assert service_process.sockets(tmp_path / "tcp6") == []

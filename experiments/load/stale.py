@@ -1,0 +1,25 @@
+"""Telling messages of this trial from copies of an earlier one's, by the time of sending that each carries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from results.ledger import message_keys
+
+
+def stale_copies(published: pa.Table, marked: pa.Table) -> int:
+    """Deliveries of messages that this trial did not send at the time that they carry.
+
+    published: of the shape PUBLISHED, by producer and seq.  marked: of the shape of recording.MARKED.
+
+    A copy of an earlier trial's message may have a number that this trial uses too and come after this trial's own
+    message of that number, so neither number nor arrival tells; the time does, to the nanosecond.
+    """
+    keys = message_keys(published.column("producer").to_numpy(), published.column("seq").to_numpy())
+    if not len(keys):
+        return len(marked)
+    wanted = message_keys(marked.column("producer").to_numpy(), marked.column("seq").to_numpy())
+    row = np.clip(np.searchsorted(keys, wanted), 0, len(keys) - 1)
+    same_time = published.column("t_send_ns").to_numpy()[row] == marked.column("t_send_ns").to_numpy()
+    return int(np.count_nonzero((keys[row] != wanted) | ~same_time))
