@@ -21,7 +21,7 @@ from analysis.series import ledger_series, queue_series
 from analysis.stationarity import window_trends
 from results.manifest import Manifest, Window
 from results.store import DamagedTrial, Trial
-from results.verdict import Check, Health
+from results.verdict import ADDED_LATER, Check, Health
 
 # What reading a folder that somebody damaged may raise; anything else is a mistake of ours and must be seen.
 DAMAGE = (DamagedTrial, OSError, ValueError, ArithmeticError, LookupError, pa.ArrowException)
@@ -79,7 +79,7 @@ def _verdict(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     for check in verdict.checks:
         if check.health is not Health.PASSED:
             rows.add("note", "reason", text=check.reason)
-    for missing in sorted(set(Check) - {check.check for check in verdict.checks}):
+    for missing in sorted(set(Check) - ADDED_LATER - {check.check for check in verdict.checks}):
         rows.add("note", "reason", text=f"{missing} unknown: this trial's verdict does not have it")
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from experiments.path_rtt import BARE
 from experiments.settings import CheckSettings
 from results.ledger import message_keys, reconcile
 from results.link import LinkCheck
@@ -53,6 +54,8 @@ LIMITS: dict[Check, Limit] = {
     Check.CLEAN_SLATE: Limit(0, "messages from before the trial", machine_alone=False),
     # What ended or hung up did so by itself; nothing of ours gives a connection up within a stall of seconds.
     Check.SERVERS_ALIVE: Limit(0, "servers or connections lost", machine_alone=False),
+    # A stall makes round trips longer, never shorter.
+    Check.PATH_RTT: Limit(0, "ends of connections trained on another link", machine_alone=False),
 }
 
 # The same bound for all trials together, while several share a machine.
@@ -67,6 +70,7 @@ class Evidence:
     clock_step_s: how far the wall clock moved against the monotonic one.  unreadable: bodies without a marker.
     miscounted: rows by which the ledger differs from what the clients counted as they went.
     lost: why each lost connection or server went, empty when none.
+    path_rtt: what experiments.path_rtt found.  bare: whether the scenario had clients connect on another link.
     """
 
     link_checks: Sequence[LinkCheck]
@@ -84,6 +88,8 @@ class Evidence:
     unreadable: int
     miscounted: int
     lost: Sequence[str]
+    path_rtt: Measured
+    bare: bool = False
 
 
 def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -> Verdict:
@@ -101,6 +107,7 @@ def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -
         Check.SEND_LATENESS: (evidence.send_lateness_s, "longest that the generator was late with a send"),
         Check.HEARTBEAT: _heartbeat(evidence),
         **_ledger(evidence),
+        Check.PATH_RTT: evidence.path_rtt,
         Check.SERVERS_ALIVE: (len(evidence.lost), "; ".join(evidence.lost[:3]) or "all up to the end"),
     }
     waived = {
@@ -108,6 +115,8 @@ def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -
         for waiver in settings.waive
         if all(levels.get(factor) == level for factor, level in waiver.when.items())
     }
+    if evidence.bare:
+        waived[Check.PATH_RTT] = BARE
     return Verdict(
         checks=tuple(
             _decide(check, *measured[check], limit=limit_of(check, settings), because=waived.get(check))

@@ -22,6 +22,7 @@ from experiments.bench import Bench
 from experiments.health import Evidence, judge, machine_cpu
 from experiments.load.fleet import FleetResult
 from experiments.measure import Measured, Reading
+from experiments.path_rtt import path_rtt
 from experiments.plan import guarantee_class
 from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
 from results.figures import figures
@@ -69,6 +70,8 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
             unreadable=sum(done.unreadable for done in result.nodes.values()),
             miscounted=_miscounted(result),
             lost=[*measured.gone, *result.lost_connections],
+            path_rtt=path_rtt(measured.connecting, bench.link, expected=bool(bench.services)),
+            bare=bench.settings.connect == "bare",
         ),
         bench.settings.checks,
         bench.spec.levels,
@@ -98,7 +101,7 @@ def _miscounted(result: FleetResult) -> int:
 
 def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> LinkProof:
     """Probes and counters of one trial, with what was asked."""
-    applied_at, start, end, last = measured.readings
+    before, start, end, last = measured.readings
     uses = _queue_uses(bench, measured)
     plan, profile = bench.link, bench.profile
     seen_s = (measured.window.drained_ns - measured.window.start_ns) / 1e9
@@ -128,7 +131,7 @@ def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) ->
             )
             for one in plan.losses
         ),
-        counters=(_counters("window", start, end), _counters("trial", applied_at, last)),
+        counters=(_counters("window", start, end), _counters("trial", before, last)),
     )
 
 
@@ -260,6 +263,7 @@ def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table], *, 
         figures=figures(tables["published"], tables["delivered"], measured.window),
         machine_cpu=machine_cpu(measured.resources, measured.window, cores=os.cpu_count() or 1),
         beside=spec.beside,
+        connecting=measured.connecting,
         notes=(*spec.notes, *measured.notes),
     )
 

@@ -24,6 +24,11 @@ class Check(StrEnum):
     LEDGER_CLOSES = "ledger_closes"
     CLEAN_SLATE = "clean_slate"
     SERVERS_ALIVE = "servers_alive"
+    PATH_RTT = "path_rtt"
+
+
+# Checks that verdicts of earlier versions do not have: those trials are not in doubt for want of them.
+ADDED_LATER = frozenset({Check.PATH_RTT})
 
 
 class Health(StrEnum):
@@ -74,7 +79,7 @@ class Verdict(Record):
         healths = {check.health for check in self.checks}
         if Health.FAILED in healths:
             return State.INVALID
-        missing = set(Check) - {check.check for check in self.checks}
+        missing = set(Check) - ADDED_LATER - {check.check for check in self.checks}
         if Health.UNKNOWN in healths or missing:
             return State.INCONCLUSIVE
         return State.VALID
