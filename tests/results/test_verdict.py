@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from results.verdict import Check, Health, HealthCheck, State, Verdict
+from results.verdict import ADDED_LATER, Check, Health, HealthCheck, State, Verdict
 
 
 def verdict(**healths: Health) -> Verdict:
@@ -30,6 +30,16 @@ def test_an_unknown_check_is_inconclusive_unless_another_failed() -> None:
 
 def test_a_check_that_was_not_made_is_inconclusive() -> None:
     assert Verdict(checks=()).state is State.INCONCLUSIVE
+
+
+def test_a_verdict_from_before_a_check_existed_stands() -> None:
+    earlier = tuple(one for one in verdict().checks if one.check not in ADDED_LATER)
+    assert {Check.PATH_RTT} <= ADDED_LATER
+    assert len(earlier) < len(Check)
+    assert Verdict(checks=earlier).state is State.VALID
+    assert Verdict(checks=earlier[1:]).state is State.INCONCLUSIVE
+    failed = verdict(link_rate=Health.FAILED).checks
+    assert Verdict(checks=tuple(one for one in failed if one.check not in ADDED_LATER)).state is State.INVALID
 
 
 def test_reasons_name_what_did_not_pass() -> None:
