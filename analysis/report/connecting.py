@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from analysis.metrics import Metric
 from analysis.units import quantity
@@ -17,7 +18,7 @@ def connected(manifests: Sequence[Manifest]) -> list[str]:
     told = [one.connecting for one in manifests]
     for over, words in (
         ("link", "over the link that they used"),
-        ("bare", "on the bare link, before it was impaired (connect: bare): what they learnt there is not its own"),
+        ("bare", "on the bare link, before it was impaired (connect: bare)"),
     ):
         if some := [one for one in told if one is not None and one.over == over]:
             lines.append(f"{words}, in {_span([one.seconds for one in some])}{_of(len(some), len(told))}")
@@ -28,9 +29,12 @@ def connected(manifests: Sequence[Manifest]) -> list[str]:
 
 def known_at_start(manifests: Sequence[Manifest]) -> list[str]:
     """What the connections of all these trials knew, by end; none where that was not recorded."""
-    ends = [end for one in manifests if one.connecting is not None for end in one.connecting.ends]
-    of = {name: [one for one in ends if one.end == name] for name in ("client", "server")}
-    return [f"{name}s' ends: {_known(some)}" for name, some in of.items() if some]
+    told = [one.connecting for one in manifests if one.connecting is not None]
+    lines = []
+    for over, name in product(("link", "bare"), ("client", "server")):
+        if some := [end for one in told if one.over == over for end in one.ends if end.end == name]:
+            lines.append(f"{name}s' ends{' (connected bare)' if over == 'bare' else ''}: {_known(some)}")
+    return lines
 
 
 def _known(ends: Sequence[ConnectionEnd]) -> str:
