@@ -9,7 +9,10 @@ import pytest
 from pcap_files import ACK, SYN, Segment, segments_pcap
 from synthetic_campaign import OFFSET, SERVER, START, STATION, Load, Spec, manifest, write_campaign
 
+from analysis.between.matching import machine_warnings
+from analysis.findings import CellFinding
 from analysis.report.connecting import connected, known_at_start
+from analysis.report.provenance import Source
 from analysis.trial import reduce_trial
 from results.manifest import Cell, Connecting, ConnectionEnd, Manifest
 from results.store import trials
@@ -98,6 +101,18 @@ def test_the_way_that_clients_connected_is_told() -> None:
         "not recorded",
     ]
     assert connected([]) == []
+
+
+def test_campaigns_whose_clients_connected_otherwise_are_compared_with_a_warning() -> None:
+    def origins(over: str | None) -> list[Source]:
+        cell = CellFinding(name="c", levels={}, trials=())
+        return [Source(cell=cell, number=1, manifest=trial(over), link=None, verdict=None)]
+
+    assert machine_warnings(origins(None), origins("link")) == [
+        "clients connected over: (not recorded) in A, link in B"
+    ]
+    assert machine_warnings(origins("bare"), origins("link")) == ["clients connected over: bare in A, link in B"]
+    assert machine_warnings(origins(None), origins(None)) == machine_warnings(origins("link"), origins("link")) == []
 
 
 def test_what_connections_knew_is_told_by_end() -> None:
