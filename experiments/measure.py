@@ -122,9 +122,7 @@ async def measure(bench: Bench) -> Measured:
             over=bench.settings.connect, seconds=connect_s, quiet=quiet, ends=connections.ends(loaded.connections)
         ),
         played=tuple(player.played),
-        notes=()
-        if quiet
-        else ("before go, connections were still busy: their packets have numbers in the loss lists",),
+        notes=() if quiet else ("connections were still busy at go, so losses are numbered from another packet on",),
     )
 
 
