@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import IPv4Address
 
 import numpy as np
@@ -11,6 +12,7 @@ from analysis.recorded import Recorded
 from analysis.rows import Rows
 from analysis.tcp.analysis import Analysis, analyse
 from analysis.tcp.flows import FlowTable, flow_table
+from analysis.tcp.retransmissions import Kind
 from results.manifest import Capture, Manifest
 from results.store import DamagedTrial
 
@@ -30,11 +32,11 @@ def capture_rows(recorded: Recorded, manifest: Manifest, rows: Rows) -> None:
 
 def _flow_rows(analysis: Analysis, capture: Capture, manifest: Manifest, rows: Rows, total: Direction) -> None:
     window, offset = manifest.window, manifest.clock_offset_ns
-    table = flow_table(analysis, start_ns=window.start_ns + offset, end_ns=window.end_ns + offset)
-    entering = _entering(manifest, capture)
     names = {int(IPv4Address(node.address)): node.name for node in manifest.nodes}
     flows = analysis.flows
-    mine = np.isin(flows.src, list(entering))
+    mine = np.isin(flows.src, list(_entering(manifest, capture)))
+    analysis = _as_sent(analysis, mine)
+    table = flow_table(analysis, start_ns=window.start_ns + offset, end_ns=window.end_ns + offset)
     add_flows(total, analysis, table, chosen=mine)
     for row in np.flatnonzero(mine & (table.columns["packets"] > 0)).tolist():
         ends = [
@@ -45,6 +47,17 @@ def _flow_rows(analysis: Analysis, capture: Capture, manifest: Manifest, rows: R
             )
         ]
         _one_flow(table, row, key=f"{ends[0]} → {ends[1]}", direction=DIRECTIONS[capture.side], rows=rows)
+
+
+def _as_sent(analysis: Analysis, entering: np.ndarray) -> Analysis:
+    """Where a flow enters the medium nothing has overtaken anything yet: what was here before is sent again.
+
+    tshark takes it for overtaken when it comes sooner than the handshake took, which on a long link it does: the last
+    new packet is never long ago.  entering: a mask over flows.
+    """
+    known = analysis.new < analysis.stream.payload
+    again = (analysis.kind == Kind.OUT_OF_ORDER) & known & entering[analysis.flow]
+    return replace(analysis, kind=np.where(again, Kind.RETRANSMISSION, analysis.kind).astype(analysis.kind.dtype))
 
 
 def _entering(manifest: Manifest, capture: Capture) -> set[int]:

@@ -62,10 +62,14 @@ def _chain(loss: SeededLosses) -> Iterator[str]:
         elements = ", ".join(map(str, loss.indices.tolist()))
         yield f"set list_{loss.name} {{ typeof numgen inc mod {loss.modulus}; elements = {{ {elements} }}\n}}"
     yield f"chain lose_{loss.name} {{"
+    yield from _rules(loss)
+    yield "}"
+
+
+def _rules(loss: SeededLosses) -> Iterator[str]:
     yield f"counter name {loss.name}_seen"
     if len(loss.indices):
         yield f"numgen inc mod {loss.modulus} @list_{loss.name} counter name {loss.name}_dropped drop"
-    yield "}"
 
 
 def _ways(plan: LinkPlan, ports: Ports, state: LinkState, direction: Direction) -> Iterator[tuple[str, str]]:
@@ -82,6 +86,21 @@ def _ways(plan: LinkPlan, ports: Ports, state: LinkState, direction: Direction) 
 def load(nft: Nft, plan: LinkPlan, ports: Ports) -> None:
     """Load the lists; numbering starts at zero."""
     nft.run(program(plan, ports))
+
+
+def renumber(plan: LinkPlan) -> str:
+    """The program that numbers the packets of every list from zero again, in one transaction; counters too.
+
+    The numbering lives in a list's rule and the counters in objects: both are made anew, the lists stay.
+    """
+    lines = []
+    for loss in plan.losses:
+        chain = f"bridge {TABLE} lose_{loss.name}"
+        lines.append(f"flush chain {chain}")
+        for counter in (f"{loss.name}_seen", f"{loss.name}_dropped"):
+            lines += [f"delete counter bridge {TABLE} {counter}", f"add counter bridge {TABLE} {counter}"]
+        lines += [f"add rule {chain} {rule}" for rule in _rules(loss)]
+    return "\n".join(lines)
 
 
 def change(plan: LinkPlan, ports: Ports, before: LinkState, after: LinkState) -> str:

@@ -55,7 +55,7 @@ class Move:
 
 
 class AppliedLink:
-    """A plan in force.  Its counters start at zero."""
+    """A plan in force.  Its counters start at zero, and those of its losses again with `renumber`."""
 
     def __init__(self, plan: LinkPlan, ports: Ports, nft: Nft) -> None:
         self.plan, self.ports, self.state = plan, ports, plan.first
@@ -77,6 +77,10 @@ class AppliedLink:
     def loss_counts(self) -> tuple[losstable.LossCount, ...]:
         """Counters of the loss stage, in the order of the plan's losses."""
         return losstable.read(self._nft, self.plan)
+
+    def renumber(self) -> None:
+        """Count the packets of every loss list from zero again: what passed until now has no part in what follows."""
+        self._nft.run(losstable.renumber(self.plan))
 
     def inside(self, work: Callable[[IPRoute], T]) -> T:
         """Do something with a netlink socket of the access point's namespace."""

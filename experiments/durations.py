@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from emulation.kernel import KernelName
+from emulation.profile import LinkProfile
+from experiments.connect_time import connect_time
 from experiments.prepare import settings_of
-from results.campaign import Campaign, Planned
+from results.campaign import Campaign, Cell, Planned
 from results.times import TrialTime
 
 # Beside warm-up, window and drain, until one has been measured here.  `python benchmarks/trial_overhead.py` prints
@@ -19,7 +21,10 @@ MARGIN = 1.2
 
 @dataclass(slots=True, kw_only=True)
 class Durations:
-    """What is known of a campaign's trials.  own_s: warm-up, window and the longest drain of each cell, by name."""
+    """What is known of a campaign's trials.
+
+    own_s: of each cell, by name, warm-up, window, the longest drain, and what connecting takes of the link.
+    """
 
     own_s: dict[str, float]
     kernels: dict[str, KernelName]
@@ -55,6 +60,12 @@ class Durations:
 
 
 def own_s(campaign: Campaign) -> dict[str, float]:
-    """Warm-up, window and the longest drain of each cell, by name, in seconds."""
-    times = {cell.name: settings_of(cell).window for cell in campaign.cells}
-    return {name: one.warmup_s + one.window_s + one.drain_s for name, one in times.items()}
+    """Of each cell, by name: warm-up, window, the longest drain, and what connecting takes of the link; seconds."""
+    return {cell.name: _own_s(cell) for cell in campaign.cells}
+
+
+def _own_s(cell: Cell) -> float:
+    settings, profile = settings_of(cell), LinkProfile.model_validate(cell.settings["profile"])
+    times = settings.window
+    connecting = connect_time(settings, profile, kernel="host")  # what is expected is the same on both
+    return float(times.warmup_s + times.window_s + times.drain_s) + connecting.expected_s

@@ -11,6 +11,7 @@ import pyarrow as pa
 from experiments.limiting import limited_by, uses
 from experiments.machinechecks import OF_OTHERS, machine_checks
 from experiments.machinewatch import Reading
+from experiments.path_rtt import BARE
 from experiments.processchecks import process_checks
 from experiments.samples import Measured
 from experiments.settings import CheckSettings
@@ -73,6 +74,8 @@ LIMITS: dict[Check, Limit] = {
     Check.CLEAN_SLATE: Limit(0, "messages from before the trial", machine_alone=False),
     # What ended or hung up did so by itself; nothing of ours gives a connection up within a stall of seconds.
     Check.SERVERS_ALIVE: Limit(0, "servers or connections lost", machine_alone=False),
+    # A stall makes round trips longer, never shorter.
+    Check.PATH_RTT: Limit(0, "ends of connections trained on another link", machine_alone=False),
 }
 
 # The same bound for all trials together, while several share a machine.
@@ -92,6 +95,7 @@ class Evidence:
     host: readings of the whole machine, each with its time (ns), empty when nobody watched it.
     lab: whether the trial ran in a lab kernel.  shared_machine: whether others' use of the machine is not judged.
     open_loop: whether the load follows a schedule.
+    path_rtt: what experiments.path_rtt found.  bare: whether the scenario had clients connect on another link.
     """
 
     link_checks: Sequence[LinkCheck]
@@ -109,11 +113,13 @@ class Evidence:
     unreadable: int
     miscounted: int
     lost: Sequence[str]
+    path_rtt: Measured
     host: Sequence[tuple[int, Reading]] = ()
     lab: bool = False
     shared_machine: bool = False
     open_loop: bool = False
     stale: int = 0
+    bare: bool = False
 
 
 def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -> Verdict:
@@ -125,6 +131,8 @@ def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -
         for waiver in settings.waive
         if all(levels.get(factor) == level for factor, level in waiver.when.items())
     }
+    if evidence.bare:
+        waived[Check.PATH_RTT] = BARE
     found = uses(evidence, measured, LIMITS)
     return Verdict(
         checks=tuple(
@@ -198,6 +206,7 @@ def _rest(evidence: Evidence) -> dict[Check, Measured]:
             ", ".join(evidence.offloads_on) or "TSO, GSO, GRO are off",
         ),
         Check.CAPTURE_DROPS: _capture_drops(evidence.capture_drops),
+        Check.PATH_RTT: evidence.path_rtt,
         Check.SERVERS_ALIVE: (len(evidence.lost), "; ".join(evidence.lost[:3]) or "all up to the end"),
     }
 

@@ -17,19 +17,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from emulation.kernel import KernelName
+from emulation.profile import LinkProfile
 from experiments.bench import TrialSpec
+from experiments.connect_time import connect_time
 from experiments.diskspace import watched
 from experiments.isolation import command
 from experiments.machinewatch import Reading, watching
 from experiments.processes import Ours
 from experiments.revision import ROOT
-from experiments.settings import Settings
+from experiments.settings import from_campaign
 from results.campaign import Planned
 from results.store import TrialWriter
 from results.verdict import State
 
 # What a trial may take beside its own times: each step has a limit of its own; this is for what has none, and more than
-# all of those together (deploying, connecting, finishing, stopping).
+# all of those together (deploying, finishing, stopping), but for connecting, whose limit is the link's.
 HANG_LIMIT_S: dict[KernelName, float] = {"host": 500.0, "lab": 1200.0}
 _END_LIMIT_S = 10.0
 
@@ -126,8 +128,13 @@ def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
     One that is not valid, and in whose time the disk was full, has failed: no result of it stays.
     """
     started = time.monotonic()
-    times = Settings.model_validate(spec.settings).window
-    limit_s = HANG_LIMIT_S[way.kernel] + times.warmup_s + times.window_s + times.drain_s
+    settings = from_campaign(spec.settings)
+    times, connecting = (
+        settings.window,
+        connect_time(settings, LinkProfile.model_validate(spec.profile), kernel=way.kernel),
+    )
+    own_s = times.warmup_s + times.window_s + times.drain_s
+    limit_s = HANG_LIMIT_S[way.kernel] + connecting.all_s + connecting.quiet_s + own_s
     last: dict[str, Any] = {}
     writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
     with (

@@ -1,10 +1,11 @@
-"""The measured part of a trial: clients connect on the bare link, then the link is impaired and loaded."""
+"""The measured part of a trial: clients connect over the link that they will use, then it is loaded."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -12,6 +13,7 @@ from functools import partial
 import psutil
 import pyarrow as pa
 
+from emulation import kernel
 from emulation.accesspoint import Ports
 from emulation.capture import SETTLE_S, PortCapture, captured
 from emulation.losstable import LossCount
@@ -21,13 +23,14 @@ from emulation.player import Played, Player, playing
 from emulation.shaper import AppliedLink, QueueCount, applied
 from experiments import plan, wallclock
 from experiments.bench import Bench, Phase
-from experiments.load.fleet import Fleet, FleetProgress, FleetResult, Member, fleet
+from experiments.connect_time import ConnectTime, connect_time
+from experiments.connections import Connections, watched
+from experiments.load.fleet import Fleet, FleetProgress, FleetResult, FleetTimeoutError, Member, fleet
 from experiments.priority import ahead
 from experiments.sampling import sampling
-from results.manifest import Window
+from results.manifest import Connecting, Window
 from stacks.driver import Endpoint
 
-CONNECT_LIMIT_S = 120.0
 FINISH_LIMIT_S = 60.0
 QUIET_S = 2.0
 _GO_DELAY_S = 0.1
@@ -46,7 +49,8 @@ class Reading:
 class Measured:
     """What a trial has recorded.
 
-    readings: when the link was applied, at the window's start, at its end, and at the drain's.
+    readings: just before go, when losses are numbered anew, at the window's start, at its end, and at the drain's.
+    connecting: how clients connected, and what their connections knew at the window's start.
     clock_offset_ns: wall clock minus monotonic, at the start of the window.
     clock_step_s: how far that had moved by the drain's end.
     drained: why the drain ended.
@@ -66,6 +70,7 @@ class Measured:
     gone: tuple[str, ...]
     clock_step_s: float
     drained: str
+    connecting: Connecting
     played: tuple[Played, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -73,21 +78,30 @@ class Measured:
 async def measure(bench: Bench) -> Measured:
     """Run the clients through warm-up, window and drain.  Raises what a client, the kernel or the disk says."""
     bench.tell(Phase(name="connect"))
-    members = _members(bench)
-    async with fleet(members, logs=bench.folder / "logs", progress=_progress(bench)) as clients:
-        await clients.ready(timeout_s=CONNECT_LIMIT_S)
-        ports = bench.network.ports
-        taps, snap = [place.tap for place in bench.capture.places], bench.capture.snap_bytes
-        with captured(taps, bench.folder, logs=bench.folder / "logs", snap_bytes=snap) as captures:
+    ports, limits = bench.network.ports, connect_time(bench.settings, bench.profile, kernel=kernel.current())
+    taps, snap = [place.tap for place in bench.capture.places], bench.capture.snap_bytes
+    with (
+        captured(taps, bench.folder, logs=bench.folder / "logs", snap_bytes=snap) as captures,
+        watched(bench.network) as connections,
+        ExitStack() as shaped,
+    ):
+        bare = bench.settings.connect == "bare"
+        link = None if bare else shaped.enter_context(applied(bench.link, ports))
+        began = time.monotonic()
+        async with fleet(_members(bench, limits), logs=bench.folder / "logs", progress=_progress(bench)) as clients:
+            await _ready(bench, clients, limits)
+            connect_s = time.monotonic() - began
+            link = link or shaped.enter_context(applied(bench.link, ports))
+            quiet = await connections.quiet(limit_s=limits.quiet_s)
             with (
                 ahead([one.process.pid for one in captures]),
-                applied(bench.link, ports) as link,
                 sampling(link, _processes(bench, clients)) as sampler,
                 playing(link) as player,
             ):
-                loaded = await _load(bench, clients, link, player)
+                loaded = await _load(bench, clients, link, player, connections)
                 state = kernel_state(ports)
                 gone = [f"server {one.name} ended" for one in bench.services if not _lives(bench.service_pid(one))]
+            shaped.close()
             quiet_since = time.monotonic()
             # The link is bare again: nothing that is measured is under way, and leaving takes no time.
             result = await clients.finish(timeout_s=FINISH_LIMIT_S)
@@ -104,11 +118,15 @@ async def measure(bench: Bench) -> Measured:
         gone=tuple(gone),
         clock_step_s=loaded.clock_step_s,
         drained=loaded.drained,
+        connecting=Connecting(
+            over=bench.settings.connect, seconds=connect_s, quiet=quiet, ends=connections.ends(loaded.connections)
+        ),
         played=tuple(player.played),
+        notes=() if quiet else ("connections were still busy at go, so losses are numbered from another packet on",),
     )
 
 
-def _members(bench: Bench) -> list[Member]:
+def _members(bench: Bench, limits: ConnectTime) -> list[Member]:
     port = bench.services[0].port if bench.services else 1
     plans = plan.node_plans(
         bench.settings,
@@ -116,8 +134,19 @@ def _members(bench: Bench) -> list[Member]:
         at=Endpoint(host=bench.server.address, port=port),
         seed=bench.spec.seed,
         out_dir=bench.client_folder,
+        connect_limit_s=limits.client_s,
     )
     return [Member(plan=one, prefix=tuple(prefix(bench.network.node(one.node).pid))) for one in plans]
+
+
+async def _ready(bench: Bench, clients: Fleet, limits: ConnectTime) -> None:
+    try:
+        await clients.ready(timeout_s=round(limits.all_s))
+    except FleetTimeoutError as error:
+        raise FleetTimeoutError(
+            f"{error}; on link {bench.profile.name!r} alone these clients take about {limits.expected_s:.0f} s to "
+            "connect: give the scenario fewer clients, or say `connect: bare`"
+        ) from error
 
 
 def _progress(bench: Bench) -> Callable[[FleetProgress], None]:
@@ -138,12 +167,14 @@ class _Loaded:
     clock_offset_ns: int
     clock_step_s: float
     readings: tuple[Reading, Reading, Reading, Reading]
+    connections: tuple[bytes, ...]
     drained: str
 
 
-async def _load(bench: Bench, clients: Fleet, link: AppliedLink, player: Player) -> _Loaded:
+async def _load(bench: Bench, clients: Fleet, link: AppliedLink, player: Player, connections: Connections) -> _Loaded:
     times = bench.settings.window
-    applied_at = await _read(link)
+    await asyncio.to_thread(link.renumber)
+    before = await _read(link)
     go_ns = time.monotonic_ns() + int(_GO_DELAY_S * 1e9)
     start_ns = go_ns + int(times.warmup_s * 1e9)
     end_ns = start_ns + int(times.window_s * 1e9)
@@ -154,6 +185,7 @@ async def _load(bench: Bench, clients: Fleet, link: AppliedLink, player: Player)
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
     offset_ns = wallclock.offset_ns()
     start = await _read(link)
+    known = await asyncio.to_thread(connections.read)
     await clients.until(end_ns)
     end = await _read(link)
     bench.tell(Phase(name="drain"))
@@ -164,7 +196,8 @@ async def _load(bench: Bench, clients: Fleet, link: AppliedLink, player: Player)
         window=window,
         clock_offset_ns=offset_ns,
         clock_step_s=(wallclock.offset_ns() - offset_ns) / 1e9,
-        readings=(applied_at, start, end, last),
+        readings=(before, start, end, last),
+        connections=known,
         drained=drained.reason,
     )
 

@@ -56,9 +56,18 @@ def guarantee_class(settings: Settings) -> str:
 
 
 def node_plans(
-    settings: Settings, work: Workload, *, at: Endpoint, seed: int, out_dir: Callable[[str], Path]
+    settings: Settings,
+    work: Workload,
+    *,
+    at: Endpoint,
+    seed: int,
+    out_dir: Callable[[str], Path],
+    connect_limit_s: float = 60.0,
 ) -> tuple[NodePlan, ...]:
-    """One plan per station that has clients.  out_dir: from a station's name to the folder for its ledger."""
+    """One plan per station that has clients.  out_dir: from a station's name to the folder for its ledger.
+
+    connect_limit_s: what a client may take to connect and subscribe.
+    """
     away = settings.workload.away
     nodes = sorted({one.node for one in work.producers} | {one.node for one in work.consumers})
     return tuple(
@@ -96,7 +105,7 @@ def node_plans(
             property_range=settings.workload.selector.of if settings.workload.selector else None,
             seed=seed,
             out_dir=str(out_dir(node)),
-            connect_timeout_s=60.0,
+            connect_timeout_s=connect_limit_s,
         )
         for node in nodes
     )

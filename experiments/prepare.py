@@ -19,7 +19,7 @@ from experiments import deploy
 from experiments.bench import services
 from experiments.campaign import CampaignError
 from experiments.kernels import Kernels
-from experiments.settings import Settings
+from experiments.settings import Settings, from_campaign
 from results.campaign import Campaign, Cell
 from results.scratch import scratch
 
@@ -30,7 +30,7 @@ _PACKAGES = Path("/var/lib/dpkg/status")
 
 def settings_of(cell: Cell) -> Settings:
     """A planned cell's settings."""
-    return Settings.model_validate(cell.settings["settings"])
+    return from_campaign(cell.settings["settings"])
 
 
 def profile_of(cell: Cell) -> LinkProfile:

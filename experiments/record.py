@@ -23,6 +23,7 @@ from experiments.capturing import why_not_kept
 from experiments.health import Evidence, judge
 from experiments.load.fleet import FleetResult
 from experiments.measure import Measured, Reading
+from experiments.path_rtt import path_rtt
 from experiments.plan import guarantee_class
 from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
 from experiments.samples import machine_cpu
@@ -81,6 +82,8 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
             shared_machine=bench.spec.shared_machine,
             open_loop=bench.workload.loop == "open",
             stale=result.stale,
+            path_rtt=path_rtt(measured.connecting, bench.link, expected=bool(bench.services)),
+            bare=bench.settings.connect == "bare",
         ),
         bench.settings.checks,
         bench.spec.levels,
@@ -105,7 +108,7 @@ def _miscounted(result: FleetResult) -> int:
 
 def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> LinkProof:
     """Probes and counters of one trial, with what was asked."""
-    applied_at, start, end, last = measured.readings
+    before, start, end, last = measured.readings
     uses = _queue_uses(bench, measured)
     plan, profile = bench.link, bench.profile
     seen_s = (measured.window.drained_ns - measured.window.start_ns) / 1e9
@@ -135,7 +138,7 @@ def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) ->
             )
             for one in plan.losses
         ),
-        counters=(_counters("window", start, end), _counters("trial", applied_at, last)),
+        counters=(_counters("window", start, end), _counters("trial", before, last)),
     )
 
 
@@ -269,6 +272,7 @@ def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table], *, 
         machine_cpu=machine_cpu(measured.resources, measured.window, cores=os.cpu_count() or 1),
         beside=spec.beside,
         shared_machine=spec.shared_machine,
+        connecting=measured.connecting,
         notes=(*spec.notes, *measured.notes),
     )
 

@@ -13,7 +13,7 @@ from experiments import campaign as campaigns
 from experiments.bench import link_plan
 from experiments.campaign import SCENARIO_COPY, CampaignError
 from experiments.scenario import cell_name
-from experiments.settings import Settings
+from experiments.settings import Settings, from_campaign
 from results.campaign import Campaign, Cell, Planned, read_campaign
 from results.store import Trial
 from stacks import registry
@@ -31,7 +31,7 @@ def create(trial: Trial, root: Path, *, stack: str | None) -> Path:
     if cell is None:
         raise CampaignError(f"{trial.path}: its campaign has no cell {manifest.cell.name!r}")
     try:
-        settings = Settings.model_validate(cell.settings["settings"])
+        settings = from_campaign(cell.settings["settings"])
         profile = LinkProfile.model_validate(manifest.profile)
     except (ValidationError, KeyError) as error:
         raise CampaignError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -233,7 +234,7 @@ TcpSysctls = Annotated[dict[str, str], BeforeValidator(_tcp_sysctls)]
 
 
 class Settings(_Settings):
-    """One cell."""
+    """One cell.  connect: whether clients connect over the link that they will use, or `bare`, before it is applied."""
 
     scenario: Name
     question: str = ""
@@ -244,6 +245,7 @@ class Settings(_Settings):
     faults: dict[Literal["drop", "duplicate", "reorder", "stall", "crash"], str | int] = {}
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
     sysctls: TcpSysctls = {}
+    connect: Literal["link", "bare"] = "link"
     workload: WorkloadSettings
     window: WindowSettings = WindowSettings()
     capture: CaptureSettings = CaptureSettings()
@@ -278,3 +280,11 @@ class Settings(_Settings):
     def fault_words(self) -> list[str]:
         """The faults as the reference broker takes them."""
         return [f"{name}={value}" for name, value in self.faults.items()]
+
+
+def from_campaign(data: Mapping[str, Any]) -> Settings:
+    """A cell's settings as its campaign has kept them; ValidationError for those that this version does not know.
+
+    Campaigns from before there was a choice connected their clients bare, and go on so.
+    """
+    return Settings.model_validate({"connect": "bare", **data})

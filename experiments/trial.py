@@ -27,7 +27,7 @@ from experiments.hostlog import HostLog, heard
 from experiments.measure import measure
 from experiments.priority import ahead
 from experiments.record import record
-from experiments.settings import Settings
+from experiments.settings import from_campaign
 from results.link import LinkCheck
 from results.store import Trial, TrialWriter
 from results.verdict import Verdict
@@ -84,7 +84,7 @@ def _keep_logs(folder: Path, kept: Path) -> None:
 
 
 def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], host: HostLog) -> Verdict:
-    settings = Settings.model_validate(spec.settings)
+    settings = from_campaign(spec.settings)
     profile = LinkProfile.model_validate(spec.profile)
     scratch, logs, load_1m = folder / ".scratch", folder / "logs", os.getloadavg()[0]
     scratch.mkdir()
@@ -114,7 +114,7 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], hos
         probed, notes = _deploy_and_prove(bench)
         measured = asyncio.run(measure(bench))
         tell(Phase(name="stop"))
-        verdict = record(bench, probed, replace(measured, notes=(*notes, *_stop(bench))))
+        verdict = record(bench, probed, replace(measured, notes=(*notes, *measured.notes, *_stop(bench))))
         for service in bench.services:
             shutil.copyfile(bench.service_folder(service) / "log", logs / f"{service.name}.log")
     shutil.rmtree(scratch)

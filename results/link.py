@@ -71,7 +71,7 @@ class LossCounters(Record):
 
 
 class Counters(Record):
-    """during `window`: the measurement window; `trial`: from the moment the link was applied to the drain's end."""
+    """during `window`: the measurement window; `trial`: from just before go to the drain's end."""
 
     during: Literal["window", "trial"]
     seconds: float

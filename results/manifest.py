@@ -161,6 +161,37 @@ class Capture(Record):
         return bool(self.sha256)
 
 
+class ConnectionEnd(Record):
+    """What the kernel at one end of a client's TCP connection knew of it at the window's start (tcp(7), TCP_INFO).
+
+    station, port: of the client, whichever end this is.  rtt_s, min_rtt_s: smoothed and smallest round trip, None
+    before the first sample.  rto_s: retransmission timeout.  cwnd, ssthresh: segments; ssthresh None = not set yet.
+    """
+
+    end: Literal["client", "server"]
+    station: str
+    port: int
+    rtt_s: float | None
+    min_rtt_s: float | None
+    rto_s: float
+    cwnd: int
+    ssthresh: int | None
+    congestion_control: str
+
+
+class Connecting(Record):
+    """How a trial's clients connected: over the trial's own link, or bare, before it was applied.
+
+    seconds: from starting the clients until all had subscribed.  quiet: whether nothing was under way at go.  ends:
+    both of every connection.
+    """
+
+    over: Literal["link", "bare"]
+    seconds: float
+    quiet: bool
+    ends: tuple[ConnectionEnd, ...]
+
+
 class Manifest(Record):
     schema_version: int = VERSION
     scenario: str
@@ -192,4 +223,5 @@ class Manifest(Record):
         default=None, description="whether others' use of the machine was told, not judged; None: not recorded"
     )
     machine_cpu: float | None = Field(default=None, description="share of all cores in use, mean over the window")
+    connecting: Connecting | None = Field(default=None, description="None = not recorded")
     notes: tuple[str, ...] = ()

@@ -30,6 +30,7 @@ class Check(StrEnum):
     LEDGER_CLOSES = "ledger_closes"
     CLEAN_SLATE = "clean_slate"
     SERVERS_ALIVE = "servers_alive"
+    PATH_RTT = "path_rtt"
 
 
 # Checks that verdicts of earlier versions do not have: those trials are not in doubt for want of them.
@@ -41,6 +42,7 @@ ADDED_LATER = frozenset(
         Check.STEAL,
         Check.CPU_QUOTA,
         Check.SOFTIRQ_DROPS,
+        Check.PATH_RTT,
     }
 )
 

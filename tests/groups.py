@@ -49,6 +49,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "lab kernel 2": (
         "lab/test_shell.py",
         "lab/test_cli.py",
+        "experiments/test_connecting_real.py",
         "emulation/test_labkernel_shim.py",
     ),
     "trials 3": (

@@ -96,6 +96,7 @@ def _origins(found: Sequence[Source]) -> dict[str, list[str]]:
             "kernel": f"{manifest.kernel.release} ({manifest.kernel.chosen} kernel)",
             "stack": manifest.stack,
             "guarantee class": manifest.guarantee_class,
+            "clients connected over": manifest.connecting.over if manifest.connecting else "(not recorded)",
         } | {f"version of {name}": text for name, text in manifest.versions.items()}
         for name, text in facts.items():
             lines.setdefault(name, set()).add(text)

@@ -10,6 +10,7 @@ from analysis.compare import FACTOR
 from analysis.findings import CellFinding, Findings, folder_of
 from analysis.metrics import Metric, Unit
 from analysis.report import timeline
+from analysis.report.connecting import connected, known_at_start
 from analysis.units import quantity
 from results.link import LinkCheck, LinkProof
 from results.manifest import Manifest
@@ -78,6 +79,8 @@ def facts(found: Sequence[Source]) -> list[tuple[str, str]]:
         "Side by side": [_beside(manifests)],
         "Shared machine": [_shared(manifests)],
         "Captures": [_captures(manifests)],
+        "Clients connected": connected(manifests),
+        "Known to TCP at the window's start": known_at_start(manifests),
         "Load before a trial": _range([m.machine.load_1m_before for m in manifests]),
         "Measurement window": [f"{m.window.seconds:g} s" for m in manifests],
         "First window": [min((m.window.started_at for m in manifests), default="")],

@@ -101,6 +101,7 @@ GOOD = Evidence(
     unreadable=0,
     miscounted=0,
     lost=[],
+    path_rtt=(0, "all of 2 ends"),
     host=readings(),
 )
 BAD: dict[Check, dict[str, object]] = {
@@ -124,11 +125,13 @@ BAD: dict[Check, dict[str, object]] = {
     Check.LEDGER_CLOSES: {"unreadable": 1},
     Check.CLEAN_SLATE: {"delivered": delivered([0, 1, 2, 3, 4], t_recv_ns=SECOND)},
     Check.SERVERS_ALIVE: {"lost": ["server one ended"]},
+    Check.PATH_RTT: {"path_rtt": (1, "1 of 2 ends")},
 }
 UNKNOWN: dict[Check, dict[str, object]] = {
     Check.LINK_DELAY: {"link_checks": [check for check in GOOD.link_checks if check.quantity != "delay"]},
     Check.CAPTURE_DROPS: {"capture_drops": {"wired": None}},
     Check.SEND_LATENESS: {"send_lateness_s": None},
+    Check.PATH_RTT: {"path_rtt": (None, "no connection was found")},
 }
 
 

@@ -12,6 +12,7 @@ from lab_runs import scenario_file
 from experiments import campaign as campaigns
 from experiments import launch, provenance, runner
 from experiments import scenario as scenarios
+from experiments.connect_time import ConnectTime
 from results.campaign import read_campaign
 from results.store import trials
 
@@ -24,6 +25,8 @@ def test_a_trial_that_hangs_is_ended_and_named_as_such(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(launch, "command", hangs)
     monkeypatch.setitem(launch.HANG_LIMIT_S, "host", 0.5)
+    none = ConnectTime(expected_s=0, client_s=0, all_s=0, quiet_s=0)
+    monkeypatch.setattr(launch, "connect_time", lambda *_, **__: none)
     window = {"warmup_s": 0, "window_s": 1, "drain_s": 0}
     folder = campaigns.create(scenarios.load(scenario_file(tmp_path, window=window)), tmp_path / "results")
     campaign = read_campaign(folder)

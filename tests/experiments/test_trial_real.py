@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from connecting_seen import assert_numbered_from_go
 from lab_runs import FIXTURES, assert_sound, failed, machines, scenario_file, traces
 
 from emulation.linkplan import LinkPlan
@@ -81,6 +82,8 @@ def test_a_trial_ends_valid_with_everything_recorded(tmp_path: Path) -> None:
     assert [queue.name for queue in window.queues] == ["air"]
     assert 0 < window.queues[0].bytes * 8 / window.seconds <= 1.02e6
     assert not (trial.path / ".scratch").exists()
+    if Check.CAPTURE_DROPS not in failed(verdict):
+        assert_numbered_from_go(trial)
 
 
 @pytest.mark.parametrize("times", [1, 2])

@@ -43,5 +43,15 @@ def test_a_verdict_from_before_a_check_existed_is_complete_and_says_what_it_lack
     assert (verdict().not_recorded, verdict().missing) == ((), ())
 
 
+def test_a_verdict_from_before_a_check_existed_stands() -> None:
+    earlier = tuple(one for one in verdict().checks if one.check not in ADDED_LATER)
+    assert {Check.PATH_RTT} <= ADDED_LATER
+    assert len(earlier) < len(Check)
+    assert Verdict(checks=earlier).state is State.VALID
+    assert Verdict(checks=earlier[1:]).state is State.INCONCLUSIVE
+    failed = verdict(link_rate=Health.FAILED).checks
+    assert Verdict(checks=tuple(one for one in failed if one.check not in ADDED_LATER)).state is State.INVALID
+
+
 def test_reasons_name_what_did_not_pass() -> None:
     assert verdict(link_rate=Health.FAILED).reasons() == ("link_rate failed: why",)
