@@ -34,7 +34,7 @@ T = TypeVar("T")
 class QueueCount:
     """bytes and packets have left the queue, at layer 2; dropped found it full; backlog_bytes wait in it.
 
-    Bytes include what a frame's overhead on the medium is worth.
+    Bytes are those of the frames alone: what a frame takes beside them is in results.airtime.
     """
 
     name: str
