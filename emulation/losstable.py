@@ -75,7 +75,7 @@ def _ways(plan: LinkPlan, ports: Ports, state: LinkState, direction: Direction) 
             if state.dark or station in state.out:
                 chain = f"dark_{direction}"
             else:
-                chain = f"lose_{plan.in_force(state, group, direction).name}"
+                chain = f"lose_{plan.in_force(state, group, direction, station).name}"
             yield ports.stations[station], chain
 
 
