@@ -76,7 +76,11 @@ class AppliedLink:
 
     def loss_counts(self) -> tuple[losstable.LossCount, ...]:
         """Counters of the loss stage, in the order of the plan's losses."""
-        return losstable.read(self._nft, self.plan)
+        return self.stage_counts().losses
+
+    def stage_counts(self) -> losstable.StageCount:
+        """All counters of the loss stage, and those of what came to it."""
+        return losstable.read(self._nft, self.plan, self.ports)
 
     def inside(self, work: Callable[[IPRoute], T]) -> T:
         """Do something with a netlink socket of the access point's namespace."""

@@ -150,7 +150,7 @@ Measured = tuple[float | None, str]
 def _link(checks: Sequence[LinkCheck]) -> dict[Check, Measured]:
     kinds = {
         Check.LINK_RATE: {"rate"},
-        Check.LINK_LOSS: {"loss", "losses", "duplicates"},
+        Check.LINK_LOSS: {"loss", "losses", "duplicates", "bypass"},
         Check.LINK_DELAY: {"delay", "jitter", "reordered"},
         Check.LINK_TIMELINE: {"change"},
     }

@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
+from emulation.bypass import bypass_checks
 from emulation.capture import PortCapture
 from emulation.namespace import in_namespace, read_sysctl
 from emulation.proof import loss_checks, timeline_checks, trial_rate_check
@@ -112,7 +113,8 @@ def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) ->
         checks=(
             *probed,
             *(trial_rate_check(use) for use in uses),
-            *loss_checks(plan.losses, last.losses),
+            *loss_checks(plan.losses, last.stage.losses),
+            *bypass_checks(applied_at.stage, last.stage),
             *timeline_checks(plan, measured.played, until_s=seen_s),
         ),
         loss_lists=tuple(
@@ -149,8 +151,9 @@ def _counters(during: str, before: Reading, after: Reading) -> Counters:
                 LossCounters(
                     name=new.name, direction=new.direction, seen=new.seen - old.seen, dropped=new.dropped - old.dropped
                 )
-                for old, new in zip(before.losses, after.losses, strict=True)
+                for old, new in zip(before.stage.losses, after.stage.losses, strict=True)
             ),
+            "dark": {way: count - before.stage.dark[way] for way, count in after.stage.dark.items()},
         }
     )
 
