@@ -52,12 +52,16 @@ class LinkPlan:
 
     def in_force(self, state: LinkState, group: int, direction: Direction, station: str = "") -> SeededLosses:
         """The losses of a group's station and direction while the link is in `state`; '' = the group's first."""
-        model, whose = side(state, group, direction).loss, ("", station or self.groups[group][0])
-        return next(
-            one
-            for one, theirs in zip(self.losses, self.models, strict=True)
-            if (one.group, one.direction, theirs) == (group, direction, model) and one.station in whose
-        )
+        model = side(state, group, direction).loss
+        own, shared = (self._lists.get((group, direction, one), []) for one in (station or self.groups[group][0], ""))
+        return next(one for theirs, one in (*own, *shared) if theirs == model)
+
+    @cached_property
+    def _lists(self) -> dict[tuple[int, Direction, str], list[tuple[LossModel, SeededLosses]]]:
+        found: dict[tuple[int, Direction, str], list[tuple[LossModel, SeededLosses]]] = {}
+        for model, one in zip(self.models, self.losses, strict=True):
+            found.setdefault((one.group, one.direction, one.station), []).append((model, one))
+        return found
 
     def ever_late(self, group: int, direction: Direction) -> bool:
         """Whether packets of a group and direction are at any time delayed, copied or damaged."""
