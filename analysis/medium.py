@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from results.link import LinkProof
+import numpy as np
+
+from results.airtime import Steps, capacity, carried, constant
+from results.link import LinkProof, QueueCounters
 
 
 def part_of(queue: str) -> str:
@@ -23,24 +26,39 @@ def overhead(proof: LinkProof, queue: str) -> float:
 
 
 def medium_metrics(
-    proof: LinkProof, *, deliveries: float, mean_rates: Mapping[str, float] | None = None
+    proof: LinkProof,
+    *,
+    deliveries: float,
+    steps: Mapping[str, Steps] | None = None,
+    uses: Mapping[str, float] | None = None,
 ) -> dict[str, float | None]:
     """Utilisation of the busiest queue of each part and of all, and bytes at layer 2 per delivered message.
 
-    mean_rates: bit/s over the window, of the queues whose rate a timeline changes.
+    steps: what the queues have over time that a timeline changes, in seconds after the window's start.  uses: what
+    samples say of some of these (see series.window_uses), where they are nearer the truth than the window's sums.
     """
     window = next((one for one in proof.counters if one.during == "window"), None)
     if window is None or window.seconds <= 0:
         return {"air_utilisation": None, "air_bytes_per_delivery": None}
     used: dict[str, float] = {}
     for queue in window.queues:
-        if rate := (mean_rates or {}).get(queue.name, queue_rate(proof, queue.name)):
+        rate = queue_rate(proof, queue.name)
+        own = (steps or {}).get(queue.name, constant(rate, overhead(proof, queue.name)) if rate else None)
+        if own is not None:
             name = f"utilisation_{part_of(queue.name)}"
-            busy_s = queue.bytes * 8 / rate + queue.packets * overhead(proof, queue.name)
-            used[name] = max(used.get(name, 0.0), busy_s / window.seconds)
+            use = (uses or {}).get(queue.name, _use(queue, own, window.seconds))
+            used[name] = max(used.get(name, 0.0), use)
     total = sum(queue.bytes for queue in window.queues)
     return {
         "air_utilisation": max(used.values(), default=None),
         "air_bytes_per_delivery": total / deliveries if deliveries and window.queues else None,
         **used,
     }
+
+
+def _use(queue: QueueCounters, steps: Steps, seconds: float) -> float:
+    """Bits carried by bits that could have been; 0 where nothing could."""
+    ends = np.array([0.0, seconds])
+    bits = carried(steps, ends, np.array([0, queue.bytes]), np.array([0, queue.packets]))
+    could = float(np.diff(capacity(steps, ends))[0])
+    return float(bits[-1]) / could if could else 0.0

@@ -3,61 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.medium import part_of
+from analysis.medium import overhead, part_of
+from results.airtime import Steps, capacity
+from results.link import LinkProof
 from results.manifest import Window
 
-RATE = "rate_bit_per_s"  # metric of the resources table
+RATE, OVERHEAD = "rate_bit_per_s", "frame_overhead_s"  # metrics of the resources table
 _MOST = 100  # steps that a plot can show; of more, means over as many equal spans are kept
 _NS = 1_000_000_000
 
 Points = list[tuple[float, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """since_s: seconds after the window's start, ascending.  rate: bit/s from then on; the first holds before, too."""
+def rate_steps(resources: pa.Table, window: Window, proof: LinkProof) -> dict[str, Steps]:
+    """Queue to its rate and overhead over time; only queues of which a timeline changes one of them.
 
-    since_s: np.ndarray
-    rate: np.ndarray
+    Trials from before overheads were recorded have the link's own (see `overhead_is_known`).
+    """
+    found = _series(resources, window, OVERHEAD)
+    return {
+        name: Steps(since_s, rate, found[name][1] if name in found else np.array([overhead(proof, name)]))
+        for name, (since_s, rate) in _series(resources, window, RATE).items()
+    }
 
 
-def constant(rate: float) -> Steps:
-    """A rate (bit/s) that never changes."""
-    return Steps(np.zeros(1), np.array([rate]))
-
-
-def rate_steps(resources: pa.Table, window: Window) -> dict[str, Steps]:
-    """Queue to its rate over time; only queues whose rate a timeline changes."""
-    table = resources.filter(pc.equal(resources.column("metric"), RATE)).combine_chunks()
+def _series(resources: pa.Table, window: Window, metric: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Queue to times (seconds after the window's start) and values of one metric, in order."""
+    table = resources.filter(pc.equal(resources.column("metric"), metric)).combine_chunks()
     queue = pc.utf8_replace_slice(table.column("subject"), 0, len("queue:"), "").to_numpy(zero_copy_only=False)
     names, which = np.unique(queue.astype(str), return_inverse=True)
     t_s = (table.column("t_ns").to_numpy() - window.start_ns) / _NS
     order = np.lexsort((t_s, which))
     cuts = np.searchsorted(which[order], np.arange(1, len(names)))
-    rate = table.column("value").to_numpy()
-    parts = (
-        zip(names.tolist(), np.split(t_s[order], cuts), np.split(rate[order], cuts), strict=True) if names.size else ()
-    )
-    return {name: Steps(since_s, rates) for name, since_s, rates in parts}
+    values = table.column("value").to_numpy()
+    if not names.size:
+        return {}
+    parts = zip(np.split(t_s[order], cuts), np.split(values[order], cuts), strict=True)
+    return dict(zip(names.tolist(), parts, strict=True))
 
 
-def capacity(steps: Steps, t_s: np.ndarray) -> np.ndarray:
-    """Bits that could pass from the first step until `t_s` (negative before it)."""
-    passed = np.concatenate([[0.0], np.cumsum(steps.rate[:-1] * np.diff(steps.since_s))])
-    at = np.maximum(np.searchsorted(steps.since_s, t_s, side="right") - 1, 0)
-    bits: np.ndarray = passed[at] + steps.rate[at] * (t_s - steps.since_s[at])
-    return bits
+def overhead_is_known(resources: pa.Table, profile: Mapping[str, Any]) -> bool:
+    """Whether it was recorded when a timeline changed a frame's overhead; it was not always.
 
-
-def mean_rate(steps: Steps, window: Window) -> float:
-    """Mean rate in bit/s over the window."""
-    return float(np.diff(capacity(steps, np.array([0.0, window.seconds])))[0]) / window.seconds
+    profile: as the manifest has it.
+    """
+    if pc.any(pc.equal(resources.column("metric"), OVERHEAD)).as_py():
+        return True
+    for event in profile.get("timeline") or ():
+        settings = event.get("change") or (event.get("handover") or {}).get("to") or {}
+        for way in ("uplink", "downlink"):
+            own = (profile.get(way) or {}).get("frame_overhead", 0.0)
+            asked = {**settings, **(settings.get(way) or {})}
+            if asked.get("frame_overhead", own) != own:  # as it was written, `100 us` too
+                return False
+    return True
 
 
 def rate_series(steps: Mapping[str, Steps], low_s: float, high_s: float) -> dict[str, Points]:

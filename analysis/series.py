@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from analysis.ledger import Ledger
 from analysis.medium import overhead, part_of, queue_rate
-from analysis.rates import RATE, Points, Steps, capacity, constant, rate_series
+from analysis.rates import OVERHEAD, RATE, Points, rate_series
+from results.airtime import Steps, capacity, carried, constant
 from results.link import LinkProof
 from results.manifest import Window
 
@@ -49,25 +50,18 @@ def queue_series(
 
     steps: the rates of queues whose rate changes; they have a series of their own (see rate_series).
     """
-    sampled = resources.filter(pc.not_equal(resources.column("metric"), RATE))
-    rows = {name: sampled.column(name).to_numpy(zero_copy_only=False) for name in sampled.schema.names}
+    rows = _sampled(resources)
     bins = edges(window)
     busiest: dict[str, dict[float, float]] = {}
     waiting: dict[float, float] = {}
-    for subject in sorted({name for name in rows["subject"].tolist() if name.startswith("queue:")}):
-        queue = subject.removeprefix("queue:")
-        mine = rows["subject"] == subject
+    for queue in _queues(rows):
         rate = queue_rate(proof, queue)
         if rate is not None:
-            sent = mine & (rows["metric"] == "sent_bytes")
             part = busiest.setdefault(f"utilisation_{part_of(queue)}", {})
-            rates = (steps or {}).get(queue, constant(rate))
-            carried = rows["value"][sent]
-            if each := overhead(proof, queue):  # occupies the medium like bytes do; samples of both are of one time
-                carried = carried + rows["value"][mine & (rows["metric"] == "sent_packets")] * each * rate / 8
-            for t, share in _utilisation(rows["t_ns"][sent], carried, window, bins, rates):
+            own = (steps or {}).get(queue, constant(rate, overhead(proof, queue)))
+            for t, share in _utilisation(rows, queue, window, bins, own):
                 part[t] = max(part.get(t, 0.0), share)
-        held = mine & (rows["metric"] == "backlog_bytes")
+        held = _of(rows, queue, "backlog_bytes")
         for t, held_bytes in _means(rows["t_ns"][held], rows["value"][held], window, bins):
             waiting[t] = waiting.get(t, 0.0) + held_bytes
     series = {name: sorted(points.items()) for name, points in busiest.items() if points}
@@ -75,18 +69,53 @@ def queue_series(
     return series | rate_series(steps or {}, float(bins[0]), float(bins[-1]))
 
 
-def _utilisation(t_ns: np.ndarray, sent_bytes: np.ndarray, window: Window, bins: np.ndarray, steps: Steps) -> Points:
+def window_uses(resources: pa.Table, window: Window, steps: Mapping[str, Steps]) -> dict[str, float]:
+    """Bits carried by bits that could have been, of the queues that change and whose frames cost more than bits.
+
+    What such a frame costs depends on when it was sent, and a window's sums do not say that.
+    """
+    rows, bins, found = _sampled(resources), np.array([0.0, window.seconds]), {}
+    for queue in _queues(rows):
+        if queue not in steps or not steps[queue].overhead.any():
+            continue
+        for _, share in _utilisation(rows, queue, window, bins, steps[queue]):
+            found[queue] = share
+    return found
+
+
+Rows = dict[str, np.ndarray]
+
+
+def _sampled(resources: pa.Table) -> Rows:
+    set_ = pc.is_in(resources.column("metric"), pa.array([RATE, OVERHEAD]))
+    sampled = resources.filter(pc.invert(set_))
+    return {name: sampled.column(name).to_numpy(zero_copy_only=False) for name in sampled.schema.names}
+
+
+def _queues(rows: Rows) -> list[str]:
+    return sorted({name.removeprefix("queue:") for name in rows["subject"].tolist() if name.startswith("queue:")})
+
+
+def _of(rows: Rows, queue: str, metric: str) -> np.ndarray:
+    mask: np.ndarray = (rows["subject"] == f"queue:{queue}") & (rows["metric"] == metric)
+    return mask
+
+
+def _utilisation(rows: Rows, queue: str, window: Window, bins: np.ndarray, steps: Steps) -> Points:
     """Between samples a queue is taken to send at a steady share of its rate, whatever that is at the time."""
-    if len(t_ns) < 2:
+    sent, frames = _of(rows, queue, "sent_bytes"), _of(rows, queue, "sent_packets")
+    if sent.sum() < 2:
         return []
-    order = np.argsort(t_ns, kind="stable")
-    t = (t_ns[order] - window.start_ns) / _NS
+    order = np.argsort(rows["t_ns"][sent], kind="stable")
+    t = (rows["t_ns"][sent][order] - window.start_ns) / _NS
+    # Samples of both counters are of one time; without overhead it does not matter how many frames there were.
+    packets = rows["value"][frames][order] if steps.overhead.any() else np.zeros(len(t))
     could = capacity(steps, bins)
-    at_edge = np.interp(could, capacity(steps, t), sent_bytes[order])
+    at_edge = np.interp(could, capacity(steps, t), carried(steps, t, rows["value"][sent][order], packets))
     sampled = (bins[:-1] >= t[0] - _SHORTEST) & (bins[1:] <= t[-1] + _SHORTEST)
     if len(steps.rate) > 1:
         sampled &= np.diff(could) >= _FULL_FRAME_BITS
-    share = np.diff(at_edge)[sampled] * 8 / np.diff(could)[sampled]
+    share = np.diff(at_edge)[sampled] / np.diff(could)[sampled]
     return _points(((bins[1:] + bins[:-1]) / 2)[sampled], share)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +15,10 @@ from analysis.journey.rows import journey_rows
 from analysis.ledger import Ledger, account_metrics, latency_ecdf, latency_percentiles, read_ledger, window_metrics
 from analysis.medium import medium_metrics
 from analysis.packed import packed_rows
-from analysis.rates import mean_rate, rate_steps
+from analysis.rates import overhead_is_known, rate_steps
 from analysis.recorded import read_captures
 from analysis.rows import Rows
-from analysis.series import ledger_series, queue_series
+from analysis.series import ledger_series, queue_series, window_uses
 from analysis.stationarity import window_trends
 from results.manifest import Manifest, Window
 from results.store import DamagedTrial, Trial
@@ -25,6 +26,8 @@ from results.verdict import Health
 
 # What reading a folder that somebody damaged may raise; anything else is a mistake of ours and must be seen.
 DAMAGE = (DamagedTrial, OSError, ValueError, ArithmeticError, LookupError, pa.ArrowException)
+
+T = TypeVar("T")
 
 
 def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
@@ -98,9 +101,13 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     published, delivered = tables["published"], tables["delivered"]
     ledger, proof = read_ledger(published, delivered), trial.link()
     metrics = window_metrics(ledger, window) | account_metrics(published, delivered, manifest.workload.consumers)
-    steps = rate_steps(tables["resources"], window)
-    mean_rates = {queue: mean_rate(one, window) for queue, one in steps.items()}
-    metrics |= medium_metrics(proof, deliveries=metrics["deliveries"] or 0.0, mean_rates=mean_rates)
+    steps = rate_steps(tables["resources"], window, proof)
+    uses = window_uses(tables["resources"], window, steps)
+    medium = medium_metrics(proof, deliveries=metrics["deliveries"] or 0.0, steps=steps, uses=uses)
+    queues = queue_series(tables["resources"], proof, window, steps)
+    if not overhead_is_known(tables["resources"], manifest.profile):
+        medium, queues = _without_use(medium), _without_use(queues)
+    metrics |= medium
     metrics |= interruption_metrics(ledger, manifest.workload.consumers, profile=manifest.profile, window=window)
     metrics["window_s"] = window.seconds
     if manifest.workload.when_full == "refuse":
@@ -108,7 +115,6 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     for name, value in metrics.items():
         if value is not None:
             rows.add("trial", name, value=value)
-    queues = queue_series(tables["resources"], proof, window, steps)
     for name, points in (ledger_series(ledger, window) | queues).items():
         for t, value in points:
             rows.add("second", name, t=t, value=value)
@@ -120,6 +126,11 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     _distribution(ledger, window, rows)
     for name, trend in window_trends(ledger, window).items():
         rows.add("trend", name, t=trend.p, value=trend.change)
+
+
+def _without_use(found: dict[str, T]) -> dict[str, T]:
+    """But for what depends on what frames cost, which was not recorded."""
+    return {name: one for name, one in found.items() if "utilisation" not in name}
 
 
 def _distribution(ledger: Ledger, window: Window, rows: Rows) -> None:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from emulation.frozen import Frozen
 from emulation.lossmodel import LossModel, share_of
 from emulation.units import Rate, Seconds, Share
+from results.airtime import airtime
 
 FULL_FRAME = 1514
 MIN_FRAME = 60
@@ -109,7 +110,7 @@ class DirectionProfile(Frozen):
 
     def airtime(self, frame_bytes: int) -> float:
         """Seconds that a frame occupies the medium; 0 on an unlimited one."""
-        return 0.0 if self.rate is None else self.frame_overhead + frame_bytes * 8 / self.rate
+        return 0.0 if self.rate is None else float(airtime(frame_bytes, rate=self.rate, overhead=self.frame_overhead))
 
     def changed(self, settings: dict[str, Any]) -> DirectionProfile:
         """This direction with some settings changed; a queue limit takes the place of one of another kind."""

@@ -76,7 +76,7 @@ def _try_nft(pid: int) -> str:
         "table bridge probe { set drops { typeof numgen inc mod 65536; elements = { 1, 9 } } ; "
         "chain c { numgen inc mod 65536 @drops counter drop; } ; "
         'map way { typeof iifname : verdict; elements = { "probe-a" : goto c } } ; '
-        "chain f { type filter hook forward priority 0; iifname vmap @way; } ; }"
+        "chain f { type filter hook forward priority -200; iifname vmap @way; } ; }"
     )
     try:
         with Nft(pid) as nft:

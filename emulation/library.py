@@ -57,10 +57,17 @@ def read(path: Path, *, within: Sequence[Path] = ()) -> LinkProfile:
     except ValueError as error:
         raise ProfileError(f"{path}: {error}") from error
     try:
-        return LinkProfile.model_validate(data)
+        return _with_channel(LinkProfile.model_validate(data))
     except ValidationError as error:
         problems = "; ".join(_problem(detail) for detail in error.errors())
         raise ProfileError(f"{path}: {problems}") from None
+
+
+def _with_channel(profile: LinkProfile) -> LinkProfile:
+    """Bursts hit one station at a time where each has a medium of its own, unless the file says otherwise."""
+    if "loss_channel" in profile.model_fields_set or profile.medium == "shared" or not profile.loss_has_memory:
+        return profile
+    return profile.model_copy(update={"loss_channel": "station"})
 
 
 def _next(name: str, path: Path, within: Sequence[Path]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from emulation import distribution, loss, timeline
 from emulation.direction import DirectionProfile
 from emulation.loss import DIRECTIONS, Direction, SeededLosses
-from emulation.lossmodel import LossModel
+from emulation.lossmodel import LossModel, has_memory
 from emulation.profile import LinkProfile
 from emulation.timeline import LinkState, Step
 
@@ -50,14 +50,18 @@ class LinkPlan:
         for step in self.steps:
             yield step.state
 
-    def in_force(self, state: LinkState, group: int, direction: Direction) -> SeededLosses:
-        """The losses of a group and direction while the link is in `state`."""
+    def in_force(self, state: LinkState, group: int, direction: Direction, station: str = "") -> SeededLosses:
+        """The losses of a group's station and direction while the link is in `state`; '' = the group's first."""
         model = side(state, group, direction).loss
-        return next(
-            one
-            for one, theirs in zip(self.losses, self.models, strict=True)
-            if (one.group, one.direction, theirs) == (group, direction, model)
-        )
+        own, shared = (self._lists.get((group, direction, one), []) for one in (station or self.groups[group][0], ""))
+        return next(one for theirs, one in (*own, *shared) if theirs == model)
+
+    @cached_property
+    def _lists(self) -> dict[tuple[int, Direction, str], list[tuple[LossModel, SeededLosses]]]:
+        found: dict[tuple[int, Direction, str], list[tuple[LossModel, SeededLosses]]] = {}
+        for model, one in zip(self.models, self.losses, strict=True):
+            found.setdefault((one.group, one.direction, one.station), []).append((model, one))
+        return found
 
     def ever_late(self, group: int, direction: Direction) -> bool:
         """Whether packets of a group and direction are at any time delayed, copied or damaged."""
@@ -108,13 +112,31 @@ def plan(profile: LinkProfile, stations: Sequence[str], *, seed: int, seconds: f
             sides = [side(state, group, direction) for state in states]
             rates = [one.rate for one in sides]
             rate = None if None in rates else max(rate for rate in rates if rate is not None)
-            modulus = loss.modulus_for(rate=rate, seconds=seconds)
             for number, model in enumerate(dict.fromkeys(one.loss for one in sides)):
-                models.append(model)
-                losses.append(
-                    loss.expand(model, seed=seed, direction=direction, modulus=modulus, group=group, state=number)
-                )
+                whose = channels(profile, members, model)
+                modulus = loss.modulus_for(rate=rate, seconds=seconds, lists=len(whose))
+                for station in whose:
+                    one = loss.expand(
+                        model,
+                        seed=seed,
+                        direction=direction,
+                        modulus=modulus,
+                        group=group,
+                        state=number,
+                        station=station,
+                    )
+                    losses.append(one)
+                    models.append(model)
     return LinkPlan(profile=profile, groups=groups, steps=steps, losses=tuple(losses), models=tuple(models))
+
+
+def channels(profile: LinkProfile, members: Sequence[str], model: LossModel) -> Sequence[str]:
+    """Whose packets are numbered for themselves: each station's of a group, or ("",), all of them together.
+
+    Losses without memory hit any packets alike, whoever's these are, so one list does for all.
+    """
+    apart = profile.loss_channel == "station" and has_memory(model) and len(members) > 1
+    return members if apart else ("",)
 
 
 def queues(plan: LinkPlan) -> tuple[Queue, ...]:

@@ -21,7 +21,8 @@ class SeededLosses:
     """Packet i of a direction is dropped when i mod `modulus` is in `indices` (sorted, int64).
 
     group: of stations with the same settings, 0 = those without settings of their own.  state: 0 = the losses
-    that the link begins with; later ones, of a timeline, count their packets for themselves.
+    that the link begins with; later ones, of a timeline, count their packets for themselves.  station: whose packets
+    alone are counted, '' = those of the whole group, one after the other as they come.
     """
 
     direction: Direction
@@ -32,11 +33,15 @@ class SeededLosses:
     indices: np.ndarray
     group: int = 0
     state: int = 0
+    station: str = ""
 
     @property
     def name(self) -> str:
-        """`uplink`; for other groups and states `uplink-<group>-<state>`."""
-        return self.direction if not self.group | self.state else f"{self.direction}-{self.group}-{self.state}"
+        """`uplink`; for other groups and states `uplink-<group>-<state>`, and of one station `...-<station>`."""
+        numbered = f"{self.direction}-{self.group}-{self.state}"
+        if self.station:
+            return f"{numbered}-{self.station}"
+        return numbered if self.group | self.state else self.direction
 
     @property
     def digest(self) -> str:
@@ -54,13 +59,21 @@ class SeededLosses:
 
 
 def expand(
-    model: LossModel, *, seed: int, direction: Direction, modulus: int, group: int = 0, state: int = 0
+    model: LossModel,
+    *,
+    seed: int,
+    direction: Direction,
+    modulus: int,
+    group: int = 0,
+    state: int = 0,
+    station: str = "",
 ) -> SeededLosses:
-    """The list of a model; the same seed gives the same list on every machine.
+    """The list of a model; the same seed gives the same list on every machine, and each station one of its own.
 
     A longer list begins with the shorter one (the generator is PCG64, drawn in order).
     """
-    words = [seed, DIRECTIONS.index(direction), *([group, state] if group | state else [])]
+    words = [seed, DIRECTIONS.index(direction), *([group, state] if group | state or station else [])]
+    words += [int.from_bytes(station.encode())] if station else []
     streams = np.random.SeedSequence(words)
     if isinstance(model, RecordedLosses):
         modulus, indices = model.packets, np.unique(np.asarray(model.lost, dtype=np.int64))
@@ -78,6 +91,7 @@ def expand(
         indices=indices,
         group=group,
         state=state,
+        station=station,
     )
 
 
@@ -95,8 +109,12 @@ def _gilbert_elliott(model: GilbertElliott, streams: np.random.SeedSequence, mod
     return np.flatnonzero(losses.random(modulus) < chance)
 
 
-def modulus_for(*, rate: float | None, seconds: float) -> int:
-    """Length of the list: a power of two that `seconds` of the smallest frames at `rate` fit in, 2^16 to 2^20."""
+def modulus_for(*, rate: float | None, seconds: float, lists: int = 1) -> int:
+    """Length of the list: a power of two that `seconds` of the smallest frames at `rate` fit in, 2^16 to 2^20.
+
+    lists: how many of its kind the kernel has to hold; more than two share the length of two, down to 2^16 each.
+    """
     packets = MAX_MODULUS if rate is None else rate * seconds / _SMALLEST_FRAME_BITS
     power = int(np.ceil(np.log2(max(packets, MIN_MODULUS))))
-    return min(1 << power, MAX_MODULUS)
+    longest = max(2 * MAX_MODULUS >> (lists - 1).bit_length(), MIN_MODULUS)
+    return min(1 << power, MAX_MODULUS, longest)

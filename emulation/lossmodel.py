@@ -86,6 +86,11 @@ def share_of(model: LossModel) -> float:
     return model if isinstance(model, float | int) else model.share
 
 
+def has_memory(model: LossModel) -> bool:
+    """Whether a packet's fate depends on that of the packets before it, so that it matters whose those are."""
+    return isinstance(model, GilbertElliott | RecordedLosses)
+
+
 def describe(model: LossModel) -> str:
     """A model in a word or two."""
     return f"bernoulli {model:g}" if isinstance(model, float | int) else str(model)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from emulation.direction import DirectionProfile
 from emulation.events import DIRECTION_KEYS, Event, StationName, by_direction
 from emulation.frozen import Frozen
+from emulation.lossmodel import has_memory
+
+LossChannel = Literal["shared", "station"]
 
 
 class Sides(Frozen):
@@ -27,6 +30,10 @@ class Sides(Frozen):
 class LinkProfile(Frozen):
     """A named pair of directions on a medium.  source: where the figures come from.
 
+    loss_channel: whose packets losses with a memory (bursts, records) follow: `shared`, those of all stations with
+    equal settings, as they come, or `station`, each station's own.  Files may leave it open: then it is `station` on
+    a duplex medium, where each station has a cable or a radio of its own, and `shared` on a shared one.  Records
+    from before there was the choice do not have it, and mean `shared`.
     stations: what is different for some of them, by name (sta1, sta2, ...); on a shared medium a station's rate
     limits that station, and the profile's own all of them together.  timeline: what happens to the link
     while it is in use.
@@ -36,6 +43,7 @@ class LinkProfile(Frozen):
     description: str
     source: str
     medium: Literal["shared", "duplex"]
+    loss_channel: LossChannel = "shared"
     uplink: DirectionProfile
     downlink: DirectionProfile
     stations: dict[StationName, Sides] = Field(default_factory=dict)
@@ -90,6 +98,20 @@ class LinkProfile(Frozen):
 
         check(self)
         return self
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As before there was a choice, where none was made: digests of scenarios stay what they were."""
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if (key, value) != ("loss_channel", "shared")}
+
+    @property
+    def loss_has_memory(self) -> bool:
+        """Whether there are losses at any time for which it matters whose packets they follow."""
+        from emulation.timeline import all_states  # noqa: PLC0415 - a timeline is made of profiles
+
+        sides = [both for state in all_states(self) for both in state.sides]
+        return any(has_memory(side.loss) for both in sides for side in (both.uplink, both.downlink))
 
     def sides(self) -> Sides:
         """Both directions of a station that has no settings of its own."""

@@ -14,7 +14,6 @@ from emulation.loss import DIRECTIONS, Direction, SeededLosses
 from emulation.losstable import LossCount
 from emulation.player import Played
 from emulation.probe import HURRY_S, MIN_FRAME, Arrivals, ProbePath, probe_path
-from emulation.shaper import QueueCount
 from results.link import LinkCheck
 
 # The default experiment's 24 trials, probed while their broker started on the same two cores, delivered 99.7 to
@@ -311,38 +310,34 @@ def _loss_check(loss: SeededLosses, count: LossCount) -> LinkCheck:
 class QueueUse:
     """What one queue carried in `seconds`, between two readings.
 
-    medium: what limits it.  rate: bit/s in the mean, a timeline's changes counted.  extra_bytes: what changes of
-    the rate may have let through or held back.  never_empty: whether packets certainly waited all the time.
+    rate: bit/s in the mean, a timeline's changes counted.  carried_bits: what could have passed in the time that its
+    frames took (results.airtime.carried).  at_once_bits: what passes when a pause has filled the bucket.
+    changes_bits: what changes of the rate may have let through or held back.  never_empty: whether packets
+    certainly waited all the time.
     """
 
+    name: str
     direction: Direction
-    medium: DirectionProfile
     rate: float
     seconds: float
-    before: QueueCount
-    after: QueueCount
+    carried_bits: float
+    at_once_bits: float
     never_empty: bool
-    extra_bytes: int = 0
+    changes_bits: float = 0.0
 
 
 def trial_rate_check(use: QueueUse) -> LinkCheck:
-    """A queue may never carry more than its rate, and must carry that when packets waited in it all the time.
-
-    What each frame takes beside its bits counts as carried.
-    """
-    assert use.medium.rate is not None
-    overhead = (use.after.packets - use.before.packets) * use.medium.frame_overhead * use.medium.rate
-    carried = ((use.after.bytes - use.before.bytes) * 8 + overhead) / use.seconds
-    burst = use.medium.burst_bytes or kernel.burst_bytes(use.medium.rate)
+    """A queue may never carry more than its rate, and must carry that when packets waited in it all the time."""
+    changes = use.changes_bits / use.seconds
     return LinkCheck(
         quantity="rate",
         direction=use.direction,
         source="trial",
         asked=use.rate,
-        delivered=carried,
-        low=use.rate * (1 - RATE_TOLERANCE) - use.extra_bytes * 8 / use.seconds if use.never_empty else 0.0,
-        high=use.rate * (1 + RATE_TOLERANCE) + (burst + FULL_FRAME + use.extra_bytes) * 8 / use.seconds,
-        detail=f"{use.after.name}: {'never' if use.never_empty else 'perhaps sometimes'} empty",
+        delivered=use.carried_bits / use.seconds,
+        low=use.rate * (1 - RATE_TOLERANCE) - changes if use.never_empty else 0.0,
+        high=use.rate * (1 + RATE_TOLERANCE) + use.at_once_bits / use.seconds + changes,
+        detail=f"{use.name}: {'never' if use.never_empty else 'perhaps sometimes'} empty",
     )
 
 

@@ -34,7 +34,7 @@ T = TypeVar("T")
 class QueueCount:
     """bytes and packets have left the queue, at layer 2; dropped found it full; backlog_bytes wait in it.
 
-    Bytes include what a frame's overhead on the medium is worth.
+    Bytes are those of the frames alone: what a frame takes beside them is in results.airtime.
     """
 
     name: str
@@ -76,7 +76,11 @@ class AppliedLink:
 
     def loss_counts(self) -> tuple[losstable.LossCount, ...]:
         """Counters of the loss stage, in the order of the plan's losses."""
-        return losstable.read(self._nft, self.plan)
+        return self.stage_counts().losses
+
+    def stage_counts(self) -> losstable.StageCount:
+        """All counters of the loss stage, and those of what came to it."""
+        return losstable.read(self._nft, self.plan, self.ports)
 
     def renumber(self) -> None:
         """Count the packets of every loss list from zero again: what passed until now has no part in what follows."""

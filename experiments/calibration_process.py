@@ -78,7 +78,7 @@ def _shares(plan: LinkPlan, group: int, counts: Sequence[LossCount]) -> list[Lin
     """The share of packets lost against the model's, which the list of a seed only comes near."""
     found = []
     for loss, model, count in zip(plan.losses, plan.models, counts, strict=True):
-        if (loss.group, loss.state) != (group, 0) or not loss.share:
+        if (loss.group, loss.state) != (group, 0) or not loss.share or loss.station not in ("", plan.groups[group][0]):
             continue
         seen = max(count.seen, 1)
         expected = expectation.losses(model, seen)

@@ -175,7 +175,7 @@ def _decide(check: Check, measured: float | None, detail: str, *, limit: Limit, 
 def _link(evidence: Evidence) -> dict[Check, Measured]:
     kinds = {
         Check.LINK_RATE: {"rate"},
-        Check.LINK_LOSS: {"loss", "losses", "duplicates"},
+        Check.LINK_LOSS: {"loss", "losses", "duplicates", "bypass"},
         Check.LINK_DELAY: {"delay", "jitter", "reordered"},
         Check.LINK_TIMELINE: {"change"},
     }

@@ -16,7 +16,7 @@ import pyarrow as pa
 from emulation import kernel
 from emulation.accesspoint import Ports
 from emulation.capture import SETTLE_S, PortCapture, captured
-from emulation.losstable import LossCount
+from emulation.losstable import StageCount
 from emulation.namespace import in_namespace, prefix, run_tool
 from emulation.offloads import still_on
 from emulation.player import Played, Player, playing
@@ -42,7 +42,7 @@ class Reading:
 
     t_ns: int
     queues: tuple[QueueCount, ...]
-    losses: tuple[LossCount, ...]
+    stage: StageCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,8 +205,7 @@ async def _load(bench: Bench, clients: Fleet, link: AppliedLink, player: Player,
 async def _read(link: AppliedLink) -> Reading:
     """In a thread: clients' progress goes on being read."""
     t_ns, queues = await asyncio.to_thread(link.timed_queue_counts)
-    losses = await asyncio.to_thread(link.loss_counts)
-    return Reading(t_ns=t_ns, queues=queues, losses=losses)
+    return Reading(t_ns=t_ns, queues=queues, stage=await asyncio.to_thread(link.stage_counts))
 
 
 def kernel_state(ports: Ports) -> dict[str, str]:

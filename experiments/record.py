@@ -11,12 +11,11 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
-from emulation import kernel, linkplan
+from emulation import kernel
+from emulation.bypass import bypass_checks
 from emulation.capture import PortCapture
-from emulation.direction import FULL_FRAME
-from emulation.linkplan import Queue
 from emulation.namespace import in_namespace, read_sysctl
-from emulation.proof import QueueUse, loss_checks, timeline_checks, trial_rate_check
+from emulation.proof import loss_checks, timeline_checks, trial_rate_check
 from experiments import provenance
 from experiments.bench import Bench
 from experiments.capturing import why_not_kept
@@ -26,12 +25,13 @@ from experiments.measure import Measured, Reading
 from experiments.path_rtt import path_rtt
 from experiments.plan import guarantee_class
 from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
+from experiments.queue_use import queue_uses, rates_set
 from experiments.samples import machine_cpu
 from results.figures import figures
 from results.ledger import until
 from results.link import Counters, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
 from results.manifest import Capture, Cell, Manifest, Node
-from results.schema import Outcome, resources_table
+from results.schema import Outcome
 from results.store import LINK, MANIFEST, VERDICT, write_record, write_table
 from results.verdict import Verdict
 
@@ -44,7 +44,8 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
     folder, result = bench.folder, measured.result
     # What came after the drain came over a link that was bare again.
     published, delivered = until(result.published, result.delivered, measured.window.drained_ns)
-    resources = pa.concat_tables([measured.resources, _rates_set(bench, measured), bench.host.table()])
+    set_ = rates_set(bench.link, measured.played, since_ns=measured.readings[0].t_ns)
+    resources = pa.concat_tables([measured.resources, set_, bench.host.table()])
     tables = {"published": published, "delivered": delivered, "resources": resources}
     for name, table in tables.items():
         write_table(folder / f"{name}.parquet", table)
@@ -109,8 +110,8 @@ def _miscounted(result: FleetResult) -> int:
 def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> LinkProof:
     """Probes and counters of one trial, with what was asked."""
     before, start, end, last = measured.readings
-    uses = _queue_uses(bench, measured)
     plan, profile = bench.link, bench.profile
+    uses = queue_uses(plan, measured.played, measured.resources, ((start.t_ns, start.queues), (end.t_ns, end.queues)))
     seen_s = (measured.window.drained_ns - measured.window.start_ns) / 1e9
     return LinkProof(
         profile=profile.name,
@@ -123,7 +124,8 @@ def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) ->
         checks=(
             *probed,
             *(trial_rate_check(use) for use in uses),
-            *loss_checks(plan.losses, last.losses),
+            *loss_checks(plan.losses, last.stage.losses),
+            *bypass_checks(before.stage, last.stage),
             *timeline_checks(plan, measured.played, until_s=seen_s),
         ),
         loss_lists=tuple(
@@ -140,74 +142,6 @@ def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) ->
         ),
         counters=(_counters("window", start, end), _counters("trial", before, last)),
     )
-
-
-def _queue_uses(bench: Bench, measured: Measured) -> list[QueueUse]:
-    _, start, end, _ = measured.readings
-    uses = []
-    for queue, before, after in zip(linkplan.queues(bench.link), start.queues, end.queues, strict=True):
-        medium = linkplan.medium(queue, bench.link.first)
-        rates = _rates(bench, measured, queue)
-        uses.append(
-            QueueUse(
-                direction=queue.direction,
-                medium=medium,
-                rate=_mean(rates, start.t_ns, end.t_ns),
-                seconds=(end.t_ns - start.t_ns) / 1e9,
-                before=before,
-                after=after,
-                never_empty=len(rates) == 1 and _never_empty(measured, queue.name, rates[0][1]),
-                extra_bytes=sum(start.t_ns <= t_ns < end.t_ns for t_ns, _ in rates[1:]) * FULL_FRAME,
-            )
-        )
-    return uses
-
-
-def _rates_set(bench: Bench, measured: Measured) -> pa.Table:
-    """The rates that a timeline has set, as rows of the trial's resources."""
-    rows = [
-        (max(t_ns, measured.readings[0].t_ns), f"queue:{queue.name}", "rate_bit_per_s", rate)
-        for queue in linkplan.queues(bench.link)
-        if len(rates := _rates(bench, measured, queue)) > 1
-        for t_ns, rate in rates
-    ]
-    return resources_table(rows)
-
-
-def _rates(bench: Bench, measured: Measured, queue: Queue) -> list[tuple[int, float]]:
-    """From when (ns) a queue had which rate (bit/s), the first from the beginning on; only changes."""
-    found = [(0, linkplan.medium(queue, bench.link.first).rate or 0.0)]
-    for step, one in zip(bench.link.steps, measured.played, strict=False):
-        held = queue.direction in step.state.held
-        rate = 0.0 if held else linkplan.medium(queue, step.state).rate or 0.0
-        if rate != found[-1][1]:
-            found.append((one.t_ns, rate))
-    return found
-
-
-def _mean(rates: Sequence[tuple[int, float]], start_ns: int, end_ns: int) -> float:
-    """Mean of a rate between two moments."""
-    ends = [t_ns for t_ns, _ in rates[1:]] + [end_ns]
-    parts = [
-        rate * max(min(until, end_ns) - max(since, start_ns), 0)
-        for (since, rate), until in zip(rates, ends, strict=True)
-    ]
-    return sum(parts) / (end_ns - start_ns)
-
-
-def _never_empty(measured: Measured, queue: str, rate: float) -> bool:
-    """Whether every sample in the window found more waiting than the queue could send until the next one."""
-    table, window = measured.resources, measured.window
-    t_ns = table.column("t_ns").to_numpy()
-    mask = (
-        (table.column("subject").to_numpy(zero_copy_only=False) == f"queue:{queue}")
-        & (table.column("metric").to_numpy(zero_copy_only=False) == "backlog_bytes")
-        & (t_ns >= window.start_ns)
-        & (t_ns < window.end_ns)
-    )
-    times = np.concatenate([[window.start_ns], t_ns[mask], [window.end_ns]])
-    backlog = table.column("value").to_numpy()[mask]
-    return len(backlog) > 0 and bool(backlog.min() >= rate / 8 * float(np.diff(times).max()) / 1e9)
 
 
 def _counters(during: str, before: Reading, after: Reading) -> Counters:
@@ -228,8 +162,9 @@ def _counters(during: str, before: Reading, after: Reading) -> Counters:
                 LossCounters(
                     name=new.name, direction=new.direction, seen=new.seen - old.seen, dropped=new.dropped - old.dropped
                 )
-                for old, new in zip(before.losses, after.losses, strict=True)
+                for old, new in zip(before.stage.losses, after.stage.losses, strict=True)
             ),
+            "dark": {way: count - before.stage.dark[way] for way, count in after.stage.dark.items()},
         }
     )
 

@@ -15,14 +15,15 @@ class LinkCheck(Record):
     """One quantity, asked against delivered.
 
     quantity: rate (bit/s at layer 2), delay (seconds, one way), jitter (interquartile range of delays, seconds),
-    loss (share), losses (positions that differ from the list), duplicates and reordered (packets), change (seconds
+    loss (share), losses (positions that differ from the list), duplicates and reordered (packets), bypass (packets
+    that came to the access point and met no list of losses and no outage; below 0: that met two), change (seconds
     that the latest change of a timeline was late).  low..high: what is tolerated.  source: `probe` before the
     trial, `trial` from counters.  delivered is infinite where nothing came.
     """
 
     model_config = ConfigDict(ser_json_inf_nan="strings")  # JSON has no infinity, and null could not be read back
 
-    quantity: Literal["rate", "delay", "jitter", "loss", "losses", "duplicates", "reordered", "change"]
+    quantity: Literal["rate", "delay", "jitter", "loss", "losses", "duplicates", "reordered", "bypass", "change"]
     direction: Direction
     source: Literal["probe", "trial"]
     asked: float
@@ -71,12 +72,16 @@ class LossCounters(Record):
 
 
 class Counters(Record):
-    """during `window`: the measurement window; `trial`: from just before go to the drain's end."""
+    """during `window`: the measurement window; `trial`: from just before go to the drain's end.
+
+    dark: packets that outages dropped, by direction; None = not recorded.
+    """
 
     during: Literal["window", "trial"]
     seconds: float
     queues: tuple[QueueCounters, ...]
     losses: tuple[LossCounters, ...]
+    dark: dict[Direction, int] | None = None
 
 
 class LinkEvent(Record):

@@ -51,8 +51,8 @@ DELIVERED = pa.schema(
 # "thread:<service>/<tid> <name>" (the busiest), "softirq" and "ports" (of the trial's kernel), "host" (the machine,
 # seen from outside the trial: busy_s, foreign_s, trial_s, steal_s, io_stalled_s, throttled_periods, all cumulative).
 # metric: cpu_seconds (cumulative), rss_bytes, load_1m, lateness_s (worst since the last sample),
-# backlog_bytes, sent_bytes, sent_packets, dropped_packets (cumulative), rate_bit_per_s (from t_ns on, where a
-# timeline changes it).
+# backlog_bytes, sent_bytes, sent_packets, dropped_packets (cumulative), rate_bit_per_s and frame_overhead_s (from
+# t_ns on, where a timeline changes one of them).
 RESOURCES = pa.schema(
     [
         pa.field("t_ns", pa.int64(), nullable=False),

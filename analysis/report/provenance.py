@@ -21,7 +21,7 @@ from results.verdict import Verdict
 R = TypeVar("R")
 _UNITS: dict[str, Unit] = {
     "rate": "bit/s", "delay": "s", "jitter": "s", "loss": "share", "losses": "count", "duplicates": "count",
-    "reordered": "count", "change": "s",
+    "reordered": "count", "bypass": "count", "change": "s",
 }  # fmt: skip
 
 

@@ -17,11 +17,12 @@ from analysis.medium import medium_metrics
 from analysis.plots.eventmarks import marks
 from analysis.plots.overtime import overtime_plots
 from analysis.plots.timeline import timeline
-from analysis.rates import RATE, Steps, capacity, mean_rate, rate_series, rate_steps
+from analysis.rates import RATE, rate_series, rate_steps
 from analysis.report.build import find, write
 from analysis.report.timeline import event_table, lateness, worst
 from analysis.series import queue_series
 from analysis.trial import reduce_trial
+from results.airtime import Steps, capacity
 from results.link import LinkCheck, LinkProof
 from results.schema import RESOURCES
 
@@ -177,19 +178,21 @@ def test_every_quantity_of_a_link_has_a_row_in_the_report(tmp_path: Path, spark:
 
 def test_use_is_of_the_rate_that_the_link_had() -> None:
     table = saturated((2.1, 1e5), (5.3, 2e6))
-    steps = rate_steps(table, WINDOW)
-    series = queue_series(table, link("nistnet-80211", air_bytes=1), WINDOW, steps)
+    proof = link("nistnet-80211", air_bytes=1)
+    steps = rate_steps(table, WINDOW, proof)
+    series = queue_series(table, proof, WINDOW, steps)
     assert [share for _, share in series["utilisation_air"]] == pytest.approx([1.0] * 10)
     mean = (2.1 * 1e6 + 3.2 * 1e5 + 2.7 * 2e6) / 8
-    assert mean_rate(steps["air"], WINDOW) == pytest.approx(mean, rel=0.002)
+    assert np.diff(capacity(steps["air"], np.array([0.0, 8.0]))) == pytest.approx(mean * 8, rel=0.002)
     proof = link("nistnet-80211", air_bytes=round(mean))  # bytes: an eighth of the window's bits is 1 s at the mean
-    metrics = medium_metrics(proof, deliveries=1, mean_rates={"air": mean})
+    metrics = medium_metrics(proof, deliveries=1, steps=steps)
     assert metrics["air_utilisation"] == pytest.approx(1.0)
 
 
 def test_a_second_in_which_a_link_stands_still_has_no_use() -> None:
     table = saturated((2.0, 8.0), (5.0, 1e6))
-    series = queue_series(table, link("nistnet-80211", air_bytes=1), WINDOW, rate_steps(table, WINDOW))
+    proof = link("nistnet-80211", air_bytes=1)
+    series = queue_series(table, proof, WINDOW, rate_steps(table, WINDOW, proof))
     assert [t for t, _ in series["utilisation_air"] if 2 < t < 5] in ([], [2.5])
     assert max(share for _, share in series["utilisation_air"]) == pytest.approx(1.0)
 
@@ -208,8 +211,9 @@ def test_queues_of_one_rate_are_one_line_and_others_have_their_own() -> None:
 
 
 def test_a_trial_whose_rates_never_change_has_no_steps() -> None:
-    assert rate_steps(resources(queues={"air": 1.0}), WINDOW) == {}
-    assert rate_steps(RESOURCES.empty_table(), WINDOW) == {}
+    proof = link("nistnet-80211", air_bytes=1)
+    assert rate_steps(resources(queues={"air": 1.0}), WINDOW, proof) == {}
+    assert rate_steps(RESOURCES.empty_table(), WINDOW, proof) == {}
 
 
 def test_the_rows_of_a_trial_hold_its_events(tmp_path: Path) -> None:

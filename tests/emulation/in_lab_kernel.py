@@ -7,12 +7,17 @@ that do not hold; the crossings are packets sent while a timeline is played.
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import time
 from typing import Any
 
 import numpy as np
 from emulated_links import broken, holding, link, path, profile, prove
 
+from emulation import losstable
+from emulation.bypass import bypass_checks
+from emulation.namespace import in_namespace, read_sysctl
 from emulation.player import playing
 from emulation.probe import MIN_FRAME
 from emulation.proof import CHANGE_TOLERANCE_S, overtakers
@@ -108,6 +113,32 @@ def in_order(network: Network) -> dict[str, Any]:
     return found
 
 
+def beside_br_netfilter(priority: int | None = None) -> dict[str, Any]:
+    """Which of 100 packets are lost of which six are listed, and what the counters say; br_netfilter is loaded.
+
+    priority: another one than that of the loss stage.
+    """
+    usual = losstable.PRIORITY
+    losstable.PRIORITY = usual if priority is None else priority
+    try:
+        with (
+            star(stations=1, congestion_control="reno") as network,
+            link(network, loss={"model": "recorded", "packets": 50, "lost": (3, 4, 49)}) as made,
+            path(network) as probe,
+        ):
+            on = in_namespace(network.ports.pid, lambda: read_sysctl("net.bridge.bridge-nf-call-iptables"))
+            first = made.stage_counts()
+            arrived = probe.send([MIN_FRAME] * 100, spacing_s=0.001).number.tolist()
+            checks = list(bypass_checks(first, made.stage_counts()))
+    finally:
+        losstable.PRIORITY = usual
+    return {
+        "on": on,
+        "lost": sorted(set(range(100)) - set(arrived)),
+        "bypassed": {one.direction: one.delivered for one in checks if not one.holds},
+    }
+
+
 def main() -> None:
     """Do all, print one JSON object."""
     answers: dict[str, Any] = {"faithful": {}, "faulty": {}}
@@ -118,6 +149,9 @@ def main() -> None:
         for name, (asked, made) in FAULTY.items():
             answers["faulty"][name] = sorted(broken(prove(network, profile(**asked), profile(**made))))
         answers["handover"], answers["in order"] = handover(network), in_order(network)
+    subprocess.run(["modprobe", "br_netfilter"], check=True)
+    answers["br_netfilter"] = {"ours": beside_br_netfilter(), "0": beside_br_netfilter(0)}
+    answers["release"] = os.uname().release
     print(json.dumps(answers))
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
 import pytest
-from emulated_links import until_it_holds
+from emulated_links import profile, until_it_holds
 
 from emulation import library, linkplan, loss, losstable, shaper
+from emulation.bypass import bypass_checks
 from emulation.linkplan import LinkPlan
+from emulation.losstable import StageCount
 from emulation.namespace import KernelError, run_tool
+from emulation.nft import Nft
+from emulation.player import playing
 from emulation.probe import MIN_FRAME, probe_path
 from emulation.profile import LinkProfile
 from emulation.proof import Ends, loss_checks, probe_link
@@ -158,6 +163,66 @@ def test_applying_twice_is_refused_and_leaves_the_first_in_force(network: Networ
 
 def test_the_loss_program_counts_ip_packets_only(network: Network) -> None:
     text = losstable.program(plan_of(network, NISTNET), network.ports)
-    assert text.count("ether type { ip, ip6 }") == 2
+    hooks = text.count("type filter hook")
+    assert hooks == 3
+    assert text.count("ether type { ip, ip6 }") == hooks + 1  # each direction's where packets come in
     assert text.count("_dropped drop") == 2
     assert "_dropped drop" not in losstable.program(plan_of(network, WIRELINE), network.ports)
+
+
+OUTAGE = profile(timeline=[{"at": 0.2, "outage": 60}])
+
+
+def passage(network: Network, *faults: str) -> tuple[int, dict[str, LinkCheck], StageCount]:
+    """How many of 100 packets of which the last 50 are sent into an outage arrive, on a link without losses.
+
+    And what the counters say then.  faults: of the loss stage, programs of nft.
+    """
+    where = ends(network)
+    with (
+        shaper.applied(linkplan.plan(OUTAGE, list(network.ports.stations), seed=1, seconds=9, timeline_s=9),
+                       network.ports) as link,
+        probe_path(from_pid=where.station_pid, to_pid=where.wired_pid, to_address=where.wired_address) as path,
+        Nft(network.ports.pid) as nft,
+        playing(link) as player,
+    ):  # fmt: skip
+        for fault in faults:
+            nft.run(fault)
+        path.wait(0.5)
+        first = link.stage_counts()
+        arrived = len(path.send([MIN_FRAME] * 50).number)
+        player.start(time.monotonic_ns() - 10**9)
+        while not player.played:
+            time.sleep(0.01)
+        arrived += len(path.send([MIN_FRAME] * 50).number)
+        last = link.stage_counts()
+    return arrived, {one.direction: one for one in bypass_checks(first, last)}, last
+
+
+def test_a_link_that_loses_nothing_has_seen_what_came_and_what_its_outage_dropped(network: Network) -> None:
+    arrived, checks, last = passage(network)
+    assert arrived == 50
+    assert checks["uplink"].holds
+    assert checks["downlink"].holds
+    assert checks["uplink"].detail == "100 of 100 packets met the loss stage, 50 of them an outage"
+    assert (last.dark["uplink"], last.dark["downlink"]) == (50, 0)
+
+
+@pytest.mark.parametrize(
+    ("faults", "missing"),
+    [
+        ((f"flush chain bridge {losstable.TABLE} uplink",), 100),
+        # Not even counted where packets come in: the port's own counter says that there were some.
+        ((f"flush chain bridge {losstable.TABLE} uplink", f"flush chain bridge {losstable.TABLE} entered"), 100),
+    ],
+    ids=["past the losses", "past everything"],
+)
+def test_packets_that_are_led_past_outages_are_found_out(
+    network: Network, faults: tuple[str, ...], missing: int
+) -> None:
+    arrived, checks, last = passage(network, *faults)
+    assert arrived == 100
+    assert all(check.holds for check in loss_checks(plan_of(network, OUTAGE).losses[:1], last.losses[:1]))
+    assert not checks["uplink"].holds
+    assert checks["uplink"].delivered == missing
+    assert checks["downlink"].holds

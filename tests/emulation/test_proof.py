@@ -11,7 +11,6 @@ from emulation import linkplan
 from emulation.direction import FULL_FRAME
 from emulation.player import Played, play
 from emulation.proof import CHANGE_TOLERANCE_S, QueueUse, overtakers, timeline_checks, trial_rate_check
-from emulation.shaper import QueueCount
 
 OUTAGES = profile(timeline=[{"at": 1, "outage": 0.5}, {"at": 3, "outage": 0.5}])
 PLAN = linkplan.plan(OUTAGES, ["sta1"], seed=1, seconds=10, timeline_s=10)
@@ -81,14 +80,10 @@ def test_overtakers_are_those_with_a_lower_number_behind_them(numbers: list[int]
     assert overtakers(np.array(numbers, dtype=np.int64)) == slow
 
 
-def use(*, carried_bits: float, never_empty: bool, extra_bytes: int = 0) -> QueueUse:
-    counts = [
-        QueueCount(name="air", bytes=round(bits / 8), packets=0, dropped=0, backlog_bytes=0)
-        for bits in (0, carried_bits)
-    ]
+def use(*, carried_bits: float, never_empty: bool, changes_bits: float = 0.0) -> QueueUse:
     return QueueUse(
-        direction="uplink", medium=profile(rate=1e6).uplink, rate=1e6, seconds=10, before=counts[0], after=counts[1],
-        never_empty=never_empty, extra_bytes=extra_bytes,
+        name="air", direction="uplink", rate=1e6, seconds=10, carried_bits=carried_bits, at_once_bits=25_000,
+        never_empty=never_empty, changes_bits=changes_bits,
     )  # fmt: skip
 
 
@@ -99,7 +94,7 @@ def test_a_queue_may_carry_less_than_its_rate_only_when_it_was_empty_at_times() 
 
 
 def test_what_changes_of_the_rate_let_through_or_held_back_is_allowed_for() -> None:
-    changes = 100 * FULL_FRAME
+    changes = 100 * FULL_FRAME * 8
     for bits in (9.0e6, 11e6):
         assert not trial_rate_check(use(carried_bits=bits, never_empty=True)).holds
-        assert trial_rate_check(use(carried_bits=bits, never_empty=True, extra_bytes=changes)).holds
+        assert trial_rate_check(use(carried_bits=bits, never_empty=True, changes_bits=changes)).holds

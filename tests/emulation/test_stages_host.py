@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from emulation.linkplan import LinkPlan
 from emulation.loss import SeededLosses
 from emulation.netlink import Netlink
 from emulation.player import playing
-from emulation.probe import MIN_FRAME, Arrivals
+from emulation.probe import MIN_FRAME, Arrivals, probe_path
 from emulation.proof import Samples, probe_link
 from results.link import LinkCheck
 from topologies.network import Network
@@ -126,6 +127,28 @@ def test_an_outage_loses_everything_and_ends(network: Network) -> None:
     assert 0 < lost[0] <= lost[-1] < arrivals.sent - 1
     assert lost == list(range(lost[0], lost[-1] + 1)), "all in it, and none before or after"
     assert not np.any((arrivals.sent_ns > begun) & (arrivals.received_ns < ends))
+
+
+@pytest.mark.parametrize(
+    ("channel", "lost"),
+    [("station", ([3, 4, 5], [3, 4, 5])), ("shared", ([2], [1, 2]))],
+)
+def test_a_burst_follows_the_packets_of_one_station_or_of_all(
+    network: Network, channel: str, lost: tuple[list[int], ...]
+) -> None:
+    paths = []
+    with link(network, loss=RECORD, loss_channel=channel), ExitStack() as opened:
+        for number, station in enumerate(("sta1", "sta2")):
+            where = ends(network, station)
+            to = {"to_pid": where.wired_pid, "to_address": where.wired_address, "port": 7007 + number}
+            paths.append(opened.enter_context(probe_path(from_pid=where.station_pid, **to)))  # type: ignore[arg-type]
+            paths[-1].wait(0.5)
+        for _ in range(10):  # by turns
+            for path in paths:
+                path.hand_over([MIN_FRAME])
+                time.sleep(0.002)
+        arrived = [set(path.collect(10).number.tolist()) for path in paths]
+    assert tuple(sorted(set(range(10)) - seen) for seen in arrived) == lost
 
 
 def test_losses_of_a_handover_have_a_list_of_their_own(network: Network) -> None:

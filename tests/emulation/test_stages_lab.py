@@ -66,3 +66,14 @@ def test_a_handover_delays_what_is_sent_during_it_and_leads_to_another_cell(answ
 def test_jitter_overtakes_only_where_order_is_not_kept(answers: dict[str, Any]) -> None:
     assert answers["in order"]["True"] == 0
     assert answers["in order"]["False"] > 50
+
+
+def test_losses_are_the_listed_ones_where_br_netfilter_is_loaded(answers: dict[str, Any]) -> None:
+    assert answers["br_netfilter"]["ours"] == {"on": "1", "lost": [3, 4, 49, 53, 54, 99], "bypassed": {}}
+
+
+def test_a_loss_stage_that_br_netfilter_leads_past_is_found_out(answers: dict[str, Any]) -> None:
+    """Up to Linux 6.6 packets do not come to the priority at which others would look for them."""
+    old = tuple(map(int, answers["release"].split(".")[:2])) < (6, 7)
+    expected = {"on": "1", "lost": [], "bypassed": {"uplink": 100}} if old else answers["br_netfilter"]["ours"]
+    assert answers["br_netfilter"]["0"] == expected

@@ -214,3 +214,9 @@ def test_a_scenario_may_tighten_a_limit() -> None:
 
 def test_every_check_has_a_limit_that_says_whether_the_machine_alone_can_break_it() -> None:
     assert list(LIMITS) == list(Check)
+
+
+def test_packets_that_met_no_losses_are_a_matter_of_the_loss_check() -> None:
+    checks = [*GOOD.link_checks, link_check("bypass", holds=False)]
+    verdict = judge(replace(GOOD, link_checks=checks), CheckSettings(), {})
+    assert [one.check for one in verdict.checks if one.health is Health.FAILED] == [Check.LINK_LOSS]

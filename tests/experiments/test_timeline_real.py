@@ -48,6 +48,12 @@ def test_a_timeline_is_played_recorded_and_judged(tmp_path: Path) -> None:
     assert change.detail == "the latest of 4 changes; 4 were due"
     losses = [check.holds for check in proof.checks if check.quantity in ("loss", "losses")]
     assert all(losses) or Check.LINK_LOSS in failed(trial.verdict())
+    bypass = {check.direction: check for check in proof.checks if check.quantity == "bypass"}
+    assert set(bypass) == {"uplink", "downlink"}
+    assert all(check.holds for check in bypass.values()), bypass
+    whole = next(one for one in proof.counters if one.during == "trial")
+    assert whole.dark
+    assert sum(whole.dark.values()) > 0, "messages are sent into the outage, in both directions together"
     # Nothing crosses the dark link: what is handled in it had been sent before it began.
     sent_ns = {(row["producer"], row["seq"]): row["t_send_ns"] for row in trial.table("published").to_pylist()}
     delivered = trial.table("delivered").to_pylist()

@@ -1,0 +1,170 @@
+"""What a link's queues carried in the window, each frame at what it cost when it was sent, and the rates set in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from emulation import kernel, linkplan
+from emulation.direction import FULL_FRAME, DirectionProfile
+from emulation.linkplan import LinkPlan, Queue
+from emulation.player import Played
+from emulation.proof import QueueUse
+from emulation.shaper import QueueCount
+from results.airtime import Steps, capacity, carried
+from results.schema import resources_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """What limits a queue from a moment (CLOCK_MONOTONIC, ns) on, 0 = from the beginning; held: nothing passes."""
+
+    t_ns: int
+    medium: DirectionProfile
+    held: bool = False
+
+    @property
+    def rate(self) -> float:
+        """Bit/s."""
+        return 0.0 if self.held else self.medium.rate or 0.0
+
+
+def limits(plan: LinkPlan, played: Sequence[Played], queue: Queue) -> list[Limit]:
+    """A queue's limits one after the other: the first, and each change of rate or overhead."""
+    found = [Limit(t_ns=0, medium=linkplan.medium(queue, plan.first))]
+    for step, one in zip(plan.steps, played, strict=False):
+        new = Limit(
+            t_ns=one.t_ns, medium=linkplan.medium(queue, step.state), held=queue.direction in step.state.held
+        )  # fmt: skip
+        was = found[-1]
+        if (new.rate, new.medium.frame_overhead) != (was.rate, was.medium.frame_overhead):
+            found.append(new)
+    return found
+
+
+def queue_uses(
+    plan: LinkPlan,
+    played: Sequence[Played],
+    resources: pa.Table,
+    ends: tuple[tuple[int, Sequence[QueueCount]], tuple[int, Sequence[QueueCount]]],
+) -> list[QueueUse]:
+    """Of each queue, between two readings (CLOCK_MONOTONIC ns, the counters of all queues then).
+
+    resources: samples meanwhile, which say when the frames were sent where what they cost has changed.
+    """
+    (start_ns, before), (end_ns, after) = ends
+    return [
+        _use(limits(plan, played, queue), resources, queue, (start_ns, first), (end_ns, last))
+        for queue, first, last in zip(linkplan.queues(plan), before, after, strict=True)
+    ]
+
+
+Read = tuple[int, QueueCount]
+
+
+def _use(found: Sequence[Limit], resources: pa.Table, queue: Queue, start: Read, end: Read) -> QueueUse:
+    (start_ns, _), (end_ns, after) = start, end
+    seconds = (end_ns - start_ns) / 1e9
+    until = [one.t_ns for one in found[1:]] + [end_ns]
+    inside = [one for one, over in zip(found, until, strict=True) if over > start_ns and one.t_ns < end_ns]
+    steps = _steps(inside, start_ns)
+    t_ns, sent, frames = _readings(resources, queue, start, end) if len(inside) > 1 else _two(start, end)
+    bits = carried(steps, (t_ns - start_ns) / 1e9, sent, frames)
+    largest = max(one.rate for one in inside)
+    return QueueUse(
+        name=after.name,
+        direction=queue.direction,
+        rate=float(np.diff(capacity(steps, np.array([0.0, seconds])))[0]) / seconds,
+        seconds=seconds,
+        carried_bits=float(bits[-1]),
+        at_once_bits=max(map(_at_once_bits, inside)),
+        never_empty=_one_limit(queue, inside) and _never_empty(resources, queue, start, end, largest),
+        changes_bits=sum(_change_bits(*pair, traced=queue.traced) for pair in pairwise(inside)),
+    )
+
+
+def _steps(found: Sequence[Limit], start_ns: int) -> Steps:
+    """In seconds after `start_ns`."""
+    return Steps(
+        np.array([(one.t_ns - start_ns) / 1e9 if place else 0.0 for place, one in enumerate(found)]),
+        np.array([one.rate for one in found]),
+        np.array([one.medium.frame_overhead for one in found]),
+    )
+
+
+def _one_limit(queue: Queue, inside: Sequence[Limit]) -> bool:
+    """Whether what waits could be sent at the medium's rate.
+
+    Not what waits for a station that has a smaller rate of its own, nor in the gaps of a trace, whose steps make up
+    for each other.
+    """
+    return len(queue.groups) == 1 and not (queue.traced and len(inside) > 1)
+
+
+def _at_once_bits(one: Limit) -> float:
+    """What a full bucket lets through, and the frame that was on its way."""
+    rate = one.medium.rate or 0.0
+    return (one.medium.burst_bytes or kernel.burst_bytes(rate)) * 8 + one.medium.airtime(FULL_FRAME) * rate
+
+
+def _change_bits(was: Limit, now: Limit, *, traced: bool) -> float:
+    """What a change lets through or holds back: a class sends its next frame when the last one is over as it began."""
+    if traced:
+        return FULL_FRAME * 8
+    return was.medium.airtime(FULL_FRAME) * max(was.rate, now.rate)
+
+
+def _two(start: Read, end: Read) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return (
+        np.array([start[0], end[0]]),
+        np.array([start[1].bytes, end[1].bytes]),
+        np.array([start[1].packets, end[1].packets]),
+    )
+
+
+def _readings(resources: pa.Table, queue: Queue, start: Read, end: Read) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times, bytes and frames of both readings and of the samples between them."""
+    t_ns, sent = _sampled(resources, queue, "sent_bytes", start[0], end[0])
+    _, frames = _sampled(resources, queue, "sent_packets", start[0], end[0])
+    ends = _two(start, end)
+    rows = [np.concatenate([two[:1], inner, two[1:]]) for two, inner in zip(ends, (t_ns, sent, frames), strict=True)]
+    # The two were read by different threads: a counter must not seem to fall because its reader was held up.
+    return rows[0], *(np.minimum(np.maximum.accumulate(one), one[-1]) for one in rows[1:])
+
+
+def _sampled(
+    resources: pa.Table, queue: Queue, metric: str, start_ns: int, end_ns: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Times (ns) and values of a queue's samples from one moment to before another, in order."""
+    t_ns = resources.column("t_ns").to_numpy()
+    mask = (
+        (resources.column("subject").to_numpy(zero_copy_only=False) == f"queue:{queue.name}")
+        & (resources.column("metric").to_numpy(zero_copy_only=False) == metric)
+        & (t_ns >= start_ns)
+        & (t_ns < end_ns)
+    )
+    order = np.argsort(t_ns[mask], kind="stable")
+    return t_ns[mask][order], resources.column("value").to_numpy()[mask][order]
+
+
+def _never_empty(resources: pa.Table, queue: Queue, start: Read, end: Read, rate: float) -> bool:
+    """Whether every sample found more waiting than the queue could send until the next one."""
+    sampled, backlog = _sampled(resources, queue, "backlog_bytes", start[0], end[0])
+    times = np.concatenate([[start[0]], sampled, [end[0]]])
+    return len(backlog) > 0 and bool(backlog.min() >= rate / 8 * float(np.diff(times).max()) / 1e9)
+
+
+def rates_set(plan: LinkPlan, played: Sequence[Played], *, since_ns: int) -> pa.Table:
+    """The rates and overheads that a timeline has set, as rows of the trial's resources; the first at `since_ns`."""
+    rows: list[tuple[int, str, str, float]] = []
+    for queue in linkplan.queues(plan):
+        found = limits(plan, played, queue)
+        for one in found if len(found) > 1 else ():
+            t_ns, subject = max(one.t_ns, since_ns), f"queue:{queue.name}"
+            rows.append((t_ns, subject, "rate_bit_per_s", one.rate))
+            rows.append((t_ns, subject, "frame_overhead_s", one.medium.frame_overhead))
+    return resources_table(rows)
