@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from emulation.kernel import KernelName
+from emulation.profile import LinkProfile
+from experiments.later_states import usual_seconds
 from experiments.prepare import settings_of
-from results.campaign import Campaign, Planned
+from results.campaign import Campaign, Cell, Planned
 from results.times import TrialTime
 
 # Beside warm-up, window and drain, until one has been measured here.  `python benchmarks/trial_overhead.py` prints
@@ -55,6 +57,14 @@ class Durations:
 
 
 def own_s(campaign: Campaign) -> dict[str, float]:
-    """Warm-up, window and the longest drain of each cell, by name, in seconds."""
-    times = {cell.name: settings_of(cell).window for cell in campaign.cells}
-    return {name: one.warmup_s + one.window_s + one.drain_s for name, one in times.items()}
+    """Warm-up, window and the longest drain of each cell, and the proofs of its link's later states, in seconds."""
+    return {cell.name: _own_s(cell) for cell in campaign.cells}
+
+
+def _own_s(cell: Cell) -> float:
+    settings, profile = settings_of(cell), cell.settings["profile"]
+    times, proofs = settings.window, 0.0
+    if profile.get("timeline"):
+        proofs = usual_seconds(settings, LinkProfile.model_validate(profile))
+    seconds: float = times.warmup_s + times.window_s + times.drain_s + proofs
+    return seconds

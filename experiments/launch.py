@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from emulation.kernel import KernelName
+from emulation.profile import LinkProfile
 from experiments.bench import TrialSpec
 from experiments.diskspace import watched
 from experiments.isolation import command
+from experiments.later_states import longest_seconds
 from experiments.provenance import ROOT
 from experiments.settings import Settings
 from results.campaign import Planned
@@ -116,8 +118,7 @@ def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
     One that is not valid, and in whose time the disk was full, has failed: no result of it stays.
     """
     started = time.monotonic()
-    times = Settings.model_validate(spec.settings).window
-    limit_s = HANG_LIMIT_S[way.kernel] + times.warmup_s + times.window_s + times.drain_s
+    limit_s = limit(spec, way.kernel)
     last: dict[str, Any] = {}
     writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
     with (
@@ -143,6 +144,14 @@ def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
         state, reasons = "failed", explained
     seconds = time.monotonic() - started
     return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=seconds, beside=len(spec.beside))
+
+
+def limit(spec: TrialSpec, kernel: KernelName) -> float:
+    """Seconds after which a trial hangs: its own times, and what proving the later states of its link can take."""
+    settings = Settings.model_validate(spec.settings)
+    times, proving = settings.window, longest_seconds(settings, LinkProfile.model_validate(spec.profile), kernel)
+    seconds: float = HANG_LIMIT_S[kernel] + times.warmup_s + times.window_s + times.drain_s + proving
+    return seconds
 
 
 def _read_end(

@@ -26,14 +26,16 @@ from experiments.plan import guarantee_class
 from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
 from results.figures import figures
 from results.ledger import until
-from results.link import Counters, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
+from results.link import Counters, LaterProof, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
 from results.manifest import Capture, Cell, Manifest, Node
 from results.schema import Outcome, resources_table
 from results.store import LINK, MANIFEST, VERDICT, write_record, write_table
 from results.verdict import Verdict
 
 
-def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Verdict:
+def record(
+    bench: Bench, probed: Sequence[LinkCheck], measured: Measured, *, later: Sequence[LaterProof] = ()
+) -> Verdict:
     """Write everything but the captures, which are there already, and return the verdict.
 
     Captures that the scenario does not keep are gone then: their packets and drops are in the manifest.
@@ -45,7 +47,7 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
     tables = {"published": published, "delivered": delivered, "resources": resources}
     for name, table in tables.items():
         write_table(folder / f"{name}.parquet", table)
-    proof = link_proof(bench, probed, measured)
+    proof = link_proof(bench, probed, measured).model_copy(update={"later": tuple(later)})
     write_record(folder / LINK, proof)
     stays = kept([capture.path.stat().st_size for capture in measured.captures], bench.settings.capture.keep_mb)
     write_record(folder / MANIFEST, _manifest(bench, measured, tables, captures_stay=stays))
