@@ -24,6 +24,7 @@ from experiments.load.fleet import FleetResult
 from experiments.measure import Measured, Reading
 from experiments.plan import guarantee_class
 from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
+from experiments.traced import trace_checks
 from results.figures import figures
 from results.ledger import until
 from results.link import Counters, LaterProof, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
@@ -117,6 +118,7 @@ def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) ->
             *(trial_rate_check(use) for use in uses),
             *loss_checks(plan.losses, last.losses),
             *timeline_checks(plan, measured.played, until_s=seen_s),
+            *trace_checks(plan, measured),
         ),
         loss_lists=tuple(
             LossList(
