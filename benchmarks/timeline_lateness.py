@@ -24,6 +24,7 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from experiments import campaign as campaigns
 from results.store import Trial, trials
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -127,7 +128,7 @@ def main() -> int:
             status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, cwd=ROOT).returncode
         if status not in (0, NOT_ALL_VALID):
             raise RuntimeError(f"there were no trials to watch: {' '.join(command)} ended with status {status}")
-        (campaign,) = (folder / "results").glob("*/*")
+        (campaign,) = campaigns.folders(folder / "results")
         stalled = [one for file in noted for one in stalls(file)]
         return judged([lateness(trial, stalled) for trial in trials(campaign)], wanted=arguments.runs)
 
