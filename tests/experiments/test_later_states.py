@@ -20,7 +20,7 @@ from experiments import scenario as scenarios
 from experiments.later_states import LaterStates
 from experiments.settings import Settings
 from results.campaign import read_campaign
-from results.link import LinkCheck
+from results.link import LinkCheck, LinkProof
 from results.proven import FILE, ProvenState, note_proven, proven_states
 
 EVENTS = [{"at": 1, "change": {"rate": 5e5}}, {"at": 2, "outage": 0.5}]
@@ -143,3 +143,16 @@ def test_a_trial_may_take_as_long_as_the_proofs_of_its_later_states(tmp_path: Pa
 
 def test_a_link_without_a_timeline_needs_no_proofs() -> None:
     assert later_states.usual_seconds(Settings.model_construct(), profile(rate=1e6)) == 0
+
+
+def test_an_older_record_of_a_link_is_read_and_says_nothing_of_later_states() -> None:
+    old = check(1).model_dump(mode="json")
+    del old["state"]
+    proof = LinkProof.model_validate(
+        {
+            "profile": "l", "medium": "shared", "rate_uplink": 1, "rate_downlink": 1, "checks": [old],
+            "loss_lists": [], "counters": [],
+        }
+    )  # fmt: skip
+    assert proof.later is None
+    assert proof.checks == (check(1),)
