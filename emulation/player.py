@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,9 +16,14 @@ from emulation.namespace import enter
 from emulation.netlink import Netlink
 from emulation.shaper import AppliedLink
 from emulation.timeline import Step
+from results import no_gc
 
 _WAKE_EARLY_S = 0.001  # a sleeper wakes 0.1 ms late in the mean and 1 ms at worst (p99) on a quiet machine
 _NAP_S = 0.0001
+# How long a thread of this process may keep the others from running Python: its usual 5 ms would make changes late.
+_SWITCH_S = 0.0005
+# Above the class of those that watch (experiments.priority), captures included.
+_PRIORITY = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +115,18 @@ def play(steps: Sequence[Step], start_ns: int, ready: Callable[[Step], Callable[
 def _first_in_line() -> None:
     """Let this thread go before all that waits for a processor: on one core it would wait for several milliseconds."""
     with suppress(OSError):  # a container may not be allowed to
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
+
+
+@contextmanager
+def _switching(seconds: float) -> Iterator[None]:
+    """Let this process's threads take turns at least that often."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(seconds)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @contextmanager
@@ -120,11 +137,12 @@ def playing(link: AppliedLink) -> Iterator[Player]:
         yield player
         return
     thread = threading.Thread(target=player.run, name="timeline", daemon=True)
-    thread.start()
-    try:
-        yield player
-    finally:
-        player.stop()
-        thread.join()
+    with no_gc.paused(), _switching(_SWITCH_S):
+        thread.start()
+        try:
+            yield player
+        finally:
+            player.stop()
+            thread.join()
     if error := player.failed():
         raise error

@@ -14,6 +14,7 @@ from emulation.loss import DIRECTIONS, Direction, SeededLosses
 from emulation.losstable import LossCount
 from emulation.player import Played
 from emulation.probe import HURRY_S, MIN_FRAME, Arrivals, ProbePath, probe_path
+from emulation.timeline import LinkState
 from results.link import LinkCheck
 
 # The default experiment's 24 trials, probed while their broker started on the same two cores, delivered 99.7 to
@@ -22,7 +23,7 @@ RATE_TOLERANCE = 0.02
 DELAY_TOLERANCE_S = 0.001
 # A change is in force within 5 ms (benchmarks/emulation_accuracy.py); what is later than this spoils a trial.
 CHANGE_TOLERANCE_S = 0.02
-_RATE_TRIES = 3
+RATE_TRIES = 3
 _MIN_RATE_FRAMES = 30
 _MOST_RATE_S, _SMALL_FRAME = 3.0, 200
 # None of so many is found to be too few (emulation.expectation), where it does not take longer than that.
@@ -94,20 +95,27 @@ def _probe_direction(side: DirectionProfile, ends: Ends, loss: SeededLosses, sam
         yield from delay_checks(side, loss.direction, parts[-1], spacing_s=spacing)
         if side.rate:
             yield _probe_rate(side, loss, path, parts, samples.rate_s)
-        spacing = max(frame_s, side.delay / 20, 2 * HURRY_S / _room(side))
-        parts.append(path.send([MIN_FRAME] * _loss_packets(side, samples, spacing), spacing_s=spacing))
+        spacing = max(frame_s, side.delay / 20, 2 * HURRY_S / room(side))
+        parts.append(path.send([MIN_FRAME] * loss_packets(side, samples, spacing), spacing_s=spacing))
         if side.reorder:
             yield reordering_check(side, loss.direction, parts[-1])
         yield losses_check(side, loss, parts, sent=path.sent)
         yield duplicates_check(side, loss.direction, parts)
 
 
-def _room(side: DirectionProfile) -> int:
+def probe_way(
+    plan: LinkPlan, state: LinkState, way: tuple[int, Direction], ends: Ends, samples: Samples = USUAL
+) -> tuple[LinkCheck, ...]:
+    """Measure a group in one direction while the link is in `state`; as `probe_link`, right after it was applied."""
+    return tuple(_probe_direction(linkplan.side(state, *way), ends, plan.in_force(state, *way), samples))
+
+
+def room(side: DirectionProfile) -> int:
     """How many small frames wait in the queue at least."""
     return side.queue_packets or side.queue_limit_bytes // MIN_FRAME
 
 
-def _loss_packets(side: DirectionProfile, samples: Samples, spacing_s: float) -> int:
+def loss_packets(side: DirectionProfile, samples: Samples, spacing_s: float) -> int:
     """Enough to see what happens to few packets only, were it absent."""
     rare = [share for share in (side.duplicate, side.reorder, side.corrupt) if share]
     wanted = max(samples.loss, min(int(_RARE_PACKETS / min(rare, default=1)), int(_RARE_S / spacing_s)))
@@ -119,7 +127,7 @@ def _probe_rate(
 ) -> LinkCheck:
     """A stall of this machine makes a burst too slow or, in its first packet, too fast; then it is sent again."""
     size = rate_frame_bytes(side)
-    for _ in range(_RATE_TRIES):
+    for _ in range(RATE_TRIES):
         at_once, paced = rate_frames(side, seconds)
         path.hand_over([size] * at_once)
         path.hand_over([size] * paced, spacing_s=side.airtime(size) * _OVERLOAD)

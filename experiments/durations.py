@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from emulation.kernel import KernelName
 from emulation.profile import LinkProfile
 from experiments.connect_time import connect_time
+from experiments.later_states import usual_seconds
 from experiments.prepare import settings_of
 from results.campaign import Campaign, Cell, Planned
 from results.times import TrialTime
@@ -60,7 +61,7 @@ class Durations:
 
 
 def own_s(campaign: Campaign) -> dict[str, float]:
-    """Of each cell, by name: warm-up, window, the longest drain, and what connecting takes of the link; seconds."""
+    """Of each cell, by name: warm-up, window, the longest drain, what connecting and proving later states take; seconds."""
     return {cell.name: _own_s(cell) for cell in campaign.cells}
 
 
@@ -68,4 +69,5 @@ def _own_s(cell: Cell) -> float:
     settings, profile = settings_of(cell), LinkProfile.model_validate(cell.settings["profile"])
     times = settings.window
     connecting = connect_time(settings, profile, kernel="host")  # what is expected is the same on both
-    return float(times.warmup_s + times.window_s + times.drain_s) + connecting.expected_s
+    proofs = usual_seconds(settings, profile) if profile.timeline else 0.0
+    return float(times.warmup_s + times.window_s + times.drain_s) + connecting.expected_s + proofs

@@ -193,8 +193,9 @@ def out_of_tolerance(item: LinkCheck) -> str:
     """What a check that does not hold asked and got."""
     if item.quantity == "change":
         return f"{item.detail}: {item.delivered * 1e3:.1f} ms late, {item.high * 1e3:g} ms are tolerated"
+    after = f", after {item.state}" if item.state else ""
     return (
-        f"{item.direction} {item.quantity} ({item.source}): asked {item.asked:g}, delivered {item.delivered:g}, "
+        f"{item.direction} {item.quantity} ({item.source}{after}): asked {item.asked:g}, delivered {item.delivered:g}, "
         f"tolerated {item.low:g} to {item.high:g}"
     )
 

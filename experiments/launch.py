@@ -22,6 +22,7 @@ from experiments.bench import TrialSpec
 from experiments.connect_time import connect_time
 from experiments.diskspace import watched
 from experiments.isolation import command
+from experiments.later_states import longest_seconds
 from experiments.machinewatch import Reading, watching
 from experiments.processes import Ours
 from experiments.revision import ROOT
@@ -128,13 +129,7 @@ def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
     One that is not valid, and in whose time the disk was full, has failed: no result of it stays.
     """
     started = time.monotonic()
-    settings = from_campaign(spec.settings)
-    times, connecting = (
-        settings.window,
-        connect_time(settings, LinkProfile.model_validate(spec.profile), kernel=way.kernel),
-    )
-    own_s = times.warmup_s + times.window_s + times.drain_s
-    limit_s = HANG_LIMIT_S[way.kernel] + connecting.all_s + connecting.quiet_s + own_s
+    limit_s = limit(spec, way.kernel)
     last: dict[str, Any] = {}
     writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
     with (
@@ -164,6 +159,15 @@ def run_one(spec: TrialSpec, way: Way, processes: Processes) -> Outcome:
         state, reasons = "failed", explained
     seconds = time.monotonic() - started
     return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=seconds, beside=len(spec.beside))
+
+
+def limit(spec: TrialSpec, kernel: KernelName) -> float:
+    """Seconds after which a trial hangs: its own times, and what connecting and proving later states can take."""
+    settings, profile = from_campaign(spec.settings), LinkProfile.model_validate(spec.profile)
+    times, connecting = settings.window, connect_time(settings, profile, kernel=kernel)
+    own_s: float = times.warmup_s + times.window_s + times.drain_s
+    linked_s = connecting.all_s + connecting.quiet_s + longest_seconds(settings, profile, kernel)
+    return HANG_LIMIT_S[kernel] + own_s + linked_s
 
 
 def _read_end(

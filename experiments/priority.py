@@ -5,10 +5,11 @@ Niceness is not enough: benchmarks/observer_lateness.py tells how late a sleeper
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+
+from results import no_gc
 
 _LOWEST = os.sched_param(1)
 
@@ -20,23 +21,21 @@ def ahead(processes: Iterable[int]) -> Iterator[None]:
     A process that is started meanwhile inherits it: start servers and clients before.  Where it is not allowed
     (CAP_SYS_NICE) nobody goes first.
 
-    What is on this process's heap stays out of garbage collections meanwhile: going through all of it takes the lab
-    kernel half a second, and its only core from everybody else.
+    This process's garbage collector is off meanwhile: in the lab kernel a collection would take its only core from
+    everybody else.
     """
     changed = []
-    gc.collect()
-    gc.freeze()
-    for one in (*_threads(), *processes):
-        with suppress(PermissionError, ProcessLookupError):
-            os.sched_setscheduler(one, os.SCHED_RR, _LOWEST)
-            changed.append(one)
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        for one in {*changed, *_threads()}:
+    with no_gc.paused():
+        for one in (*_threads(), *processes):
             with suppress(PermissionError, ProcessLookupError):
-                os.sched_setscheduler(one, os.SCHED_OTHER, os.sched_param(0))
+                os.sched_setscheduler(one, os.SCHED_RR, _LOWEST)
+                changed.append(one)
+        try:
+            yield
+        finally:
+            for one in {*changed, *_threads()}:
+                with suppress(PermissionError, ProcessLookupError):
+                    os.sched_setscheduler(one, os.SCHED_OTHER, os.sched_param(0))
 
 
 def _threads() -> list[int]:

@@ -27,16 +27,19 @@ from experiments.plan import guarantee_class
 from experiments.provenance import MACHINE_SYSCTLS, SYSCTLS
 from experiments.queue_use import queue_uses, rates_set
 from experiments.samples import machine_cpu
+from experiments.traced import trace_checks
 from results.figures import figures
 from results.ledger import until
-from results.link import Counters, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
+from results.link import Counters, LaterProof, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
 from results.manifest import Capture, Cell, Manifest, Node
 from results.schema import Outcome
 from results.store import LINK, MANIFEST, VERDICT, write_record, write_table
 from results.verdict import Verdict
 
 
-def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Verdict:
+def record(
+    bench: Bench, probed: Sequence[LinkCheck], measured: Measured, *, later: Sequence[LaterProof] = ()
+) -> Verdict:
     """Write everything but the captures, which are there already, and return the verdict.
 
     Captures that the scenario does not keep are gone then: their packets and drops are in the manifest.
@@ -49,7 +52,7 @@ def record(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) -> Ver
     tables = {"published": published, "delivered": delivered, "resources": resources}
     for name, table in tables.items():
         write_table(folder / f"{name}.parquet", table)
-    proof = link_proof(bench, probed, measured)
+    proof = link_proof(bench, probed, measured).model_copy(update={"later": tuple(later)})
     write_record(folder / LINK, proof)
     sizes = [capture.path.stat().st_size for capture in measured.captures]
     why = why_not_kept(bench.settings.capture, trial=bench.spec.trial, sizes=sizes)
@@ -127,6 +130,7 @@ def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) ->
             *loss_checks(plan.losses, last.stage.losses),
             *bypass_checks(before.stage, last.stage),
             *timeline_checks(plan, measured.played, until_s=seen_s),
+            *trace_checks(plan, measured),
         ),
         loss_lists=tuple(
             LossList(

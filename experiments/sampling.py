@@ -17,6 +17,7 @@ from emulation.shaper import AppliedLink
 from experiments.heartbeat import Heartbeat, heartbeat
 from experiments.softnet import port_drops, softnet
 from experiments.threads import Threads
+from results import no_gc
 from results.schema import resources_table
 
 PERIOD_S = 0.25
@@ -46,6 +47,7 @@ class Sampler:
         with IPRoute() as ip:
             while True:
                 self._take(ip, link, heart)
+                no_gc.sweep()
                 due += PERIOD_S
                 if self._stop.wait(max(0.0, due - time.monotonic())):
                     self._take(ip, link, heart)
@@ -103,7 +105,7 @@ def _busy_seconds() -> float:
 def sampling(link: AppliedLink, processes: Mapping[str, int]) -> Iterator[Sampler]:
     """Sample while the context lasts.  processes: subject (`server:...`, `generator:...`) to pid."""
     sampler = Sampler(processes)
-    with heartbeat() as heart:
+    with no_gc.paused(), heartbeat() as heart:
         thread = threading.Thread(target=sampler.sample, args=(link, heart), name="sampler", daemon=True)
         thread.start()
         try:

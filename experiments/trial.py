@@ -24,6 +24,7 @@ from experiments.capturing import capture_plan
 from experiments.diskspace import Space
 from experiments.health import out_of_tolerance
 from experiments.hostlog import HostLog, heard
+from experiments.later_states import LaterStates
 from experiments.measure import measure
 from experiments.priority import ahead
 from experiments.record import record
@@ -111,10 +112,13 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], hos
         )
         for node in network.stations:
             bench.client_folder(node.name).mkdir(mode=0o700, parents=True)
-        probed, notes = _deploy_and_prove(bench)
+        later = LaterStates(bench)
+        probed, notes = _deploy_and_prove(bench, later)
         measured = asyncio.run(measure(bench))
         tell(Phase(name="stop"))
-        verdict = record(bench, probed, replace(measured, notes=(*notes, *measured.notes, *_stop(bench))))
+        verdict = record(
+            bench, probed, replace(measured, notes=(*notes, *measured.notes, *_stop(bench))), later=later.proofs
+        )
         for service in bench.services:
             shutil.copyfile(bench.service_folder(service) / "log", logs / f"{service.name}.log")
     shutil.rmtree(scratch)
@@ -150,7 +154,7 @@ def _deploy(bench: Bench) -> None:
         )
 
 
-def _deploy_and_prove(bench: Bench) -> tuple[tuple[LinkCheck, ...], tuple[str, ...]]:
+def _deploy_and_prove(bench: Bench, later: LaterStates) -> tuple[tuple[LinkCheck, ...], tuple[str, ...]]:
     """Prove the link while the servers start behind it, where nothing of theirs crosses it.
 
     They take processors from the probes, though, and this machine may stall: a link that does not hold is proven again
@@ -161,17 +165,21 @@ def _deploy_and_prove(bench: Bench) -> tuple[tuple[LinkCheck, ...], tuple[str, .
     with ThreadPoolExecutor(1) as pool:
         deployed = pool.submit(_deploy, bench)
         checks = _prove(bench)
+        later.prove()
         deployed.result()
     notes: list[str] = []
     for pause_s in _PROVEN_AGAIN_AFTER_S:
-        off = [out_of_tolerance(check) for check in checks if not check.holds]
+        off = [out_of_tolerance(check) for check in (*checks, *later.checks) if not check.holds]
         if not off:
             break
         notes.append(f"the link did not hold and was proven again ({'; '.join(off)})")
         time.sleep(pause_s)
         with ahead(()):  # not before: servers that start meanwhile would go first as well
-            checks = _prove(bench)
-    return checks, tuple(notes)
+            if not all(check.holds for check in checks):
+                checks = _prove(bench)
+            later.prove()
+    later.remember()
+    return (*checks, *later.checks), tuple(notes)
 
 
 def _prove(bench: Bench) -> tuple[LinkCheck, ...]:

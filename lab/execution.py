@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments import campaign as campaigns
-from experiments import retrying, runner
+from experiments import cut_timeline, retrying, runner
 from experiments.diskspace import naming
 from experiments.kernels import Kernels
 from experiments.launch import Outcome
@@ -62,6 +62,8 @@ def execute(
         todo = campaigns.missing(folder, campaign)
     before = precisions(folder, campaign)
     out.print(plan_line(campaign, todo))
+    for line in cut_timeline.told(campaign) if todo else ():
+        err.print(line, style="yellow", markup=False)
     piece = None if budget is None else Piece(budget=budget, closing_s=partial(_takes_s, closing, folder))
     outcomes: list[Outcome] = []
     gave_up = None

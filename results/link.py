@@ -18,7 +18,8 @@ class LinkCheck(Record):
     loss (share), losses (positions that differ from the list), duplicates and reordered (packets), bypass (packets
     that came to the access point and met no list of losses and no outage; below 0: that met two), change (seconds
     that the latest change of a timeline was late).  low..high: what is tolerated.  source: `probe` before the
-    trial, `trial` from counters.  delivered is infinite where nothing came.
+    trial, `trial` from counters.  delivered is infinite where nothing came.  state: which change had led to the state
+    of the link that was probed; '' = none, as it is before its timeline begins.
     """
 
     model_config = ConfigDict(ser_json_inf_nan="strings")  # JSON has no infinity, and null could not be read back
@@ -31,6 +32,7 @@ class LinkCheck(Record):
     low: float
     high: float
     detail: str = ""
+    state: str = ""
 
     @property
     def holds(self) -> bool:
@@ -95,11 +97,19 @@ class LinkEvent(Record):
     label: str
 
 
+class LaterProof(Record):
+    """A later state of the link, by the change that leads there, and the trial (cell/trial) that has proven it."""
+
+    state: str
+    proven_by: str
+
+
 class LinkProof(Record):
     """profile: its name.  rate: capacity of the medium in bit/s, None = unlimited.
 
     overhead: seconds that each frame takes on the medium beside its bits.  events: changes of a timeline, in
     order; of a recorded trace only its beginning, its steps are in the trial's resources.
+    later: states that the timeline leads to, each proven once per campaign; None = not recorded.
     """
 
     profile: str
@@ -112,6 +122,7 @@ class LinkProof(Record):
     checks: tuple[LinkCheck, ...]
     loss_lists: tuple[LossList, ...]
     counters: tuple[Counters, ...]
+    later: tuple[LaterProof, ...] | None = None
 
     @property
     def holds(self) -> bool:

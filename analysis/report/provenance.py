@@ -140,7 +140,8 @@ def link_rows(found: Iterable[Source]) -> list[dict[str, Any]]:
     for source in found:
         for check in source.link.checks if source.link else ():
             network = source.cell.levels.get(FACTOR) or (source.link.profile if source.link else "")
-            key = (network, check.quantity, check.direction, check.source, check.asked)
+            when = f"{check.source}, after {check.state}" if check.state else check.source
+            key = (network, check.quantity, check.direction, when, check.asked)
             grouped.setdefault(key, []).append(check)
     return [_link_row(key, checks) for key, checks in grouped.items()]
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,15 +71,14 @@ async def measure(
     jobs = [_publish(ledger.plan, producer, times) for producer in ready]
     jobs += [_report(ledger, clients, clock, times), _watch(own, clock, times)]
     jobs.append(roam(ledger.plan, clients, clock, times))
-    with _no_collections():
-        async with _background(jobs) as running:
-            pending: set[asyncio.Future[Any]] = {stop, *running}
-            while not stop.done():
-                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-                for job in done:
-                    job.result()
-        for producer in ready:
-            producer.abandon()
+    async with _background(jobs) as running:
+        pending: set[asyncio.Future[Any]] = {stop, *running}
+        while not stop.done():
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for job in done:
+                job.result()
+    for producer in ready:
+        producer.abandon()
 
 
 async def _publish(plan: NodePlan, producer: Producer, times: Times) -> None:
@@ -112,19 +110,6 @@ async def _watch(own: Own, clock: Clock, times: Times) -> None:
         await clock.sleep_until(due)
         own.lag.observe(due, clock.now_ns())
     own.cpu_seconds = time.process_time() - before
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """No garbage collection inside: its pauses would be measured as the stack's."""
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        gc.unfreeze()
 
 
 @asynccontextmanager

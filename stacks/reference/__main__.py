@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 
+from results import no_gc
 from stacks.reference.faults import USAGE, FaultError, Faults, parse
 from stacks.reference.server import listen
 
@@ -19,6 +20,7 @@ async def _serve(host: str, port: int, faults: Faults) -> int:
     except OSError as error:
         print(f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", file=sys.stderr)
         return 1
+    no_gc.off()  # a pause would be measured as the stack's
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
