@@ -14,7 +14,7 @@ from emulation.loss import DIRECTIONS, Direction, SeededLosses
 from emulation.losstable import LossCount
 from emulation.player import Played
 from emulation.probe import HURRY_S, MIN_FRAME, Arrivals, ProbePath, probe_path
-from emulation.shaper import QueueCount
+from emulation.queuecounts import QueueCount
 from results.link import LinkCheck
 
 # The default experiment's 24 trials, probed while their broker started on the same two cores, delivered 99.7 to

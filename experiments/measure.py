@@ -18,7 +18,8 @@ from emulation.losstable import LossCount
 from emulation.namespace import in_namespace, prefix, run_tool
 from emulation.offloads import still_on
 from emulation.player import Played, Player, playing
-from emulation.shaper import AppliedLink, QueueCount, applied
+from emulation.queuecounts import QueueCount
+from emulation.shaper import AppliedLink, applied
 from experiments import plan
 from experiments.bench import Bench, Phase
 from experiments.load.fleet import Fleet, FleetProgress, FleetResult, Member, fleet

@@ -11,7 +11,7 @@ from emulation import linkplan
 from emulation.direction import FULL_FRAME
 from emulation.player import Played, play
 from emulation.proof import CHANGE_TOLERANCE_S, QueueUse, overtakers, timeline_checks, trial_rate_check
-from emulation.shaper import QueueCount
+from emulation.queuecounts import QueueCount
 
 OUTAGES = profile(timeline=[{"at": 1, "outage": 0.5}, {"at": 3, "outage": 0.5}])
 PLAN = linkplan.plan(OUTAGES, ["sta1"], seed=1, seconds=10, timeline_s=10)
