@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from emulated_links import broken, holding, link, path, profile, prove
 
+from emulation.order import overtakers
 from emulation.player import playing
 from emulation.probe import MIN_FRAME
-from emulation.proof import CHANGE_TOLERANCE_S, overtakers
+from emulation.proof import CHANGE_TOLERANCE_S
 from topologies.network import Network
 from topologies.star import star
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from emulation import linkplan
 from emulation.direction import FULL_FRAME
+from emulation.order import overtakers
 from emulation.player import Played, play
-from emulation.proof import CHANGE_TOLERANCE_S, QueueUse, overtakers, timeline_checks, trial_rate_check
+from emulation.proof import CHANGE_TOLERANCE_S, QueueUse, timeline_checks, trial_rate_check
 from emulation.queuecounts import QueueCount
 
 OUTAGES = profile(timeline=[{"at": 1, "outage": 0.5}, {"at": 3, "outage": 0.5}])
