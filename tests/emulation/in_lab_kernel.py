@@ -63,6 +63,10 @@ FAULTY: dict[str, tuple[Settings, Settings]] = {
     "not even one duplicate": (down(duplicate=0.01), {}),
     "duplicates that nobody asked for": ({}, up(duplicate=0.05)),
     "no reordering": (up(**LATE, reorder=0.1), up(**LATE)),
+    "packets that overtake where order is kept": (
+        down(**JITTERS["normal"], rate=2e6),
+        down(**JITTERS["normal"], rate=2e6, keep_order=False),
+    ),
     "no damage": (down(corrupt=0.05), {}),
     "damage that nobody asked for": ({}, up(corrupt=0.05)),
     "a station without its delay": (

@@ -13,7 +13,7 @@ from emulated_links import profile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation import linkplan, proof
+from emulation import expectation, linkplan, proof
 from emulation.direction import DirectionProfile
 from emulation.lanes import rate_seconds, shared_uses
 from emulation.loss import DIRECTIONS, SeededLosses
@@ -49,15 +49,20 @@ class Path:
     silence_s: float = 0.0
     side: DirectionProfile = field(default_factory=DirectionProfile)
     loss: SeededLosses | None = None
+    listed: np.ndarray = field(init=False)
     emitted: list[tuple[float, int]] = field(default_factory=list)
     free: float = 0.0
     arrived: list[tuple[int, float, float, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        packets = np.arange(20_000)
+        self.listed = self.loss.lists(packets) if self.loss else np.zeros(len(packets), dtype=bool)
 
     def emit(self, count: int, size: int) -> None:
         for _ in range(count):
             number, now = len(self.emitted), self.clock.now()
             self.emitted.append((now, size))
-            lost = self.loss is not None and bool(self.loss.lists(np.array([number]))[0])
+            lost = bool(self.listed[number])
             if not lost or (self.loss and self.loss.direction == "uplink"):
                 self.free = max(self.free, now) + self.side.airtime(size)
             if not lost:
@@ -150,6 +155,12 @@ def test_those_that_begin_together_do_not_send_in_the_same_moments() -> None:
     run([Lane(path, steps(paced(20, 0.01))) for path in paths], clock=clock, frames_per_s=FRAMES_PER_S)
     moments = sorted(when for path in paths for when, _ in path.emitted)
     assert min(np.diff(moments)) >= 0.9 / FRAMES_PER_S
+
+
+@pytest.fixture(autouse=True)
+def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What delays may be is drawn from fewer runs: the subject is when packets are sent."""
+    monkeypatch.setattr(expectation, "_REPLICATES", 20)
 
 
 def probes(settings: dict[str, Any], stations: int, silence_s: float) -> tuple[Clock, list[Path]]:
