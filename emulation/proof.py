@@ -147,7 +147,7 @@ def _probe_rate(
     side: DirectionProfile, loss: SeededLosses, parts: list[Arrivals], seconds: float
 ) -> Generator[Burst, Arrivals, LinkCheck]:
     """A stall of this machine makes a burst too slow or, in its first packet, too fast; then it is sent again."""
-    size = rate_frame_bytes(side)
+    size = rate_frame_bytes(side, seconds)
     for _ in range(_RATE_TRIES):
         at_once, paced = rate_frames(side, seconds)
         lasts_s = (at_once + paced + _APART_FRAMES) * side.airtime(size)
@@ -160,10 +160,14 @@ def _probe_rate(
     return check
 
 
-def rate_frame_bytes(side: DirectionProfile) -> int:
-    """The size of a rate probe's frames: full ones, but on a slow link such that the fewest there are take seconds."""
+def rate_frame_bytes(side: DirectionProfile, seconds: float = USUAL.rate_s) -> int:
+    """The size of a rate probe's frames: full ones, but on a slow link such that the fewest there are take seconds.
+
+    Where many take turns, and so have less than the usual time each, they take no longer than that.
+    """
     assert side.rate is not None
-    fitting = (_MOST_RATE_S / _MIN_RATE_FRAMES - side.frame_overhead) * side.rate / 8
+    longest_s = seconds if seconds < USUAL.rate_s else _MOST_RATE_S
+    fitting = (longest_s / _MIN_RATE_FRAMES - side.frame_overhead) * side.rate / 8
     return int(min(max(fitting, _SMALL_FRAME), FULL_FRAME))
 
 
@@ -172,9 +176,9 @@ def rate_frames(side: DirectionProfile, seconds: float = USUAL.rate_s) -> tuple[
 
     What takes that many seconds, at once as far as it waits in the queue.
     """
-    size = rate_frame_bytes(side)
+    size = rate_frame_bytes(side, seconds)
     wanted = max(int(seconds / side.airtime(size)), _MIN_RATE_FRAMES)
-    room = max(int(side.queue_limit_bytes * 0.9 / size), 2)
+    room = max(int((side.queue_packets or side.queue_limit_bytes / size) * 0.9), 2)
     if wanted <= room:
         return wanted, 0
     at_once = room // 2 + _passes_at_once(side, size)

@@ -187,6 +187,7 @@ CASES: Sequence[tuple[str, dict[str, Any]]] = (
     ("duplex, 100 kbit/s", {"rate": 1e5}),
     ("duplex, 20 Mbit/s", {"rate": 2e7}),
     ("duplex, a satellite", {"rate": 2e6, "delay": 0.27, "jitter": 0.01}),
+    ("shared, 1 Mbit/s", {"rate": 1e6, "medium": "shared"}),
     ("shared, 11 Mbit/s", {"rate": 1.1e7, "medium": "shared"}),
     ("shared, 54 Mbit/s with jitter", {"rate": 5.4e7, "medium": "shared", "delay": 0.02, "jitter": 0.005}),
 )
