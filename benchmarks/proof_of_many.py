@@ -3,8 +3,8 @@
     python benchmarks/proof_of_many.py [--stations 50]
 
 Needs root.  One line for each link: duplex and shared, slow and fast, with delays where this kernel has netem.  Exit
-status 1 when one of them took a minute or more, or when something that it should do was not found to hold.  (On a shared
-medium that is slower still it does take longer: 30,000 small frames for the losses take their time on it.)
+status 1 when one of them took a minute or more, or when something that it should do was not found to hold.  (On a
+shared medium that is slower still it does take longer: 30,000 small frames for the losses take their time on it.)
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from emulation.linkplan import Queue
 from emulation.namespace import in_namespace, read_sysctl
 from emulation.proof import QueueUse, loss_checks, timeline_checks, trial_rate_check
 from experiments import provenance
+from experiments.backlogs import backlogs
 from experiments.bench import Bench
 from experiments.health import Evidence, judge, machine_cpu
 from experiments.load.fleet import FleetResult
@@ -134,6 +135,7 @@ def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) ->
 
 def _queue_uses(bench: Bench, measured: Measured) -> list[QueueUse]:
     _, start, end, _ = measured.readings
+    waited = backlogs(measured.resources, measured.window)
     uses = []
     for queue, before, after in zip(linkplan.queues(bench.link), start.queues, end.queues, strict=True):
         medium = linkplan.medium(queue, bench.link.first)
@@ -146,7 +148,7 @@ def _queue_uses(bench: Bench, measured: Measured) -> list[QueueUse]:
                 seconds=(end.t_ns - start.t_ns) / 1e9,
                 before=before,
                 after=after,
-                never_empty=len(rates) == 1 and _never_empty(measured, queue.name, rates[0][1]),
+                never_empty=len(rates) == 1 and queue.name in waited and waited[queue.name].never_empty(rates[0][1]),
                 extra_bytes=sum(start.t_ns <= t_ns < end.t_ns for t_ns, _ in rates[1:]) * FULL_FRAME,
             )
         )
@@ -183,21 +185,6 @@ def _mean(rates: Sequence[tuple[int, float]], start_ns: int, end_ns: int) -> flo
         for (since, rate), until in zip(rates, ends, strict=True)
     ]
     return sum(parts) / (end_ns - start_ns)
-
-
-def _never_empty(measured: Measured, queue: str, rate: float) -> bool:
-    """Whether every sample in the window found more waiting than the queue could send until the next one."""
-    table, window = measured.resources, measured.window
-    t_ns = table.column("t_ns").to_numpy()
-    mask = (
-        (table.column("subject").to_numpy(zero_copy_only=False) == f"queue:{queue}")
-        & (table.column("metric").to_numpy(zero_copy_only=False) == "backlog_bytes")
-        & (t_ns >= window.start_ns)
-        & (t_ns < window.end_ns)
-    )
-    times = np.concatenate([[window.start_ns], t_ns[mask], [window.end_ns]])
-    backlog = table.column("value").to_numpy()[mask]
-    return len(backlog) > 0 and bool(backlog.min() >= rate / 8 * float(np.diff(times).max()) / 1e9)
 
 
 def _counters(during: str, before: Reading, after: Reading) -> Counters:

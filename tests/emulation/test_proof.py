@@ -17,6 +17,8 @@ from emulation.proof import (
     QueueUse,
     Samples,
     _probe_direction,
+    rate_frame_bytes,
+    rate_frames,
     timeline_checks,
     trial_rate_check,
 )
@@ -146,6 +148,13 @@ def test_a_proof_holds_order_where_it_is_kept_and_says_nothing_where_it_is_not()
     assert found.delivered > 0
     assert not found.holds
     assert "reordered" not in proven(keep_order=False)
+
+
+def test_what_is_sent_at_once_fits_into_a_queue_that_counts_packets() -> None:
+    """On a slow link the frames are small, and more of them have as many bytes as the queue has packets' room."""
+    side = profile(rate=1e5, queue_packets=12).uplink
+    assert rate_frame_bytes(side) < FULL_FRAME
+    assert rate_frames(side)[0] <= 12
 
 
 def use(*, carried_bits: float, never_empty: bool, extra_bytes: int = 0) -> QueueUse:
