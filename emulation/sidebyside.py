@@ -203,7 +203,8 @@ def _send_some(one: _Sending, when: float, now: float) -> float:
         one.left = burst.paced
         return now
     count = min(1 if burst.spacing_s > FASTEST_S else TOGETHER, one.left)
-    one.path.emit(count, burst.size)
+    if count:
+        one.path.emit(count, burst.size)
     one.left -= count
     start = max(now - HURRY_S, when)
     one.late_s += start - when
