@@ -1,16 +1,22 @@
-"""Recording ports: tcpdump, nanosecond pcap, drops counted."""
+"""Recording ports: tcpdump, nanosecond pcap, drops counted.
+
+tcpdump gets no file of ours but the capture itself.  Debian and Ubuntu confine it by AppArmor: outside of homes it may
+write files that end in .pcap only, inherited ones included, and a log that it may not write to is /dev/null to it.  So
+what it says goes through a pipe, which has no name to be refused by, and is written to the log from here.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import select
 import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from emulation.namespace import KernelError, prefix
 
@@ -35,12 +41,16 @@ class Tap:
 
 @dataclass(slots=True)
 class PortCapture:
-    """One running tcpdump; packets and dropped are known once it has stopped, None when it would not say."""
+    """One running tcpdump; packets and dropped are known once it has stopped, None when it would not say.
+
+    log: where what it said is written when it has stopped.  said: what it has said so far.
+    """
 
     port: str
     path: Path
-    process: subprocess.Popen[str]
-    messages: IO[str]
+    log: Path
+    process: subprocess.Popen[bytes]
+    said: str = ""
     packets: int | None = field(default=None)
     dropped: int | None = field(default=None)
 
@@ -67,33 +77,51 @@ def captured(taps: Sequence[Tap], folder: Path, *, logs: Path, snap_bytes: int) 
 
 def _start(tap: Tap, folder: Path, logs: Path, *, snap_bytes: int, buffer_kib: int) -> PortCapture:
     port, path = tap.port, folder / f"{tap.port}.pcap"
-    messages = (logs / f"tcpdump-{port}.log").open("w+")
     command = [
         "tcpdump", "-i", port, "-n", "-s", str(snap_bytes), "-B", str(buffer_kib),
         "--time-stamp-precision=nano", "-Z", "root", "-w", "-",
     ]  # fmt: skip
     # Through standard output: tcpdump as an ordinary user cannot give a file it opens itself its owner.
     with path.open("wb") as out:
-        process = subprocess.Popen([*prefix(tap.pid), *command], stdout=out, stderr=messages, text=True)
-    return PortCapture(port=port, path=path, process=process, messages=messages)
+        process = subprocess.Popen(
+            [*prefix(tap.pid), *command], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE
+        )
+    return PortCapture(port=port, path=path, log=logs / f"tcpdump-{port}.log", process=process)
 
 
 def _wait_until_listening(capture: PortCapture, deadline: float) -> None:
-    while _LISTENING not in (said := Path(capture.messages.name).read_text()):
-        if capture.process.poll() is not None or time.monotonic() > deadline:
-            raise KernelError(f"capturing on {capture.port}: {said.strip() or 'tcpdump did not start'}")
-        time.sleep(0.005)
+    while _LISTENING not in capture.said:
+        if not _listen(capture, deadline - time.monotonic()):
+            raise KernelError(f"capturing on {capture.port}: {capture.said.strip() or 'tcpdump did not start'}")
+
+
+def _listen(capture: PortCapture, limit_s: float) -> bool:
+    """Take in what tcpdump says next; False when it has ended or has said nothing for so long."""
+    assert capture.process.stderr
+    pipe = capture.process.stderr.fileno()
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    if not poll.poll(max(limit_s, 0.0) * 1000):
+        return False
+    data = os.read(pipe, 1 << 16)
+    capture.said += data.decode(errors="replace")
+    return bool(data)
 
 
 def _stop(capture: PortCapture) -> None:
     capture.process.send_signal(signal.SIGINT)
+    deadline = time.monotonic() + _STOP_LIMIT_S
+    while _listen(capture, deadline - time.monotonic()):
+        pass  # until it has ended
     try:
-        capture.process.wait(_STOP_LIMIT_S)
+        capture.process.wait(max(deadline - time.monotonic(), 0.0))
     except subprocess.TimeoutExpired:
         capture.process.kill()
         capture.process.wait()
-    capture.messages.seek(0)
-    counts = {match[2]: int(match[1]) for match in _COUNT.finditer(capture.messages.read())}
-    capture.messages.close()
+    assert capture.process.stderr
+    capture.process.stderr.close()
+    counts = {match[2]: int(match[1]) for match in _COUNT.finditer(capture.said)}
     capture.packets = counts.get("captured")
     capture.dropped = counts.get("dropped by kernel")
+    with suppress(OSError):  # a full disk: who records the trial will say so
+        capture.log.write_text(capture.said)

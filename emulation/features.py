@@ -9,13 +9,13 @@ import numpy as np
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from emulation import kernel, qdisc
+from emulation import filters, kernel, qdisc
 from emulation.kernel import KernelName
 from emulation.namespace import KernelError, in_namespace, throwaway_namespace
 from emulation.netlink import Netlink
 from emulation.nft import Nft
 from emulation.profile import LinkProfile
-from emulation.shaper import index_of, redirect
+from emulation.shaper import index_of
 from emulation.stages import CURE, Feature, needed, top_rate
 
 
@@ -117,7 +117,11 @@ def _add(ip: IPRoute, device: str, kind: str, options: bytes) -> None:
 
 
 def _redirect(ip: IPRoute) -> None:
-    redirect(ip, port=index_of(ip, "probe-a"), to={"uplink": index_of(ip, "probe-air")})
+    ip.link("add", ifname=filters.SINK, kind="ifb")
+    port, air, sink = (index_of(ip, name) for name in ("probe-a", "probe-air", filters.SINK))
+    with Netlink() as netlink:
+        qdisc.add(netlink, (port, filters.hooks("probe-a")), (sink, filters.sink()))
+        netlink.request([filters.lead(port, air, "uplink", sink=sink)])
 
 
 _ATTEMPTS: dict[Feature, Callable[[IPRoute], None]] = {

@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
 from emulation.namespace import KernelError
 
-REQUEST, ACK, CREATE, EXCLUSIVE = 0x1, 0x4, 0x400, 0x200  # NLM_F_*
+REQUEST, ACK, CREATE, EXCLUSIVE, DUMP = 0x1, 0x4, 0x400, 0x200, 0x300  # NLM_F_*
 _HEADER = struct.Struct("IHHII")
 _ERROR = struct.Struct("i")
-_NLMSG_ERROR = 2
+_NLMSG_ERROR, _NLMSG_DONE = 2, 3
+_ATTRIBUTE_KIND = 0x3FFF  # NLA_TYPE_MASK: without the flags
 _HAS_ATTRIBUTES = 0x200  # NLM_F_ACK_TLVS
 _SOL_NETLINK, _CAP_ACK, _EXT_ACK = 270, 10, 11
 _ATTRIBUTE_MESSAGE = 1  # NLMSGERR_ATTR_MSG
@@ -41,6 +42,15 @@ class Message:
 def attribute(kind: int, data: bytes) -> bytes:
     """A netlink attribute, padded."""
     return struct.pack("HH", len(data) + 4, kind) + data + b"\0" * (-len(data) % 4)
+
+
+def attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Kind and content of each attribute of a message."""
+    at = 0
+    while at + 4 <= len(data):
+        length, kind = struct.unpack_from("HH", data, at)
+        yield kind & _ATTRIBUTE_KIND, data[at + 4 : at + length]
+        at += max(length + (-length % 4), 4)
 
 
 def neighbour(index: int, address: str, mac: str) -> Message:
@@ -87,6 +97,31 @@ class Netlink:
                 batch, data = {}, bytearray()
         if batch:
             self._exchange(bytes(data), batch)
+
+    def dump(self, message: Message) -> list[bytes]:
+        """Everything that the kernel lists in answer to one request: the messages' payloads.  KernelError when refused.
+
+        The kernel lists all there is of a kind in the namespace, whatever the request asks for.
+        """
+        self._number += 1
+        size = _HEADER.size + len(message.payload)
+        head = _HEADER.pack(size, message.kind, message.flags | REQUEST | DUMP, self._number, 0)
+        self._socket.send(head + message.payload)
+        found: list[bytes] = []
+        while True:
+            answer = self._socket.recv(1 << 17)
+            at = 0
+            while at < len(answer):
+                size, kind, flags, number, _ = _HEADER.unpack_from(answer, at)
+                body = answer[at + _HEADER.size : at + size]
+                at += max(size + (-size % 4), _HEADER.size)
+                if number != self._number:
+                    continue  # of a request before this one, which ended early
+                if kind == _NLMSG_ERROR and (problem := _problem(body, flags)):
+                    raise KernelError(f"{message.what}: {problem}")
+                if kind == _NLMSG_DONE:
+                    return found
+                found.append(body)
 
     def _exchange(self, data: bytes, batch: dict[int, Message]) -> None:
         self._socket.send(data)

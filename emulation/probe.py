@@ -20,13 +20,14 @@ from emulation.namespace import in_namespace
 FRAME_OVERHEAD = 14 + 20 + 8  # Ethernet, IPv4, UDP
 _HEADER = struct.Struct("!QQ")  # number, time sent (wall clock, ns)
 MIN_FRAME = FRAME_OVERHEAD + _HEADER.size
-_PORT = 7007
+PORT = 7007
 _TIMESTAMP = struct.Struct("qq")
 _BUFFER_BYTES = 64 << 20
 HURRY_S = 0.002
 _STALL_S, _STALLS = 0.02, 3
+_LEAST_SILENCE_S = 0.02
 # A system call for each frame takes about 10 us, so that a gigabit would never be full.
-_FASTEST_S, _TOGETHER = 40e-6, 16
+FASTEST_S, TOGETHER = 40e-6, 16
 _UDP_SEGMENT, _SEGMENT = 103, struct.Struct("=H")  # linux/udp.h
 # asm-generic/socket.h; the socket module does not name them.
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE, _SO_TIMESTAMPNS = 32, 33, 35
@@ -65,20 +66,20 @@ class ProbePath:
         Who was held up for more than HURRY_S does not make that good, as a burst might find the queue full.
         """
         due = time.monotonic()
-        together = 1 if spacing_s > _FASTEST_S else _TOGETHER
+        together = 1 if spacing_s > FASTEST_S else TOGETHER
         for first in range(0, len(frames), together):
             if spacing_s:
                 due = max(_sleep_until(due) - HURRY_S, due) + together * spacing_s
             sizes = frames[first : first + together]
             if len(set(sizes)) == 1:
-                self._send(len(sizes), sizes[0] - FRAME_OVERHEAD)
+                self.emit(len(sizes), sizes[0])
             else:
                 for size in sizes:
-                    self._send(1, size - FRAME_OVERHEAD)
+                    self.emit(1, size)
 
-    def _send(self, count: int, size: int) -> None:
-        """Send as many datagrams of `size` bytes in one system call; each is a frame from the interface on."""
-        now = time.time_ns()
+    def emit(self, count: int, size: int) -> None:
+        """Send as many frames of `size` bytes (at layer 2) in one system call."""
+        now, size = time.time_ns(), size - FRAME_OVERHEAD
         data = b"".join(_HEADER.pack(self.sent + one, now).ljust(size, b"\0") for one in range(count))
         if count == 1:
             self._sender.send(data)
@@ -91,11 +92,22 @@ class ProbePath:
         self._receiver.settimeout(seconds)
         self._in_order = in_order
 
-    def collect(self, expected: int) -> Arrivals:
+    def collect(self, expected: int, *, since: float | None = None) -> Arrivals:
         """Read what arrives until the last packet sent, or silence.
 
-        Silence that lasted longer than asked was a stall of this machine, which held up the link as well.
+        since: when the last one was sent (CLOCK_MONOTONIC, s), if other things were done meanwhile: silence lasts from
+        then on.  Silence that lasted longer than asked was a stall of this machine, which held up the link as well.
         """
+        if since is None:
+            return self._collect(expected)
+        usual = self._receiver.gettimeout() or 0.0
+        self._receiver.settimeout(max(usual - (time.monotonic() - since), _LEAST_SILENCE_S))
+        try:
+            return self._collect(expected)
+        finally:
+            self._receiver.settimeout(usual)
+
+    def _collect(self, expected: int) -> Arrivals:
         rows: list[tuple[int, int, int, int]] = []
         silence_s, stalls = self._receiver.gettimeout() or 0.0, 0
         while len(rows) < 2 * expected:  # duplicates included
@@ -124,7 +136,7 @@ class ProbePath:
 
 
 @contextmanager
-def probe_path(*, from_pid: int, to_pid: int, to_address: str, port: int = _PORT) -> Iterator[ProbePath]:
+def probe_path(*, from_pid: int, to_pid: int, to_address: str, port: int = PORT) -> Iterator[ProbePath]:
     """Open one direction between the namespaces of two processes."""
     receiver = in_namespace(to_pid, _socket)
     sender = in_namespace(from_pid, _socket)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from emulation import distribution, expectation, kernel, linkplan
 from emulation.direction import FULL_FRAME, DirectionProfile
+from emulation.lanes import rate_seconds, shared_uses
 from emulation.linkplan import LinkPlan
 from emulation.loss import DIRECTIONS, Direction, SeededLosses
 from emulation.losstable import LossCount
+from emulation.order import order_check, order_is_kept, reordering_check
 from emulation.player import Played
-from emulation.probe import HURRY_S, MIN_FRAME, Arrivals, ProbePath, probe_path
+from emulation.probe import HURRY_S, MIN_FRAME, PORT, Arrivals, probe_path
+from emulation.sidebyside import FRAMES_PER_S, Burst, Lane, run
 from emulation.timeline import LinkState
 from results.link import LinkCheck
 
@@ -28,6 +32,8 @@ _MIN_RATE_FRAMES = 30
 _MOST_RATE_S, _SMALL_FRAME = 3.0, 200
 # None of so many is found to be too few (emulation.expectation), where it does not take longer than that.
 _RARE_PACKETS, _RARE_S = 15, 4.0
+_APART_FRAMES = 3  # that would fit between a burst that uses a medium up and the next one
+_GROUPS_TOGETHER = 64  # each has four sockets open
 _OVERLOAD = 0.98  # of a frame's airtime: paced so, the queue never empties and does not overflow
 
 
@@ -38,7 +44,7 @@ class Samples:
     delay, jitter: single packets, on a link without and with jitter; fewer, where they take longer than `delay_s`
     seconds.  apart: how far apart they are sent at least, in jitters: nearer ones wait for each other where order is
     kept.  loss: small packets; more of them, up to `loss_most`, where they take no longer than `loss_s` seconds.
-    rate_s: seconds that the burst of full frames takes.
+    rate_s: seconds that the burst of full frames takes; less where many take turns (emulation.lanes).
     """
 
     delay: int = 20
@@ -65,49 +71,74 @@ class Ends:
 
 
 def probe_link(plan: LinkPlan, ends: Mapping[int, Ends], samples: Samples = USUAL) -> tuple[LinkCheck, ...]:
-    """Measure delay, rate and losses in both directions, for a station of each group that `ends` names.
+    """Measure delay, rate, order and losses in both directions, for a station of each group that `ends` names.
 
     Nothing else may use the link meanwhile.  Must run right after the plan was applied: the losses are compared
     packet by packet with the lists, whose numbering starts then.
     """
-    return tuple(
-        check
-        for group, where in ends.items()
-        for direction in DIRECTIONS
-        for check in _probe_direction(
-            linkplan.side(plan.first, group, direction), where, plan.in_force(plan.first, group, direction), samples
-        )
-    )
-
-
-def _probe_direction(side: DirectionProfile, ends: Ends, loss: SeededLosses, samples: Samples) -> Iterator[LinkCheck]:
-    station, wired = (ends.station_pid, ends.station_address), (ends.wired_pid, ends.wired_address)
-    (from_pid, _), (to_pid, to_address) = (station, wired) if loss.direction == "uplink" else (wired, station)
-    with probe_path(from_pid=from_pid, to_pid=to_pid, to_address=to_address) as path:
-        frame_s = side.airtime(MIN_FRAME)
-        waits = side.queue_limit_bytes / FULL_FRAME * side.airtime(FULL_FRAME)
-        in_order = side.keep_order and not side.reorder and not side.duplicate
-        path.wait(0.2 + side.delay + distribution.longest(side) + waits, in_order=in_order)
-        parts = [path.send([MIN_FRAME])]  # pays for cold caches
-        spacing = max(0.002, 2 * frame_s, samples.apart * side.jitter)
-        packets = min(samples.jitter if side.jitter else samples.delay, int(samples.delay_s / spacing))
-        parts.append(path.send([MIN_FRAME] * packets, spacing_s=spacing))
-        yield from delay_checks(side, loss.direction, parts[-1], spacing_s=spacing)
-        if side.rate:
-            yield _probe_rate(side, loss, path, parts, samples.rate_s)
-        spacing = max(frame_s, side.delay / 20, 2 * HURRY_S / room(side))
-        parts.append(path.send([MIN_FRAME] * loss_packets(side, samples, spacing), spacing_s=spacing))
-        if side.reorder:
-            yield reordering_check(side, loss.direction, parts[-1])
-        yield losses_check(side, loss, parts, sent=path.sent)
-        yield duplicates_check(side, loss.direction, parts)
+    groups, found = list(ends), list[LinkCheck]()
+    rate_s = rate_seconds(plan, groups, samples.rate_s, frames_per_s=FRAMES_PER_S[kernel.current()])
+    samples = replace(samples, rate_s=rate_s)
+    for first in range(0, len(groups), _GROUPS_TOGETHER):
+        with ExitStack() as paths:
+            some = [
+                (group, direction) for group in groups[first : first + _GROUPS_TOGETHER] for direction in DIRECTIONS
+            ]
+            lanes = [
+                _lane(plan, plan.first, ends[way[0]], samples, paths, way=way, port=PORT + number)
+                for number, way in enumerate(some)
+            ]
+            found += [check for checks in run(lanes) for check in checks]
+    return tuple(found)
 
 
 def probe_way(
     plan: LinkPlan, state: LinkState, way: tuple[int, Direction], ends: Ends, samples: Samples = USUAL
 ) -> tuple[LinkCheck, ...]:
     """Measure a group in one direction while the link is in `state`; as `probe_link`, right after it was applied."""
-    return tuple(_probe_direction(linkplan.side(state, *way), ends, plan.in_force(state, *way), samples))
+    with ExitStack() as paths:
+        (checks,) = run([_lane(plan, state, ends, samples, paths, way=way, port=PORT)])
+    return tuple(checks)
+
+
+def _lane(
+    plan: LinkPlan, state: LinkState, ends: Ends, samples: Samples, paths: ExitStack, *, way: tuple[int, Direction],
+    port: int,
+) -> Lane[list[LinkCheck]]:  # fmt: skip
+    """The probe of one group's direction (`way`) in a state of the link, and the path that it goes through."""
+    one, (_, direction) = linkplan.side(state, *way), way
+    station, wired = (ends.station_pid, ends.station_address), (ends.wired_pid, ends.wired_address)
+    (from_pid, _), (to_pid, to_address) = (station, wired) if direction == "uplink" else (wired, station)
+    path = paths.enter_context(probe_path(from_pid=from_pid, to_pid=to_pid, to_address=to_address, port=port))
+    waits = one.queue_limit_bytes / FULL_FRAME * one.airtime(FULL_FRAME)
+    in_order = one.keep_order and not one.reorder and not one.duplicate
+    path.wait(0.2 + one.delay + distribution.longest(one) + waits, in_order=in_order)
+    steps = _probe_direction(one, plan.in_force(state, *way), samples)
+    return Lane(path, steps, shared_uses(plan, *way))
+
+
+def _probe_direction(
+    side: DirectionProfile, loss: SeededLosses, samples: Samples
+) -> Generator[Burst, Arrivals, list[LinkCheck]]:
+    frame_s = side.airtime(MIN_FRAME)
+    parts = [(yield Burst(size=MIN_FRAME, paced=1))]  # pays for cold caches
+    spacing = max(0.002, 2 * frame_s, samples.apart * side.jitter)
+    packets = min(samples.jitter if side.jitter else samples.delay, int(samples.delay_s / spacing))
+    # Twice what it uses: half of a medium stays free, so that a packet finds it idle.
+    parts.append((yield Burst(size=MIN_FRAME, paced=packets, spacing_s=spacing, share=2 * frame_s / spacing)))
+    checks = list(delay_checks(side, loss.direction, parts[-1], spacing_s=spacing))
+    if side.rate:
+        checks.append((yield from _probe_rate(side, loss, parts, samples.rate_s)))
+    spacing = max(frame_s, side.delay / 20, 2 * HURRY_S / room(side))
+    packets = loss_packets(side, samples, spacing)
+    parts.append((yield Burst(size=MIN_FRAME, paced=packets, spacing_s=spacing, share=frame_s / spacing)))
+    if side.reorder:
+        checks.append(reordering_check(side, loss.direction, parts[-1]))
+    elif order_is_kept(side):
+        checks.append(order_check(loss.direction, parts))
+    checks.append(losses_check(side, loss, parts, sent=sum(part.sent for part in parts)))
+    checks.append(duplicates_check(side, loss.direction, parts))
+    return checks
 
 
 def room(side: DirectionProfile) -> int:
@@ -123,25 +154,30 @@ def loss_packets(side: DirectionProfile, samples: Samples, spacing_s: float) -> 
 
 
 def _probe_rate(
-    side: DirectionProfile, loss: SeededLosses, path: ProbePath, parts: list[Arrivals], seconds: float
-) -> LinkCheck:
+    side: DirectionProfile, loss: SeededLosses, parts: list[Arrivals], seconds: float
+) -> Generator[Burst, Arrivals, LinkCheck]:
     """A stall of this machine makes a burst too slow or, in its first packet, too fast; then it is sent again."""
-    size = rate_frame_bytes(side)
+    size = rate_frame_bytes(side, seconds)
     for _ in range(RATE_TRIES):
         at_once, paced = rate_frames(side, seconds)
-        path.hand_over([size] * at_once)
-        path.hand_over([size] * paced, spacing_s=side.airtime(size) * _OVERLOAD)
-        parts.append(path.collect(at_once + paced))
+        lasts_s = (at_once + paced + _APART_FRAMES) * side.airtime(size)
+        spacing_s = side.airtime(size) * _OVERLOAD
+        burst = Burst(size=size, at_once=at_once, paced=paced, spacing_s=spacing_s, lasts_s=lasts_s, share=1.0)
+        parts.append((yield burst))
         check = rate_check(side, loss, parts[-1])
         if check.holds:
             break
     return check
 
 
-def rate_frame_bytes(side: DirectionProfile) -> int:
-    """The size of a rate probe's frames: full ones, but on a slow link such that the fewest there are take seconds."""
+def rate_frame_bytes(side: DirectionProfile, seconds: float = USUAL.rate_s) -> int:
+    """The size of a rate probe's frames: full ones, but on a slow link such that the fewest there are take seconds.
+
+    Where many take turns, and so have less than the usual time each, they take no longer than that.
+    """
     assert side.rate is not None
-    fitting = (_MOST_RATE_S / _MIN_RATE_FRAMES - side.frame_overhead) * side.rate / 8
+    longest_s = seconds if seconds < USUAL.rate_s else _MOST_RATE_S
+    fitting = (longest_s / _MIN_RATE_FRAMES - side.frame_overhead) * side.rate / 8
     return int(min(max(fitting, _SMALL_FRAME), FULL_FRAME))
 
 
@@ -150,9 +186,9 @@ def rate_frames(side: DirectionProfile, seconds: float = USUAL.rate_s) -> tuple[
 
     What takes that many seconds, at once as far as it waits in the queue.
     """
-    size = rate_frame_bytes(side)
+    size = rate_frame_bytes(side, seconds)
     wanted = max(int(seconds / side.airtime(size)), _MIN_RATE_FRAMES)
-    room = max(int(side.queue_limit_bytes * 0.9 / size), 2)
+    room = max(int((side.queue_packets or side.queue_limit_bytes / size) * 0.9), 2)
     if wanted <= room:
         return wanted, 0
     at_once = room // 2 + _passes_at_once(side, size)
@@ -266,30 +302,6 @@ def duplicates_check(side: DirectionProfile, direction: Direction, parts: Sequen
         high=expected.high,
         detail=f"of {once} packets",
     )
-
-
-def reordering_check(side: DirectionProfile, direction: Direction, arrivals: Arrivals) -> LinkCheck:
-    """Packets that overtook one that was sent before them."""
-    overtook, total = overtakers(arrivals.number), len(np.unique(arrivals.number))
-    expected = expectation.binomial(total, side.reorder)
-    return LinkCheck(
-        quantity="reordered",
-        direction=direction,
-        source="probe",
-        asked=side.reorder * total,
-        delivered=overtook,
-        low=expected.low,
-        high=expected.high,
-        detail=f"of {total} packets",
-    )
-
-
-def overtakers(numbers: np.ndarray) -> int:
-    """How many packets arrived before one with a lower number (first arrivals count)."""
-    _, first = np.unique(numbers, return_index=True)
-    order = numbers[np.sort(first)]
-    lowest_later = np.minimum.accumulate(order[::-1])[::-1]
-    return int(np.count_nonzero(order[:-1] > lowest_later[1:]))
 
 
 def loss_checks(losses: Sequence[SeededLosses], counts: Sequence[LossCount]) -> tuple[LinkCheck, ...]:

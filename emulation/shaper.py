@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,35 +12,18 @@ from typing import TypeVar
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from emulation import disciplines, losstable, qdisc
+from emulation import disciplines, filters, losstable, qdisc, queuecounts
 from emulation.accesspoint import Ports
 from emulation.direction import FULL_FRAME
-from emulation.linkplan import LinkPlan, Queue, queues
-from emulation.loss import Direction
+from emulation.linkplan import LinkPlan, queues
 from emulation.namespace import KernelError, in_namespace
-from emulation.netlink import Netlink
+from emulation.netlink import Message, Netlink
 from emulation.nft import Nft
+from emulation.queuecounts import QueueCount
 from emulation.timeline import LinkState
 
-_HOOK: dict[Direction, str] = {"uplink": "ffff:fff2", "downlink": "ffff:fff3"}  # clsact ingress and egress
-_ETH_P_ALL, _ETH_P_IP = 0x0003, 0x0800
-_ANY = "0x0/0x0+0"
 _HOLDING_FRAME = bytes(12) + b"\x88\xb5" + bytes(FULL_FRAME - 14)  # IEEE 802: an ethertype for local experiments
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueCount:
-    """bytes and packets have left the queue, at layer 2; dropped found it full; backlog_bytes wait in it.
-
-    Bytes are those of the frames alone: what a frame takes beside them is in results.airtime.
-    """
-
-    name: str
-    bytes: int
-    packets: int
-    dropped: int
-    backlog_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +43,7 @@ class AppliedLink:
         self.plan, self.ports, self.state = plan, ports, plan.first
         self.shaped = queues(plan)
         self._nft = nft
+        self._counted: dict[str, list[tuple[int, int]]] = {}
 
     def queue_counts(self) -> tuple[QueueCount, ...]:
         """Counters of every shaped queue."""
@@ -68,11 +51,23 @@ class AppliedLink:
 
     def timed_queue_counts(self) -> tuple[int, tuple[QueueCount, ...]]:
         """The moment (CLOCK_MONOTONIC, ns) and the counters of every shaped queue then."""
-        return self.inside(lambda ip: (time.monotonic_ns(), self.read_queues(ip)))
 
-    def read_queues(self, ip: IPRoute) -> tuple[QueueCount, ...]:
-        """Counters of every shaped queue; `ip` is in the access point's namespace."""
-        return tuple(_count(ip, queue, disciplines.counted(queue)) for queue in self.shaped)
+        def read() -> tuple[int, tuple[QueueCount, ...]]:
+            with Netlink() as netlink:
+                return time.monotonic_ns(), self.read_queues(netlink)
+
+        return in_namespace(self.ports.pid, read)
+
+    def read_queues(self, netlink: Netlink) -> tuple[QueueCount, ...]:
+        """Counters of every shaped queue, in one reading; the calling thread is in the access point's namespace."""
+        if not self.shaped:
+            return ()
+        if not self._counted:  # the devices stay for as long as the link does
+            self._counted = {
+                queue.name: [(socket.if_nametoindex(queue.name), handle) for handle in disciplines.counted(queue)]
+                for queue in self.shaped
+            }
+        return queuecounts.read(netlink, self._counted)
 
     def loss_counts(self) -> tuple[losstable.LossCount, ...]:
         """Counters of the loss stage, in the order of the plan's losses."""
@@ -145,45 +140,12 @@ def _hold(device: str) -> None:
         everything.sendto(_HOLDING_FRAME, (device, 0))
 
 
-def redirect(ip: IPRoute, *, port: int, to: Mapping[Direction, int]) -> None:
-    """Send what passes interface `port` through other interfaces: `to` maps a direction to an index."""
-    ip.tc("add", "clsact", port)
-    for direction, index in to.items():
-        _lead(ip, port, index, _HOOK[direction], keys=[_ANY])
-
-
 def index_of(ip: IPRoute, name: str) -> int:
     """Index of an interface in the namespace of `ip`; KernelError when there is none."""
     found = ip.link_lookup(ifname=name)
     if not found:
         raise KernelError(f"looking for interface {name}: there is none")
     return int(found[0])
-
-
-def _lead(ip: IPRoute, port: int, to: int, hook: str, *, keys: Sequence[str], protocol: int = _ETH_P_ALL) -> None:
-    ip.tc(
-        "add-filter",
-        "u32",
-        port,
-        parent=hook,
-        protocol=protocol,
-        target=0x10000,
-        keys=list(keys),
-        action=[{"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": to}],
-    )
-
-
-def _count(ip: IPRoute, queue: Queue, handles: Sequence[int]) -> QueueCount:
-    totals = dict.fromkeys(("bytes", "packets", "dropped", "backlog_bytes"), 0)
-    for one in ip.get_qdiscs(index=index_of(ip, queue.name)):
-        if one["handle"] in handles:
-            stats = one.get_attr("TCA_STATS2")
-            basic, waiting = stats.get_attr("TCA_STATS_BASIC"), stats.get_attr("TCA_STATS_QUEUE")
-            totals["bytes"] += basic["bytes"]
-            totals["packets"] += basic["packets"]
-            totals["dropped"] += waiting["drops"]
-            totals["backlog_bytes"] += waiting["backlog"]
-    return QueueCount(name=queue.name, **totals)
 
 
 def _all(link: AppliedLink, state: LinkState) -> list[qdisc.Discipline]:
@@ -198,57 +160,56 @@ def _build(ip: IPRoute, link: AppliedLink) -> None:
         for device in _own_devices(link):
             ip.link("add", ifname=device, kind="ifb")
             ip.link("set", index=index_of(ip, device), state="up", txqlen=1000)
-        indices = link.indices(ip)
+        hooked = dict.fromkeys(station for queue in link.shaped for station, _ in queue.hooks)
+        led = [ports.stations[station] for station in hooked]
+        led += [ports.wired] if any(stations for _, stations in lates) else []
+        indices = link.indices(ip) | {name: index_of(ip, name) for name in (*led, *_sinks(link))}
         with Netlink() as netlink:
-            qdisc.add(netlink, *((indices[one.device], one) for one in _all(link, link.state)))
-        leads: dict[str, dict[Direction, int]] = {}
-        for queue in link.shaped:
-            index = index_of(ip, queue.name)
-            if len(queue.groups) > 1:
-                _classify(ip, index, link, queue)
-            for station, direction in queue.hooks:
-                leads.setdefault(station, {})[direction] = index
-        for station, to in leads.items():
-            redirect(ip, port=index_of(ip, ports.stations[station]), to=to)
-        if any(stations for _, stations in lates):
-            wired = index_of(ip, ports.wired)
-            ip.tc("add", "clsact", wired)
-            for one, stations in lates:
-                for station in stations:
-                    keys = [_address_key(ports.addresses[station], 12)]  # IPv4: source address
-                    _lead(ip, wired, index_of(ip, one.device), _HOOK["downlink"], keys=keys, protocol=_ETH_P_IP)
+            planned = [*_all(link, link.state), *map(filters.hooks, led), *(filters.sink() for _ in _sinks(link))]
+            qdisc.add(netlink, *((indices[one.device], one) for one in planned))
+            netlink.request([*_classes(link, indices), *_leads(link, indices)])
 
 
-def _classify(ip: IPRoute, index: int, link: AppliedLink, queue: Queue) -> None:
+def _leads(link: AppliedLink, indices: Mapping[str, int]) -> Iterator[Message]:
+    """Packets of stations to the queues, and uplink packets of groups whose delays differ to these."""
+    ports = link.ports
+    for queue in link.shaped:
+        for station, direction in queue.hooks:
+            port, sink = indices[ports.stations[station]], indices.get(filters.SINK, 0)
+            yield filters.lead(port, indices[queue.name], direction, sink=sink)
+    for one, stations in disciplines.lates(link.plan, ports, link.state):
+        for station in stations:
+            source = ports.addresses[station]
+            yield filters.lead(indices[ports.wired], indices[one.device], "downlink", source=source)
+
+
+def _classes(link: AppliedLink, indices: Mapping[str, int]) -> Iterator[Message]:
     """Packets of stations with settings of their own go to their class, by source and by destination address."""
-    for group in queue.groups:
-        for station in link.plan.groups[group] if group else ():
-            for offset in (12, 16):
-                ip.tc(
-                    "add-filter",
-                    "u32",
-                    index,
-                    parent=0x10000,
-                    protocol=_ETH_P_IP,
-                    target=disciplines.lane_of(queue, group),
-                    keys=[_address_key(link.ports.addresses[station], offset)],
-                )
+    for queue in link.shaped:
+        for group in queue.groups if len(queue.groups) > 1 else ():
+            for station in link.plan.groups[group] if group else ():
+                for offset in (filters.SOURCE, filters.DESTINATION):
+                    lane, address = disciplines.lane_of(queue, group), link.ports.addresses[station]
+                    yield filters.classify(indices[queue.name], lane, address, offset)
 
 
-def _address_key(address: str, offset: int) -> str:
-    return f"{int(ipaddress.IPv4Address(address)):#x}/0xffffffff+{offset}"
+def _sinks(link: AppliedLink) -> list[str]:
+    """Where uplink packets end when their copies have been led to a queue."""
+    return [filters.SINK] if any(way == "uplink" for queue in link.shaped for _, way in queue.hooks) else []
 
 
 def _own_devices(link: AppliedLink) -> list[str]:
     lates = disciplines.lates(link.plan, link.ports, link.state)
-    return [queue.name for queue in link.shaped] + [one.device for one, stations in lates if stations]
+    queues_and_lates = [queue.name for queue in link.shaped] + [one.device for one, stations in lates if stations]
+    return [*queues_and_lates, *_sinks(link)]
 
 
 def _remove(ip: IPRoute, link: AppliedLink) -> None:
-    for port in (link.ports.wired, *link.ports.stations.values()):
-        for one in list(ip.get_qdiscs(index=index_of(ip, port))):
-            if one.get_attr("TCA_KIND") in ("clsact", "netem"):
-                ip.tc("del", one.get_attr("TCA_KIND"), one["index"], parent=one["parent"])
+    """The kernel lists the disciplines of all devices, whichever is asked for: they are listed once."""
+    ports = {index_of(ip, port) for port in (link.ports.wired, *link.ports.stations.values())}
+    for one in list(ip.get_qdiscs()):
+        if one["index"] in ports and one.get_attr("TCA_KIND") in ("clsact", "netem"):
+            ip.tc("del", one.get_attr("TCA_KIND"), one["index"], parent=one["parent"])
     for device in _own_devices(link):
         for index in ip.link_lookup(ifname=device):
             ip.link("del", index=index)

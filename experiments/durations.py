@@ -61,7 +61,7 @@ class Durations:
 
 
 def own_s(campaign: Campaign) -> dict[str, float]:
-    """Of each cell, by name: warm-up, window, the longest drain, what connecting and proving later states take; seconds."""
+    """Of each cell: warm-up, window, the longest drain, what connecting and proving later states take; seconds."""
     return {cell.name: _own_s(cell) for cell in campaign.cells}
 
 

@@ -20,7 +20,8 @@ from emulation.losstable import StageCount
 from emulation.namespace import in_namespace, prefix, run_tool
 from emulation.offloads import still_on
 from emulation.player import Played, Player, playing
-from emulation.shaper import AppliedLink, QueueCount, applied
+from emulation.queuecounts import QueueCount
+from emulation.shaper import AppliedLink, applied
 from experiments import plan, wallclock
 from experiments.bench import Bench, Phase
 from experiments.connect_time import ConnectTime, connect_time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +14,8 @@ from emulation.direction import FULL_FRAME, DirectionProfile
 from emulation.linkplan import LinkPlan, Queue
 from emulation.player import Played
 from emulation.proof import QueueUse
-from emulation.shaper import QueueCount
+from emulation.queuecounts import QueueCount
+from experiments.backlogs import Backlog, backlogs, sampled
 from results.airtime import Steps, capacity, carried
 from results.schema import resources_table
 
@@ -57,22 +58,30 @@ def queue_uses(
     resources: samples meanwhile, which say when the frames were sent where what they cost has changed.
     """
     (start_ns, before), (end_ns, after) = ends
+    waited = backlogs(resources, start_ns, end_ns)
+    sent = {metric: sampled(resources, metric, start_ns, end_ns) for metric in ("sent_bytes", "sent_packets")}
     return [
-        _use(limits(plan, played, queue), resources, queue, (start_ns, first), (end_ns, last))
+        _use(limits(plan, played, queue), waited, sent, queue, ((start_ns, first), (end_ns, last)))
         for queue, first, last in zip(linkplan.queues(plan), before, after, strict=True)
     ]
 
 
 Read = tuple[int, QueueCount]
+Samples = Mapping[str, tuple[np.ndarray, np.ndarray]]  # of each queue, times (ns) and values
+_NO_SAMPLES = (np.empty(0), np.empty(0))
 
 
-def _use(found: Sequence[Limit], resources: pa.Table, queue: Queue, start: Read, end: Read) -> QueueUse:
-    (start_ns, _), (end_ns, after) = start, end
+def _use(
+    found: Sequence[Limit], waited: Mapping[str, Backlog], samples: Mapping[str, Samples], queue: Queue,
+    ends: tuple[Read, Read],
+) -> QueueUse:  # fmt: skip
+    start, end = ends
+    (start_ns, _), (end_ns, after) = ends
     seconds = (end_ns - start_ns) / 1e9
     until = [one.t_ns for one in found[1:]] + [end_ns]
     inside = [one for one, over in zip(found, until, strict=True) if over > start_ns and one.t_ns < end_ns]
     steps = _steps(inside, start_ns)
-    t_ns, sent, frames = _readings(resources, queue, start, end) if len(inside) > 1 else _two(start, end)
+    t_ns, sent, frames = _readings(samples, queue, start, end) if len(inside) > 1 else _two(start, end)
     bits = carried(steps, (t_ns - start_ns) / 1e9, sent, frames)
     largest = max(one.rate for one in inside)
     return QueueUse(
@@ -82,7 +91,7 @@ def _use(found: Sequence[Limit], resources: pa.Table, queue: Queue, start: Read,
         seconds=seconds,
         carried_bits=float(bits[-1]),
         at_once_bits=max(map(_at_once_bits, inside)),
-        never_empty=_one_limit(queue, inside) and _never_empty(resources, queue, start, end, largest),
+        never_empty=_one_limit(queue, inside) and queue.name in waited and waited[queue.name].never_empty(largest),
         changes_bits=sum(_change_bits(*pair, traced=queue.traced) for pair in pairwise(inside)),
     )
 
@@ -126,36 +135,16 @@ def _two(start: Read, end: Read) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def _readings(resources: pa.Table, queue: Queue, start: Read, end: Read) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _readings(
+    samples: Mapping[str, Samples], queue: Queue, start: Read, end: Read
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times, bytes and frames of both readings and of the samples between them."""
-    t_ns, sent = _sampled(resources, queue, "sent_bytes", start[0], end[0])
-    _, frames = _sampled(resources, queue, "sent_packets", start[0], end[0])
+    t_ns, sent = samples["sent_bytes"].get(queue.name, _NO_SAMPLES)
+    _, frames = samples["sent_packets"].get(queue.name, _NO_SAMPLES)
     ends = _two(start, end)
     rows = [np.concatenate([two[:1], inner, two[1:]]) for two, inner in zip(ends, (t_ns, sent, frames), strict=True)]
     # The two were read by different threads: a counter must not seem to fall because its reader was held up.
     return rows[0], *(np.minimum(np.maximum.accumulate(one), one[-1]) for one in rows[1:])
-
-
-def _sampled(
-    resources: pa.Table, queue: Queue, metric: str, start_ns: int, end_ns: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Times (ns) and values of a queue's samples from one moment to before another, in order."""
-    t_ns = resources.column("t_ns").to_numpy()
-    mask = (
-        (resources.column("subject").to_numpy(zero_copy_only=False) == f"queue:{queue.name}")
-        & (resources.column("metric").to_numpy(zero_copy_only=False) == metric)
-        & (t_ns >= start_ns)
-        & (t_ns < end_ns)
-    )
-    order = np.argsort(t_ns[mask], kind="stable")
-    return t_ns[mask][order], resources.column("value").to_numpy()[mask][order]
-
-
-def _never_empty(resources: pa.Table, queue: Queue, start: Read, end: Read, rate: float) -> bool:
-    """Whether every sample found more waiting than the queue could send until the next one."""
-    sampled, backlog = _sampled(resources, queue, "backlog_bytes", start[0], end[0])
-    times = np.concatenate([[start[0]], sampled, [end[0]]])
-    return len(backlog) > 0 and bool(backlog.min() >= rate / 8 * float(np.diff(times).max()) / 1e9)
 
 
 def rates_set(plan: LinkPlan, played: Sequence[Played], *, since_ns: int) -> pa.Table:

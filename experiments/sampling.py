@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 
 import psutil
 import pyarrow as pa
-from pyroute2 import IPRoute
 
 from emulation.namespace import enter
+from emulation.netlink import Netlink
 from emulation.shaper import AppliedLink
 from experiments.heartbeat import Heartbeat, heartbeat
 from experiments.softnet import port_drops, softnet
@@ -44,21 +44,21 @@ class Sampler:
         """Sample on a fixed grid until told to stop; runs in a thread of its own, in the access point's namespace."""
         enter(link.ports.pid)
         due = time.monotonic()
-        with IPRoute() as ip:
+        with Netlink() as netlink:
             while True:
-                self._take(ip, link, heart)
+                self._take(netlink, link, heart)
                 no_gc.sweep()
                 due += PERIOD_S
                 if self._stop.wait(max(0.0, due - time.monotonic())):
-                    self._take(ip, link, heart)
+                    self._take(netlink, link, heart)
                     return
 
     def stop(self) -> None:
         """Let the thread end."""
         self._stop.set()
 
-    def _take(self, ip: IPRoute, link: AppliedLink, heart: Heartbeat) -> None:
-        for queue in link.read_queues(ip):
+    def _take(self, netlink: Netlink, link: AppliedLink, heart: Heartbeat) -> None:
+        for queue in link.read_queues(netlink):
             now, subject = time.monotonic_ns(), f"queue:{queue.name}"
             self._rows += [
                 (now, subject, "sent_bytes", queue.bytes),

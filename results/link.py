@@ -15,11 +15,12 @@ class LinkCheck(Record):
     """One quantity, asked against delivered.
 
     quantity: rate (bit/s at layer 2), delay (seconds, one way), jitter (interquartile range of delays, seconds),
-    loss (share), losses (positions that differ from the list), duplicates and reordered (packets), bypass (packets
-    that came to the access point and met no list of losses and no outage; below 0: that met two), change (seconds
-    that the latest change of a timeline was late).  low..high: what is tolerated.  source: `probe` before the
-    trial, `trial` from counters.  delivered is infinite where nothing came.  state: which change had led to the state
-    of the link that was probed; '' = none, as it is before its timeline begins.
+    loss (share), losses (positions that differ from the list), duplicates and reordered (packets; older records have
+    the latter only where it was asked for), bypass (packets that came to the access point and met no list of losses
+    and no outage; below 0: that met two), change (seconds that the latest change of a timeline was late).  low..high:
+    what is tolerated.  source: `probe` before the trial, `trial` from counters.  delivered is infinite where nothing
+    came.  state: which change had led to the state of the link that was probed; '' = none, as it is before its timeline
+    begins.
     """
 
     model_config = ConfigDict(ser_json_inf_nan="strings")  # JSON has no infinity, and null could not be read back

@@ -10,8 +10,8 @@ from accuracy.bench import Line, Measure, applied, profile, way, within
 from emulation import distribution, expectation
 from emulation.direction import FULL_FRAME, DirectionProfile
 from emulation.loss import DIRECTIONS
+from emulation.order import overtakers
 from emulation.probe import MIN_FRAME, Arrivals
-from emulation.proof import overtakers
 from topologies.network import Network
 
 DELAYS_MS = (1, 5, 20, 50, 100, 270)

@@ -18,9 +18,10 @@ from emulated_links import broken, holding, link, path, profile, prove
 from emulation import losstable
 from emulation.bypass import bypass_checks
 from emulation.namespace import in_namespace, read_sysctl
+from emulation.order import overtakers
 from emulation.player import playing
 from emulation.probe import MIN_FRAME
-from emulation.proof import CHANGE_TOLERANCE_S, overtakers
+from emulation.proof import CHANGE_TOLERANCE_S
 from topologies.network import Network
 from topologies.star import star
 
@@ -67,6 +68,10 @@ FAULTY: dict[str, tuple[Settings, Settings]] = {
     "not even one duplicate": (down(duplicate=0.01), {}),
     "duplicates that nobody asked for": ({}, up(duplicate=0.05)),
     "no reordering": (up(**LATE, reorder=0.1), up(**LATE)),
+    "packets that overtake where order is kept": (
+        down(**JITTERS["normal"], rate=2e6),
+        down(**JITTERS["normal"], rate=2e6, keep_order=False),
+    ),
     "no damage": (down(corrupt=0.05), {}),
     "damage that nobody asked for": ({}, up(corrupt=0.05)),
     "a station without its delay": (

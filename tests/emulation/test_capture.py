@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import struct
 import time
 from collections.abc import Iterator
@@ -46,6 +47,20 @@ def test_every_packet_is_on_every_port_with_nanoseconds_and_nothing_dropped(netw
         assert struct.unpack_from("<I", data) == (NANOSECOND_MAGIC,)
         assert struct.unpack_from("<I", data, 16) == (64,)
         assert len(data) == 24 + 500 * (16 + MIN_FRAME)
+
+
+def test_tcpdump_has_no_file_of_ours_but_its_capture(network: Network, tmp_path: Path) -> None:
+    """Where AppArmor confines it, a log that it inherits is taken from it, and it is never heard to listen."""
+    taps = [Tap(pid=network.ports.pid, port=port) for port in (network.ports.wired, network.ports.stations["sta1"])]
+    with captured(taps, tmp_path, logs=tmp_path, snap_bytes=64) as captures:
+        for capture in captures:
+            opened = Path(f"/proc/{capture.process.pid}/fd")
+            names = {os.readlink(one) for one in opened.iterdir()}
+            files = {name for name in names if name.startswith("/") and not name.startswith("/dev/")}
+            assert files == {str(capture.path)}
+            assert capture.path.suffix == ".pcap"
+    for capture in captures:
+        assert "packets dropped by kernel" in (tmp_path / f"tcpdump-{capture.port}.log").read_text()
 
 
 def test_a_port_that_is_not_there_is_named(network: Network, tmp_path: Path) -> None:

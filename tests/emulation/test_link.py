@@ -24,6 +24,7 @@ from topologies.star import star
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
+QUANTITIES = ("delay", "rate", "reordered", "losses", "duplicates")
 NISTNET, WIRELINE = library.load("nistnet-80211"), library.load("wireline-100m")
 
 
@@ -65,7 +66,7 @@ def test_a_profile_of_the_library_holds(network: Network, profile: LinkProfile, 
     checks = until_it_holds(probe)
     assert broken(checks) == set(), [check for check in checks if not check.holds]
     assert {(check.quantity, check.direction) for check in checks} == {
-        (quantity, way) for quantity in ("delay", "rate", "losses", "duplicates") for way in loss.DIRECTIONS
+        (quantity, way) for quantity in QUANTITIES for way in loss.DIRECTIONS
     }
     assert all(check.holds for check in counted)
 

@@ -9,8 +9,20 @@ from hypothesis import strategies as st
 
 from emulation import linkplan
 from emulation.direction import FULL_FRAME
+from emulation.order import order_check, order_is_kept, overtakers
 from emulation.player import Played, play
-from emulation.proof import CHANGE_TOLERANCE_S, QueueUse, overtakers, timeline_checks, trial_rate_check
+from emulation.probe import Arrivals
+from emulation.proof import (
+    CHANGE_TOLERANCE_S,
+    QueueUse,
+    Samples,
+    _probe_direction,
+    rate_frame_bytes,
+    rate_frames,
+    timeline_checks,
+    trial_rate_check,
+)
+from results.link import LinkCheck
 
 OUTAGES = profile(timeline=[{"at": 1, "outage": 0.5}, {"at": 3, "outage": 0.5}])
 PLAN = linkplan.plan(OUTAGES, ["sta1"], seed=1, seconds=10, timeline_s=10)
@@ -78,6 +90,70 @@ def test_overtakers_are_those_with_a_lower_number_behind_them(numbers: list[int]
     order = list(dict.fromkeys(numbers))
     slow = sum(any(later < one for later in order[place + 1 :]) for place, one in enumerate(order))
     assert overtakers(np.array(numbers, dtype=np.int64)) == slow
+
+
+def arrivals(*numbers: int) -> Arrivals:
+    order = np.array(numbers, dtype=np.int64)
+    return Arrivals(
+        sent=max(numbers) + 1, number=order, sent_ns=order, received_ns=order, frame_bytes=np.full(len(order), 58)
+    )
+
+
+def test_one_packet_that_overtakes_another_breaks_a_link_that_keeps_order() -> None:
+    assert order_check("uplink", [arrivals(0, 1, 2), arrivals(3, 5, 6)]).holds, "those between were lost"
+    found = order_check("uplink", [arrivals(0, 1, 2), arrivals(3, 5, 4, 6)])
+    assert (found.quantity, found.delivered, found.holds) == ("reordered", 1, False)
+
+
+def test_a_packet_that_comes_while_the_next_ones_are_sent_was_overtaken_as_well() -> None:
+    assert not order_check("downlink", [arrivals(0, 2), arrivals(3, 1, 4)]).holds
+
+
+def test_a_copy_that_comes_late_overtakes_nothing() -> None:
+    assert order_check("downlink", [arrivals(0, 1, 1, 2, 0, 3)]).holds
+
+
+def test_order_is_kept_unless_a_profile_lets_packets_overtake() -> None:
+    kept = {"delay": 0.02, "jitter": 0.005}
+    assert order_is_kept(profile(**kept).uplink)
+    assert order_is_kept(profile(delay=0.02, keep_order=False).uplink), "as all wait equally long"
+    assert not order_is_kept(profile(**kept, keep_order=False).uplink)
+    assert not order_is_kept(profile(delay=0.02, reorder=0.01).uplink)
+
+
+def proven(*, keep_order: bool) -> dict[str, LinkCheck]:
+    """A probe of a link of which a packet in each hundred overtakes the one before it."""
+    asked = profile(delay=0.02, jitter=0.005, keep_order=keep_order)
+    plan = linkplan.plan(asked, ["sta1"], seed=1, seconds=5, timeline_s=5)
+    steps = _probe_direction(plan.first.sides[0].uplink, plan.losses[0], Samples(jitter=300))
+    first, here = 0, next(steps)
+    while True:
+        numbers = np.arange(first, first + here.frames)
+        numbers[99::100], numbers[98::100] = numbers[98::100].copy(), numbers[99::100].copy()
+        sent_ns = (numbers - first) * round(here.spacing_s * 1e9)
+        first += here.frames
+        made = Arrivals(
+            sent=here.frames, number=numbers, sent_ns=sent_ns, received_ns=sent_ns + 20_000_000,
+            frame_bytes=np.full(here.frames, here.size),
+        )  # fmt: skip
+        try:
+            here = steps.send(made)
+        except StopIteration as end:
+            return {check.quantity: check for check in end.value}
+
+
+def test_a_proof_holds_order_where_it_is_kept_and_says_nothing_where_it_is_not() -> None:
+    found = proven(keep_order=True)["reordered"]
+    assert found.delivered > 0
+    assert not found.holds
+    assert "reordered" not in proven(keep_order=False)
+
+
+def test_what_is_sent_at_once_fits_into_a_queue_that_counts_packets() -> None:
+    """On a slow link the frames are small, and more of them have as many bytes as the queue has packets' room."""
+    side = profile(rate=1e5, queue_packets=12).uplink
+    assert rate_frame_bytes(side) < FULL_FRAME
+    assert rate_frames(side)[0] <= 12
 
 
 def use(*, carried_bits: float, never_empty: bool, changes_bits: float = 0.0) -> QueueUse:

@@ -29,6 +29,7 @@ WRONG = {
     "not even one duplicate": {"duplicates"},
     "duplicates that nobody asked for": {"duplicates"},
     "no reordering": {"reordered"},
+    "packets that overtake where order is kept": {"reordered"},
     "no damage": {"losses"},
     "damage that nobody asked for": {"losses"},
     "a station without its delay": {"delay"},

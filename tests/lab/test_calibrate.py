@@ -56,7 +56,7 @@ def test_a_profile_is_measured_both_ways_and_written_down(tmp_path: Path) -> Non
     assert done.returncode in (Status.ALL_VALID, Status.NOT_ALL_VALID), done.stdout + done.stderr
     with (tmp_path / "calibration.csv").open() as file:
         rows = list(csv.DictReader(file))
-    wanted = {"delay", "rate", "losses", "duplicates", "loss"}
+    wanted = {"delay", "rate", "reordered", "losses", "duplicates", "loss"}
     for direction in ("uplink", "downlink"):
         assert {row["quantity"] for row in rows if row["direction"] == direction} == wanted
     # On a noisy machine some may be outside; then the status, the line and the table say so alike.

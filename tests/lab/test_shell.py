@@ -37,7 +37,9 @@ def assert_proven(said: str) -> None:
     """Each quantity was measured both ways; whether it holds is the machine's affair, too."""
     found = [line.split()[:3] for line in said.splitlines() if line.startswith(("ok ", "NO "))]
     assert sorted(words[1:] for words in found) == sorted(
-        [way, quantity] for way in ("uplink", "downlink") for quantity in ("delay", "rate", "losses", "duplicates")
+        [way, quantity]
+        for way in ("uplink", "downlink")
+        for quantity in ("delay", "rate", "reordered", "losses", "duplicates")
     ), said
 
 

@@ -1,6 +1,5 @@
 """The module service_process, on real processes."""
 
-import importlib.util
 import os
 import signal
 import socket
@@ -8,12 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from playbook_modules import load
 
-PATH = Path(__file__).parents[2] / "playbooks" / "plugins" / "modules" / "service_process.py"
 SERVER = "import socket, time; s = socket.create_server(('127.0.0.1', {port})); print('up', flush=True); {rest}"
 
 WAITING = """
@@ -33,16 +31,7 @@ while True:
 """
 
 
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("service_process", PATH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-service_process = load()
+service_process = load("service_process")
 
 
 @pytest.fixture

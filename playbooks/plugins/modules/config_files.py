@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.private_files import open_file, private_folder, replace_file, sub_folder
 
 DOCUMENTATION = """
 module: config_files
 short_description: make a folder with sub-folders and files
 description:
   - Makes the folder, readable by its owner alone, and writes the files whose content differs.
+  - Fails where somebody else has put something in the place of the folder or of a file.
 options:
   path:
     description: The folder.
@@ -33,31 +35,24 @@ author: Airwire
 
 
 def write(folder: Path, folders: list[str], files: dict[str, str]) -> list[str]:
-    """Bring the folder to its state; returns what changed.  Raises OSError."""
-    changed = []
-    for name in (".", *folders, *(str(Path(file).parent) for file in files)):
-        if not (folder / name).is_dir():
-            (folder / name).mkdir(mode=0o700, parents=True)
-            changed.append(name)
-    for name, content in files.items():
-        if _read(folder / name) != content.encode():
-            _replace(folder / name, content.encode())
-            changed.append(name)
+    """Bring the folder to its state; returns what changed.  OSError, also for what somebody else has put there."""
+    changed = [] if folder.is_dir() else ["."]
+    with private_folder(folder) as opened:
+        inner = dict.fromkeys([*folders, *(str(Path(file).parent) for file in files)])
+        changed += [name for name in inner if name != "." and sub_folder(opened, name)]
+        for name, content in files.items():
+            if _read(opened, name) != content.encode():
+                replace_file(opened, name, content.encode())
+                changed.append(name)
     return changed
 
 
-def _read(path: Path) -> bytes | None:
+def _read(folder: int, name: str) -> bytes | None:
     try:
-        return path.read_bytes()
+        with os.fdopen(open_file(folder, name, os.O_RDONLY), "rb") as file:
+            return file.read()
     except FileNotFoundError:
         return None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    fresh = path.with_name(f".{path.name}.new")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-    fresh.replace(path)
 
 
 def main() -> None:

@@ -12,10 +12,13 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.private_files import open_file, private_folder, replace_file
 
 DOCUMENTATION = """
 module: service_process
@@ -107,8 +110,9 @@ class Process(NamedTuple):
     started: int
 
     def save(self, pid_file: Path) -> None:
-        """Write the pid file; the folder exists."""
-        pid_file.write_text(f"{self.pid} {self.started}\n")
+        """Write the pid file."""
+        with private_folder(pid_file.parent) as folder:
+            replace_file(folder, pid_file.name, f"{self.pid} {self.started}\n".encode())
 
     def alive(self) -> bool:
         """Whether this very process still runs (a zombie does not)."""
@@ -145,9 +149,14 @@ def _stat(pid: int) -> tuple[str, int]:
 
 
 def saved(pid_file: Path) -> Process | None:
-    """The live process that a pid file names."""
+    """The live process that a pid file names; whoever else wrote that file does not choose whom we end."""
+    if not os.path.lexists(pid_file):
+        return None
     try:
-        pid, started = map(int, pid_file.read_text().split())
+        with private_folder(pid_file.parent) as folder:
+            handle = open_file(folder, pid_file.name, os.O_RDONLY)
+        with os.fdopen(handle) as file:
+            pid, started = map(int, file.read().split())
     except (FileNotFoundError, ValueError):
         return None
     process = Process(pid, started)
@@ -211,16 +220,15 @@ def answers(host: str, port: int, send: bytes, expect: bytes) -> bool:
 
 
 class Log(NamedTuple):
-    """What a server has written since its start: the log file from `begin` on."""
+    """What a server has written since its start: the open log file from `begin` on."""
 
-    path: Path
+    handle: int
     begin: int
 
     def text(self) -> str:
         """All of it."""
-        with self.path.open("rb") as file:
-            file.seek(self.begin)
-            return file.read().decode(errors="replace")
+        size = os.fstat(self.handle).st_size - self.begin
+        return os.pread(self.handle, max(size, 0), self.begin).decode(errors="replace")
 
     def end(self) -> str:
         """Its last lines, without Java's call stacks, as the end of a message."""
@@ -234,21 +242,32 @@ def _clip(line: str) -> str:
     return line if len(line) <= LOG_COLUMNS else f"{line[:half]} ... {line[-half:]}"
 
 
-def launch(options: dict[str, Any]) -> subprocess.Popen[bytes]:
+@contextmanager
+def opened_log(path: Path) -> Iterator[int]:
+    """The log file, to be read and added to."""
+    with private_folder(path.parent) as folder:
+        handle = open_file(folder, path.name, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    try:
+        os.set_blocking(handle, True)  # as the server expects its output to be
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def launch(options: dict[str, Any], log: int) -> subprocess.Popen[bytes]:
     """Start the command in a session of its own, with its output in the log."""
-    with Path(options["log_file"]).open("ab") as log:
-        try:
-            return subprocess.Popen(
-                options["command"],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=options["chdir"],
-                env={**os.environ, **{name: str(value) for name, value in options["environment"].items()}},
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise ServiceError(f"cannot start {options['command'][0]}: {error.strerror}") from None
+    try:
+        return subprocess.Popen(
+            options["command"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=options["chdir"],
+            env={**os.environ, **{name: str(value) for name, value in options["environment"].items()}},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ServiceError(f"cannot start {options['command'][0]}: {error.strerror}") from None
 
 
 def ready(options: dict[str, Any], log: Log) -> bool:
@@ -261,22 +280,26 @@ def ready(options: dict[str, Any], log: Log) -> bool:
 
 def start(options: dict[str, Any]) -> dict[str, Any]:
     """Bring the server up; returns the task's result."""
-    pid_file, log_file = Path(options["pid_file"]), Path(options["log_file"])
+    with opened_log(Path(options["log_file"])) as handle:
+        return _start(options, Path(options["pid_file"]), handle)
+
+
+def _start(options: dict[str, Any], pid_file: Path, handle: int) -> dict[str, Any]:
     if running := saved(pid_file):
-        if not ready(options, Log(log_file, 0)):
+        if not ready(options, Log(handle, 0)):
             raise ServiceError(f"it runs already, as process {running.pid}, but does not answer; stop it first")
         return {"changed": False, "pid": running.pid}
     if options["port"]:
         check_port(options["host"], options["port"])
-    log = Log(log_file, log_file.stat().st_size if log_file.exists() else 0)
-    server = launch(options)
+    log = Log(handle, os.fstat(handle).st_size)
+    server = launch(options, handle)
     process = Process(server.pid, _stat(server.pid)[1])
-    process.save(pid_file)
     try:
+        process.save(pid_file)
         _wait_until_ready(server, options, log)
     except BaseException:
         process.end(0.5)
-        pid_file.unlink()
+        pid_file.unlink(missing_ok=True)
         raise
     return {"changed": True, "pid": process.pid}
 
@@ -306,10 +329,14 @@ def restart(options: dict[str, Any]) -> dict[str, Any]:
     """Stop, remove what is to be purged, start; returns the task's result."""
     stop(options)
     for path in map(Path, options["purge"]):
+        if not os.path.lexists(path):
+            continue
+        with private_folder(path.parent):  # nobody else could have put something there to be removed
+            pass
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
-            path.unlink(missing_ok=True)
+            path.unlink()
     return start(options)
 
 
@@ -339,7 +366,7 @@ def main() -> None:
     )
     try:
         module.exit_json(**ACTIONS[module.params["state"]](module.params))
-    except ServiceError as failure:
+    except (ServiceError, OSError) as failure:
         module.fail_json(msg=str(failure))
 
 

@@ -1,0 +1,135 @@
+"""Roles on another machine, where Ansible connects as an ordinary user: what is made there is that user's.
+
+The machine is this one, and the connection a plugin of the tests (connections/ordinary.py) instead of SSH.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.root
+
+ROOT = Path(__file__).parents[2]
+PLAYBOOKS = ROOT / "playbooks"
+USER = 65534
+BECOME = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do [ "$1" = -u ] && shift; shift; done
+exec "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A folder that everybody may look into, `far` in it for what is made, and one for what Ansible keeps here."""
+
+    folder: Path
+
+    @property
+    def far(self) -> Path:
+        return self.folder / "far"
+
+    @property
+    def here(self) -> Path:
+        return self.folder / "here"
+
+    def play(self, actions: list[str], **variables: Any) -> subprocess.CompletedProcess[str]:
+        """Do actions for role `client`."""
+        host = {
+            "ansible_connection": "ordinary",
+            "ansible_python_interpreter": "/usr/bin/python3",
+            "ansible_remote_tmp": str(self.folder / "remote-tmp"),
+            "ansible_become_exe": str(self.folder / "become"),
+            "airwire_roles": ["client"],
+            "airwire_address": "127.0.0.1",
+            "airwire_scratch": str(self.far / "trial"),
+            "airwire_cache": str(self.far / "cache"),
+            "airwire_source": str(self.folder / "lab"),
+            "client_home": str(self.far / "client"),
+            "client_packages": ["dpkg"],
+            "client_requirements": str(self.folder / "requirements.lock"),
+        }
+        inventory = self.folder / "inventory.json"
+        inventory.write_text(json.dumps({"all": {"hosts": {"station-1": host | variables}}}))
+        plugins = f"{Path(__file__).parent / 'connections'}:{PLAYBOOKS / 'plugins' / 'connection'}"
+        command = [Path(sys.executable).parent / "ansible-playbook", "-i", inventory, "services.yml"]
+        return subprocess.run(
+            [*command, "-e", json.dumps({"airwire_actions": actions})],
+            cwd=PLAYBOOKS,
+            env={
+                **os.environ,
+                "ANSIBLE_CONNECTION_PLUGINS": plugins,
+                "ANSIBLE_HOME": str(self.here),
+                "TMPDIR": str(self.here),
+                "ANSIBLE_NOCOLOR": "1",
+                "LC_ALL": "C.UTF-8",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    """With a repository that has the client's module, and no package to install."""
+    with tempfile.TemporaryDirectory(prefix="airwire-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "here").mkdir()
+        (folder / "remote-tmp").mkdir()
+        os.chown(folder / "remote-tmp", USER, USER)
+        (folder / "become").write_text(BECOME)
+        (folder / "become").chmod(0o755)
+        (folder / "requirements.lock").touch()
+        for module in ("experiments/__init__.py", "experiments/load/__init__.py", "experiments/load/client.py"):
+            (folder / "lab" / module).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "lab" / module).touch()
+        git = ["git", "-C", str(folder / "lab"), "-c", "user.name=n", "-c", "user.email=e"]
+        for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "a client"]):
+            subprocess.run([*git, *words], check=True)
+        yield Machine(folder)
+
+
+def test_what_is_made_there_belongs_to_the_user_that_connects(machine: Machine) -> None:
+    done = machine.play(["install", "configure"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = [path for path in machine.far.rglob("*") if not path.is_symlink()]
+    assert {machine.far / "trial" / "station-1" / "client", machine.far / "client" / "venv" / "bin"} <= set(made)
+    assert (machine.far / "client" / "source" / "experiments" / "load" / "client.py").is_file()
+    assert [path for path in made if path.stat().st_uid != USER] == []
+    for name in ("trial", "cache"):
+        assert (machine.far / name).stat().st_mode & 0o777 == 0o700
+    assert list(machine.here.glob("*.airwire")) == [], "the packed lab was left here"
+
+
+@pytest.mark.parametrize("planted", ["airwire_scratch", "client_home"])
+def test_a_link_planted_for_what_root_makes_is_refused(machine: Machine, planted: str) -> None:
+    everybodys, victim = machine.folder / "tmp", machine.folder / "victim"
+    everybodys.mkdir()
+    everybodys.chmod(0o1777)
+    victim.mkdir(mode=0o700)
+    (everybodys / "airwire").symlink_to(victim)
+    os.chown(everybodys / "airwire", 12345, 12345, follow_symlinks=False)
+    done = machine.play(["install"], **{planted: str(everybodys / "airwire")})
+    assert done.returncode != 0
+    assert f"{everybodys / 'airwire'} already exists as a link" in done.stdout
+    assert victim.stat().st_uid == 0
+    assert list(victim.iterdir()) == []
+
+
+def test_no_example_has_a_fixed_path_where_everybody_may_write() -> None:
+    for path in [*PLAYBOOKS.rglob("*.yml"), PLAYBOOKS / "ansible.cfg"]:
+        found = list(yaml.safe_load_all(path.read_text())) if path.suffix == ".yml" else [path.read_text()]
+        assert "/tmp/" not in json.dumps(found), path  # noqa: S108
