@@ -17,7 +17,7 @@ from emulation.losstable import LossCount
 from emulation.order import order_check, order_is_kept, reordering_check
 from emulation.player import Played
 from emulation.probe import HURRY_S, MIN_FRAME, PORT, Arrivals, probe_path
-from emulation.sidebyside import FRAMES_PER_S, Burst, Lane, run
+from emulation.sidebyside import FRAMES_PER_S, Burst, Clock, Lane, run
 from emulation.timeline import LinkState
 from results.link import LinkCheck
 
@@ -93,11 +93,12 @@ def probe_link(plan: LinkPlan, ends: Mapping[int, Ends], samples: Samples = USUA
 
 
 def probe_way(
-    plan: LinkPlan, state: LinkState, way: tuple[int, Direction], ends: Ends, samples: Samples = USUAL
-) -> tuple[LinkCheck, ...]:
+    plan: LinkPlan, state: LinkState, way: tuple[int, Direction], ends: Ends, samples: Samples = USUAL, *,
+    clock: Clock | None = None,
+) -> tuple[LinkCheck, ...]:  # fmt: skip
     """Measure a group in one direction while the link is in `state`; as `probe_link`, right after it was applied."""
     with ExitStack() as paths:
-        (checks,) = run([_lane(plan, state, ends, samples, paths, way=way, port=PORT)])
+        (checks,) = run([_lane(plan, state, ends, samples, paths, way=way, port=PORT)], clock=clock)
     return tuple(checks)
 
 

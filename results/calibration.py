@@ -45,7 +45,7 @@ class Calibrated(Record):
         if self.refused:
             return [dict.fromkeys(COLUMNS, "") | same | {"detail": self.refused}]
         return [
-            same | {"stations": stations} | check.model_dump(exclude={"source"}) | {"holds": check.holds}
+            same | {"stations": stations} | check.model_dump(exclude={"source", "state"}) | {"holds": check.holds}
             for stations, checks in zip(self.stations, self.checks, strict=True)
             for check in checks
         ]

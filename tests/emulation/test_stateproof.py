@@ -96,31 +96,40 @@ def test_the_library_s_drive_has_four_states_to_prove() -> None:
     ]  # fmt: skip
 
 
-class SimulatedPath:
-    """One direction of an ideal link on a clock of its own, as emulation.probe.ProbePath has it."""
+class SimulatedClock:
+    """Time that passes only while somebody waits."""
 
-    def __init__(self, side: DirectionProfile, lost: Sequence[int]) -> None:
-        self.side, self.lost, self.now, self.free, self.sent = side, set(lost), 0.0, 0.0, 0
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep_until(self, when: float) -> None:
+        self.time = max(self.time, when)
+
+
+class SimulatedPath:
+    """One direction of an ideal link, as emulation.probe.ProbePath has it."""
+
+    def __init__(self, side: DirectionProfile, lost: Sequence[int], clock: SimulatedClock) -> None:
+        self.side, self.lost, self.clock, self.free, self.sent = side, set(lost), clock, 0.0, 0
         self.under_way: list[tuple[int, float, float, int]] = []
 
     def wait(self, seconds: float, **_: bool) -> None:
         self.silence = seconds
 
-    def send(self, frames: Sequence[int], *, spacing_s: float = 0.0) -> Arrivals:
-        self.hand_over(frames, spacing_s=spacing_s)
-        return self.collect(len(frames))
-
-    def hand_over(self, frames: Sequence[int], *, spacing_s: float = 0.0) -> None:
-        for size in frames:
-            self.now += spacing_s
-            self.free = max(self.free, self.now) + self.side.airtime(size)
-            self.under_way.append((self.sent, self.now, self.free + self.side.delay, size))
+    def emit(self, count: int, size: int) -> None:
+        for _ in range(count):
+            self.free = max(self.free, self.clock.time) + self.side.airtime(size)
+            self.under_way.append((self.sent, self.clock.time, self.free + self.side.delay, size))
             self.sent += 1
 
-    def collect(self, expected: int) -> Arrivals:
+    def collect(self, expected: int, *, since: float | None = None) -> Arrivals:
+        assert since is not None
         arrived = [one for one in self.under_way if one[0] not in self.lost]
-        last = max([self.now, *(one[2] for one in arrived)])
-        self.now = last if arrived and arrived[-1][0] == self.sent - 1 else last + self.silence
+        last = max([self.clock.time, *(one[2] for one in arrived)])
+        self.clock.time = last if arrived and arrived[-1][0] == self.sent - 1 else last + self.silence
         self.under_way = []
         rows = np.array(arrived).reshape(-1, 4)
         return Arrivals(
@@ -134,19 +143,17 @@ class SimulatedPath:
 
 def probed_s(monkeypatch: pytest.MonkeyPatch, state: LaterState, made: linkplan.LinkPlan, lost: Sequence[int]) -> float:
     """How long probing a state takes on ideal links that lose these packets."""
-    paths: list[SimulatedPath] = []
-    side = iter([linkplan.side(state.path[-1], *way) for way in state.ways])
+    clock, side = SimulatedClock(), iter([linkplan.side(state.path[-1], *way) for way in state.ways])
 
     @contextmanager
     def simulated(**_: object) -> Iterator[SimulatedPath]:
-        paths.append(SimulatedPath(next(side), lost))
-        yield paths[-1]
+        yield SimulatedPath(next(side), lost, clock)
 
     monkeypatch.setattr(proof, "probe_path", simulated)
     nowhere = Ends(station_pid=1, station_address="", wired_pid=1, wired_address="")
     for way in state.ways:
-        proof.probe_way(made, state.path[-1], way, nowhere, stateproof.SAMPLES)
-    return sum(path.now for path in paths)
+        proof.probe_way(made, state.path[-1], way, nowhere, stateproof.SAMPLES, clock=clock)
+    return clock.time
 
 
 @pytest.mark.parametrize("rate", [8e3, 12e3, 64e3, 1e6, 54e6])

@@ -12,7 +12,6 @@ from emulation.direction import FULL_FRAME
 from emulation.events import Trace
 from emulation.proof import QueueUse, trial_rate_check
 from emulation.ratetrace import RateTrace
-from emulation.shaper import QueueCount
 from emulation.traceproof import QueueReading, TraceUse, trace_check
 
 # 3 Mbit/s in one half of each second, nothing in the other.
@@ -73,12 +72,8 @@ def test_the_check_of_the_mean_rate_alone_does_not_see_it() -> None:
         profile(rate=1e6, timeline=[{"at": 0, "trace": {"uplink": {"opportunities_ms": TRACE.opportunities_ms}}}]),
         ["sta1"], seed=1, seconds=SECONDS, timeline_s=SECONDS,
     )  # fmt: skip
-    before, after = (
-        QueueCount(name="uplink-0", bytes=round(bytes_), packets=0, dropped=0, backlog_bytes=BACKLOG)
-        for bytes_ in (0, 1.1 * FULL)
-    )
     mean = QueueUse(
-        direction="uplink", medium=made.profile.uplink, rate=FULL * 8 / SECONDS, seconds=SECONDS, before=before,
-        after=after, never_empty=False, extra_bytes=len(made.steps) * FULL_FRAME,
+        name="uplink-0", direction="uplink", rate=FULL * 8 / SECONDS, seconds=SECONDS, carried_bits=1.1 * FULL * 8,
+        at_once_bits=0, never_empty=False, changes_bits=len(made.steps) * FULL_FRAME * 8,
     )  # fmt: skip
     assert trial_rate_check(mean).holds

@@ -51,7 +51,10 @@ def test_a_pause_between_samples_may_hide_an_empty_queue() -> None:
 )
 def test_each_queue_has_its_own_samples(samples: dict[str, list[tuple[int, float]]]) -> None:
     found = backlogs(sampled(samples), 2 * SECOND, 6 * SECOND)
-    inside = {name: [value for second, value in values if 2 <= second < 6] for name, values in samples.items()}
+    inside = {
+        name: [value for second, value in sorted(values, key=lambda one: one[0]) if 2 <= second < 6]
+        for name, values in samples.items()
+    }
     assert {name: one.waiting.tolist() for name, one in found.items()} == {
         name: values for name, values in inside.items() if values
     }

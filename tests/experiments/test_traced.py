@@ -8,8 +8,10 @@ import pytest
 
 from emulation import library, linkplan
 from emulation.linkplan import LinkPlan
+from emulation.loss import DIRECTIONS
+from emulation.losstable import StageCount
 from emulation.player import Played
-from emulation.shaper import QueueCount
+from emulation.queuecounts import QueueCount
 from experiments.measure import Reading
 from experiments.traced import trace_checks
 from results.schema import resources_table
@@ -18,6 +20,13 @@ S = 10**9
 START_S, WINDOW_S = 100, 18
 # The whole of the library's trace: 3750 frames of 1514 bytes in 18 s, down the link.
 TRACE_BYTES = 3750 * 1514
+
+NOTHING_MET = StageCount(
+    losses=(),
+    dark=dict.fromkeys(DIRECTIONS, 0),
+    entered=dict.fromkeys(DIRECTIONS, (0, 0)),
+    received=dict.fromkeys(DIRECTIONS, 0),
+)
 
 
 def plan_of(name: str) -> LinkPlan:
@@ -39,7 +48,7 @@ def measured(plan: LinkPlan, share: float) -> SimpleNamespace:
         for metric, value in (("sent_bytes", one.bytes), ("backlog_bytes", one.backlog_bytes))
     ]
     readings = tuple(
-        Reading(t_ns=round((START_S + at_s) * S), queues=counts(max(at_s, 0)), losses=())
+        Reading(t_ns=round((START_S + at_s) * S), queues=counts(max(at_s, 0)), stage=NOTHING_MET)
         for at_s in (-1, 0, WINDOW_S, WINDOW_S + 1)
     )
     played = [
