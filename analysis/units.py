@@ -8,6 +8,7 @@ from analysis.metrics import Metric, Unit
 from analysis.statistics import EQUAL_WITHIN, Contrast, Estimate, Ratio
 
 WIDE = 0.5  # an interval wider than this share of its ratio is given by its ends, being far from symmetric
+_EVEN = 0.1  # an interval whose sides differ by less than this share of the wider one is written with ±, and that side
 NOTABLE = 0.0005  # a ratio nearer to 1 than this is called equal
 _PREFIXES: dict[Unit, tuple[tuple[float, str], ...]] = {
     "1/s": ((1.0, "msg/s"),),
@@ -46,14 +47,19 @@ def quantity(metric: Metric, value: float | None) -> str:
 
 
 def interval(metric: Metric, found: Estimate | None) -> str:
-    """Mean ± half width, unit; a single trial is said to be one."""
+    """Mean and 95 % interval with their unit: `12.3 ± 0.4 ms`, or its ends where it is not symmetric,
+    `19.7 [5.10, 76.2] ms`.  A lower bound is said to be one, `≥ 12.0 s`; so is a single trial.
+    """
     if found is None:
         return "–"
-    factor, unit = scale(metric.unit, found.mean)
-    mean = digits(found.mean / factor)
-    if found.half_width is None:
-        return f"{mean} {unit}".rstrip() + " (1 trial)"
-    return f"{mean} ± {_same_places(found.half_width / factor, mean)} {unit}".rstrip()
+    factor, unit = scale(metric.unit, found.mean or found.high or 0.0)
+    mean = ("≥ " if found.at_least else "") + digits(found.mean / factor)
+    if found.low is None or found.high is None:
+        return f"{mean} {unit}".rstrip() + (" (1 trial)" if found.n == 1 else "")
+    sides = (found.mean - found.low) / factor, (found.high - found.mean) / factor
+    if max(sides) - min(sides) <= _EVEN * max(sides):
+        return f"{mean} ± {_same_places(max(sides), mean)} {unit}".rstrip()
+    return f"{mean} [{digits(found.low / factor)}, {digits(found.high / factor)}] {unit}".rstrip()
 
 
 def _same_places(half_width: float, mean: str) -> str:

@@ -34,7 +34,7 @@ def coverage(generator: np.random.Generator) -> None:
             for _ in range(SETS):
                 sample = draw(n)
                 mean, ends = estimate(sample.tolist()), bootstrap_mean(sample.tolist())
-                held["t"] += mean is not None and abs(mean.mean - truth) <= (mean.half_width or 0)
+                held["t"] += mean is not None and (mean.low or 0) <= truth <= (mean.high or 0)
                 held["bootstrap"] += ends is not None and ends[0] <= truth <= ends[1]
                 resampled = sample[generator.integers(0, n, (1000, n))].mean(axis=1)
                 low, high = np.quantile(resampled, (0.025, 0.975))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,12 +16,13 @@ from analysis.report.page import Pages
 from analysis.report.provenance import facts, sources
 from analysis.report.publish import staged
 from analysis.statistics import Estimate
+from results.spreadsheet import write_csv
 
 PAGE = "paper.html"
 _HERE = Path(__file__).parent
 _ROWS = (
-    "case", "reading", "note", "network", "metric", "published", "n", "mean", "ci95_half_width", "by_published",
-    "from_go_mean", "from_go_ci95_half_width", "doubts",
+    "case", "reading", "note", "network", "metric", "published", "n", "mean", "ci95_low", "ci95_high",
+    "by_published", "from_go_mean", "from_go_ci95_low", "from_go_ci95_high", "doubts",
 )  # fmt: skip
 _RATIOS = ("case", "reading", "metric", "published", "ours", "ci95_low", "ci95_high", "why")
 _CLAIMS = (
@@ -48,9 +48,9 @@ def write(result: PaperResult, folder: Path) -> Path:
             (stage / "paper-plots" / f"{plot.name}.png").write_bytes(plot.png)
         tables = stage / "paper-tables"
         tables.mkdir()
-        _table(tables / "rows.csv", _ROWS, _rows(result))
-        _table(tables / "ratios.csv", _RATIOS, _ratios(result))
-        _table(tables / "claims.csv", _CLAIMS, _claims(result))
+        write_csv(tables / "rows.csv", _ROWS, _rows(result))
+        write_csv(tables / "ratios.csv", _RATIOS, _ratios(result))
+        write_csv(tables / "claims.csv", _CLAIMS, _claims(result))
         (tables / "claims.json").write_text(json.dumps(summary(result), indent=1) + "\n")
         (tables / "manifest.json").write_text(json.dumps(origins, indent=1) + "\n")
         (stage / PAGE).write_text(page)
@@ -97,13 +97,6 @@ def summary(result: PaperResult) -> dict[str, object]:
     }
 
 
-def _table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
-
-
 def _rows(result: PaperResult) -> Iterable[Sequence[Cell]]:
     """SI units: messages per second, seconds."""
     for row in result.rows:
@@ -119,8 +112,8 @@ def _share(one: Figures) -> float | None:
 
 def _mean(found: Estimate | None, *, with_n: bool = False) -> list[Cell]:
     if found is None:
-        return [0, None, None] if with_n else [None, None]
-    return [*([found.n] if with_n else []), found.mean, found.half_width]
+        return [*([0] if with_n else []), None, None, None]
+    return [*([found.n] if with_n else []), found.mean, found.low, found.high]
 
 
 def _ratios(result: PaperResult) -> Iterable[Sequence[Cell]]:

@@ -8,6 +8,7 @@ from analysis.statistics.intervals import Estimate, estimate
 from analysis.statistics.multiplicity import benjamini_hochberg, holm
 from analysis.statistics.percentiles import Percentile, percentile
 from analysis.statistics.ratios import Ratio, paired_ratio
+from analysis.statistics.shares import Count, at_least_binomial, share
 from analysis.statistics.students import CONFIDENCE, t_factor
 from analysis.statistics.trend import Trend, trend
 
@@ -16,11 +17,13 @@ __all__ = [
     "EQUAL_WITHIN",
     "Answer",
     "Contrast",
+    "Count",
     "Estimate",
     "Percentile",
     "Ratio",
     "Trend",
     "answer",
+    "at_least_binomial",
     "benjamini_hochberg",
     "bootstrap_mean",
     "estimate",
@@ -31,6 +34,7 @@ __all__ = [
     "paired_effect",
     "paired_ratio",
     "percentile",
+    "share",
     "t_factor",
     "trend",
     "unpaired",
