@@ -8,7 +8,7 @@ from analysis.statistics.intervals import Estimate, estimate
 from analysis.statistics.multiplicity import benjamini_hochberg, holm
 from analysis.statistics.percentiles import Percentile, percentile
 from analysis.statistics.ratios import Ratio, paired_ratio
-from analysis.statistics.shares import Count, at_least_binomial, share
+from analysis.statistics.shares import Count, never_certain, share
 from analysis.statistics.students import CONFIDENCE, t_factor
 from analysis.statistics.trend import Trend, trend
 
@@ -23,13 +23,13 @@ __all__ = [
     "Ratio",
     "Trend",
     "answer",
-    "at_least_binomial",
     "benjamini_hochberg",
     "bootstrap_mean",
     "estimate",
     "hedges_g",
     "holm",
     "log_margin",
+    "never_certain",
     "paired",
     "paired_effect",
     "paired_ratio",

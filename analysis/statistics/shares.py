@@ -44,18 +44,15 @@ def share(counts: Sequence[Count]) -> Estimate | None:
     return Estimate(n=len(looked), mean=mean, low=min(low, mean), high=max(high, mean))
 
 
-def at_least_binomial(found: Contrast, first: Sequence[Count], second: Sequence[Count]) -> Contrast:
-    """The contrast of two groups' shares, or the one that chance alone would give if that is less certain.
+def never_certain(found: Contrast, first: Sequence[Count], second: Sequence[Count]) -> Contrast:
+    """The contrast of two groups' shares; where it did not spread at all, as uncertain as the counts leave it.
 
     One found and one not found are added to each group, so that nothing found is not certainty (Agresti and Caffo
-    2000).
+    2000).  Where pairs of equal seeds do spread, their spread says more: both sides lost the same packets.
     """
-    half = found.half_width
-    if half is None or not first or not second:
+    if found.error != 0 or not first or not second:
         return found
-    error = math.sqrt(_variance(first) + _variance(second))
-    chance = replace(found, error=error, freedom=_MANY)
-    return chance if (chance.half_width or 0.0) > half else found
+    return replace(found, error=math.sqrt(_variance(first) + _variance(second)), freedom=_MANY)
 
 
 def _variance(counts: Sequence[Count]) -> float:

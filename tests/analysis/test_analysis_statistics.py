@@ -102,12 +102,12 @@ def test_without_pairs_or_with_one_there_is_no_interval() -> None:
 
 def test_an_interval_around_one_shows_no_difference() -> None:
     unclear = "no difference detectable; more than {} would have shown"
-    assert times_text(Ratio(n=3, ratio=1.2, low=0.9, high=1.6)) == unclear.format("33 %")
-    assert times_text(Ratio(n=3, ratio=1.2, low=0.1, high=14.4)) == unclear.format("12 times")
-    assert times_text(Ratio(n=3, ratio=1.0, low=0.96, high=1.04)) == "equal within 5 %"
-    assert times_text(Ratio(n=3, ratio=0.1, low=0.09, high=0.111)) == "10.0 times less, ± 11 %"
-    assert times_text(Ratio(n=2, ratio=0.1, low=0.02, high=0.5)) == "10.0 times less, 2.00 to 50.0"
-    assert times_text(Ratio(n=3, ratio=1.25, low=1.2, high=1.3)) == "25.0 % more"
+    assert times_text(Ratio(n=3, ratio=1.2, low=0.9, high=1.6)) == unclear.format("33 %") + " (3 pairs)"
+    assert times_text(Ratio(n=3, ratio=1.2, low=0.1, high=14.4)) == unclear.format("12 times") + " (3 pairs)"
+    assert times_text(Ratio(n=3, ratio=1.0, low=0.96, high=1.04)) == "equal within 5 % (3 pairs)"
+    assert times_text(Ratio(n=3, ratio=0.1, low=0.09, high=0.111)) == "10.0 times less, ± 11 % (3 pairs)"
+    assert times_text(Ratio(n=2, ratio=0.1, low=0.02, high=0.5)) == "10.0 times less, 2.00 to 50.0 (2 pairs)"
+    assert times_text(Ratio(n=3, ratio=1.25, low=1.2, high=1.3)) == "25.0 % more (3 pairs)"
 
 
 @given(st.floats(1e-9, 1e12))
