@@ -127,11 +127,9 @@ def _ratios(compared: Sequence[Comparison]) -> str:
 def _pairs(numbers: Sequence[int]) -> str:
     """Of how many pairs of trials the ratios are; one pair has no interval, which is said."""
     least, most = min(numbers), max(numbers)
-    if most == 1:
-        return (
-            "a single pair of trials each, no interval" if len(numbers) > 1 else "a single pair of trials, no interval"
-        )
     each = " each" if len(numbers) > 1 else ""
+    if most == 1:
+        return f"a single pair of trials{each}, no interval"
     return f"{most if least == most else f'{least} to {most}'} pairs of trials{each}"
 
 

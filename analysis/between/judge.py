@@ -58,8 +58,8 @@ class Judged:
 def judge(a: CellFinding, b: CellFinding, metric: Metric, *, margin: float, share_margin: float) -> Judged:
     """Contrast B with A: paired where two or more seeds agree, else by Welch.
 
-    Shares are subtracted (they may be zero; nothing found among few is no certainty), all else divided; where a zero forbids that, the difference is given in
-    A's mean, as if that were known exactly.
+    Shares are subtracted (they may be zero; where nothing was found among few, that is no certainty), all else
+    divided; where a zero forbids that, the difference is given in A's mean, as if that were known exactly.
     """
     first, second = a.by_seed(metric.name), b.by_seed(metric.name)
     shared = [seed for seed in second if seed in first]
