@@ -36,7 +36,8 @@ class Quantity(NamedTuple):
 class Comparison:
     """Product of `over` by product of `under` (or their difference, or the one value) lies in low..high.
 
-    low, high: in the effect's own scale (a ratio, or SI units); None where the band is open.
+    low, high: in the effect's own scale (a ratio, or SI units); None where the band is open.  weights: of `over` and
+    then of `under`, whose weighted sums are compared instead of their products; empty for products.
     """
 
     over: tuple[Quantity, ...]
@@ -44,6 +45,7 @@ class Comparison:
     scale: Scale
     low: float | None = None
     high: float | None = None
+    weights: tuple[float, ...] = ()
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:

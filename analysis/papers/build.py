@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.claims import wording
+from analysis.claims.judge import Outcome
 from analysis.findings import Findings, Standing
 from analysis.papers.figures import figures, scatter
 from analysis.papers.result import Figures, PaperResult
@@ -24,10 +25,10 @@ _ROWS = (
     "case", "reading", "note", "network", "metric", "published", "n", "mean", "ci95_low", "ci95_high",
     "by_published", "from_go_mean", "from_go_ci95_low", "from_go_ci95_high", "doubts",
 )  # fmt: skip
-_RATIOS = ("case", "reading", "metric", "published", "ours", "ci95_low", "ci95_high", "why")
+_RATIOS = ("case", "reading", "metric", "published", "ours", "ci95_low", "ci95_high", "pairs", "why")
 _CLAIMS = (
     "claim", "section", "verdict", "from_go_verdict", "published", "subject", "asked", "effect", "ci95_low",
-    "ci95_high", "answer", "why", "from_go_effect", "from_go_ci95_low", "from_go_ci95_high", "from_go_answer",
+    "ci95_high", "pairs", "answer", "why", "from_go_effect", "from_go_ci95_low", "from_go_ci95_high", "from_go_answer",
 )  # fmt: skip
 Cell = str | float | int | None
 
@@ -116,11 +117,26 @@ def _mean(found: Estimate | None, *, with_n: bool = False) -> list[Cell]:
     return [*([found.n] if with_n else []), found.mean, found.low, found.high]
 
 
+def _pairs(one: Outcome) -> int | None:
+    """How many pairs of trials of equal seed it is of; None for single values and for unequal seeds."""
+    return one.n[0] if one.n and one.paired else None
+
+
 def _ratios(result: PaperResult) -> Iterable[Sequence[Cell]]:
     for row in result.rows:
         for one in row.ratios:
             ours = one.ours
-            yield [row.row.case, row.row.reading, one.metric, one.published, ours.centre, ours.low, ours.high, ours.why]
+            yield [
+                row.row.case,
+                row.row.reading,
+                one.metric,
+                one.published,
+                ours.centre,
+                ours.low,
+                ours.high,
+                _pairs(ours),
+                ours.why,
+            ]
 
 
 def _claims(result: PaperResult) -> Iterable[Sequence[Cell]]:
@@ -130,4 +146,4 @@ def _claims(result: PaperResult) -> Iterable[Sequence[Cell]]:
             yield [claim.ours.claim.id, claim.ours.claim.section, claim.ours.verdict,
                    claim.from_go.verdict if claim.from_go.judged else None, theirs,
                    wording.subject(one.comparison), wording.asked(one.comparison), one.centre, one.low, one.high,
-                   one.answer, one.why, go.centre, go.low, go.high, go.answer]  # fmt: skip
+                   _pairs(one), one.answer, one.why, go.centre, go.low, go.high, go.answer]  # fmt: skip
