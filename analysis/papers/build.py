@@ -81,6 +81,7 @@ def summary(result: PaperResult) -> dict[str, object]:
     return {
         "paper": result.paper.record.name,
         "campaigns": [one.folder.name for one in result.campaigns],
+        "claims_sha256": result.paper.digest,
         "link_bound": {
             "near": result.near,
             "near_from_go": result.near_from_go,
