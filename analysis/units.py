@@ -54,7 +54,9 @@ def interval(metric: Metric, found: Estimate | None) -> str:
     if found is None:
         return "–"
     factor, unit = scale(metric.unit, found.mean or found.high or 0.0)
-    mean = ("≥ " if found.at_least else "") + digits(found.mean / factor)
+    mean = digits(found.mean / factor)
+    if found.at_least:
+        return f"≥ {mean} {unit}".rstrip() + (" (1 trial)" if found.n == 1 else "")
     if found.low is None or found.high is None:
         return f"{mean} {unit}".rstrip() + (" (1 trial)" if found.n == 1 else "")
     sides = (found.mean - found.low) / factor, (found.high - found.mean) / factor
