@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from analysis.compare import compare
 from analysis.estimates import counted, estimated, of_values
 from analysis.findings import CellFinding, Standing, TrialFinding
 from analysis.metrics import METRICS
 from analysis.report.summary import MetricSummary
+from analysis.report.view import _comparison
 from analysis.statistics import Count, Estimate, estimate, never_certain, paired, share
 from analysis.units import interval
 
@@ -159,6 +161,14 @@ def test_two_groups_without_a_loss_are_not_known_to_be_equal() -> None:
     assert wide is not None
     assert never_certain(wide, looked, looked) is wide
     assert never_certain(none, [], looked) is none
+
+
+def test_that_no_difference_shows_is_told_where_neither_side_lost_anything() -> None:
+    trials = [{"lost": 0.0, "expected": 130.0, "loss_share": 0.0}] * 2
+    found = _comparison(compare(cell(*trials), cell(*trials), "loss_share"))
+    assert found["ratio"].text == "both zero"
+    assert found["words"] == "no difference detectable; more than 1.1 points would have shown (2 pairs)"
+    assert found["before"].text == "0 [0, 1.15] %"
 
 
 def test_a_lower_bound_is_written_as_one() -> None:
