@@ -101,6 +101,13 @@ def test_where_trials_agree_the_interval_is_clopper_and_pearsons() -> None:
     assert ends(found) == (pytest.approx(oracle.low), pytest.approx(oracle.high))
 
 
+def test_a_single_loss_says_little_more_than_none() -> None:
+    for trials in (2, 3, 5):
+        one = share([Count(int(number == 0), 130) for number in range(trials)])
+        oracle = stats.binomtest(1, 130 * trials).proportion_ci(method="exact")
+        assert ends(one) == (pytest.approx(oracle.low), pytest.approx(oracle.high))
+
+
 def test_where_losses_come_in_one_trial_they_are_not_independent() -> None:
     apart = ends(share([Count(0, 1000), Count(0, 1000), Count(60, 1000)]))
     alike = ends(share([Count(20, 1000), Count(20, 1000), Count(20, 1000)]))
