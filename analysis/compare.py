@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analysis.estimates import counted
 from analysis.findings import CellFinding, Findings
 from analysis.metrics import COMPARED
 from analysis.statistics import (
@@ -16,6 +18,7 @@ from analysis.statistics import (
     answer,
     bootstrap_mean,
     log_margin,
+    never_certain,
     paired,
     paired_effect,
     paired_ratio,
@@ -132,8 +135,17 @@ def compare(baseline: CellFinding, other: CellFinding, metric: str) -> Compariso
         after=other.estimate(metric),
         pairs=pairs,
         ratio=paired_ratio(pairs),
-        difference=paired(pairs),
+        difference=_difference(baseline, other, metric, pairs),
     )
+
+
+def _difference(
+    baseline: CellFinding, other: CellFinding, metric: str, pairs: Sequence[tuple[float, float]]
+) -> Contrast | None:
+    """The mean difference; of counted shares not certain because they did not spread."""
+    found = paired(pairs)
+    sides = [counted(metric, [trial.metrics for trial in cell.valid]) for cell in (baseline, other)]
+    return found and never_certain(found, *sides)
 
 
 def comparisons(match: Match, other: CellFinding) -> tuple[Comparison, ...]:

@@ -52,6 +52,8 @@ def direction_rows(name: str, direction: Direction, window: Window, rows: Rows) 
     """Add a direction's trial metrics and series; none where no packet was captured."""
     if direction.data_packets and window.seconds > 0:
         packets = direction.data_packets
+        rows.add("trial", f"data_packets_{name}", value=float(packets))
+        rows.add("trial", f"retr_or_ooo_{name}", value=float(direction.retr_or_ooo))
         rows.add("trial", f"retr_share_{name}", value=direction.retr_or_ooo / packets)
         rows.add("trial", f"recovery_share_{name}", value=direction.recovery_packet_s / packets / window.seconds)
     if direction.rtt_samples:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from analysis.estimates import estimated
 from analysis.stationarity import WindowTrend, adjust
-from analysis.statistics import Estimate, Trend, estimate
+from analysis.statistics import Estimate, Trend
 from results.campaign import Campaign
 from results.stopping import CellPrecision, Rule, judge
 from results.store import Trial, trial_name
@@ -97,7 +98,7 @@ class CellFinding:
 
     def estimate(self, metric: str) -> Estimate | None:
         """Mean and interval of a metric over the valid trials that have it."""
-        return estimate(self.values(metric))
+        return estimated(metric, [trial.metrics for trial in self.valid])
 
     def values(self, metric: str) -> list[float]:
         """A metric's value in each valid trial that has it."""

@@ -116,11 +116,21 @@ def _ratios(compared: Sequence[Comparison]) -> str:
     elif spreads:
         notes.append(f"95 % interval {times_range(max(have, key=lambda one: relative_spread(one) or 0))} at the widest")
     notes += [f"{len(have)} pairs of cells"] if len(have) > 1 else []
+    notes.append(_pairs([ratio.n for ratio in have]))
     if undefined := len(compared) - len(have):
         notes.append(f"undefined for {undefined}")
     if unclear := sum(ratio.differs is False for ratio in have):
         notes.append(f"no difference detectable for {unclear}")
     return text + (f" ({', '.join(notes)})" if notes else "") + "."
+
+
+def _pairs(numbers: Sequence[int]) -> str:
+    """Of how many pairs of trials the ratios are; one pair has no interval, which is said."""
+    least, most = min(numbers), max(numbers)
+    each = " each" if len(numbers) > 1 else ""
+    if most == 1:
+        return f"a single pair of trials{each}, no interval"
+    return f"{most if least == most else f'{least} to {most}'} pairs of trials{each}"
 
 
 def _losses(compared: Sequence[Comparison]) -> str:

@@ -7,7 +7,9 @@ import math
 from analysis.metrics import Metric, Unit
 from analysis.statistics import EQUAL_WITHIN, Contrast, Estimate, Ratio
 
+_TWICE = 2.0  # smaller factors are said in per cent
 WIDE = 0.5  # an interval wider than this share of its ratio is given by its ends, being far from symmetric
+_EVEN = 0.1  # an interval whose sides differ by less than this share of the wider one is written with ±, and that side
 NOTABLE = 0.0005  # a ratio nearer to 1 than this is called equal
 _PREFIXES: dict[Unit, tuple[tuple[float, str], ...]] = {
     "1/s": ((1.0, "msg/s"),),
@@ -46,14 +48,21 @@ def quantity(metric: Metric, value: float | None) -> str:
 
 
 def interval(metric: Metric, found: Estimate | None) -> str:
-    """Mean ± half width, unit; a single trial is said to be one."""
+    """Mean and 95 % interval with their unit: `12.3 ± 0.4 ms`, or its ends where it is not symmetric,
+    `19.7 [5.10, 76.2] ms`.  A lower bound is said to be one, `≥ 12.0 s`; so is a single trial.
+    """
     if found is None:
         return "–"
-    factor, unit = scale(metric.unit, found.mean)
+    factor, unit = scale(metric.unit, found.mean or found.high or 0.0)
     mean = digits(found.mean / factor)
-    if found.half_width is None:
-        return f"{mean} {unit}".rstrip() + " (1 trial)"
-    return f"{mean} ± {_same_places(found.half_width / factor, mean)} {unit}".rstrip()
+    if found.at_least:
+        return f"≥ {mean} {unit}".rstrip() + (" (1 trial)" if found.n == 1 else "")
+    if found.low is None or found.high is None:
+        return f"{mean} {unit}".rstrip() + (" (1 trial)" if found.n == 1 else "")
+    sides = (found.mean - found.low) / factor, (found.high - found.mean) / factor
+    if max(sides) - min(sides) <= _EVEN * max(sides):
+        return f"{mean} ± {_same_places(max(sides), mean)} {unit}".rstrip()
+    return f"{mean} [{digits(found.low / factor)}, {digits(found.high / factor)}] {unit}".rstrip()
 
 
 def _same_places(half_width: float, mean: str) -> str:
@@ -65,34 +74,44 @@ def _same_places(half_width: float, mean: str) -> str:
 
 
 def factor_text(ratio: Ratio) -> str:
-    """A ratio with its interval, as in `0.081 [0.070, 0.094]`; or why there is none."""
+    """A ratio with its interval and pairs, as in `0.081 [0.070, 0.094], 3 pairs`; or why there is none."""
     if ratio.ratio is None:
         return f"undefined: {ratio.undefined}"
     if ratio.low is None or ratio.high is None:
-        return f"{digits(ratio.ratio)} (1 pair, no interval)"
-    return f"{digits(ratio.ratio)} [{digits(ratio.low)}, {digits(ratio.high)}]"
+        return f"{digits(ratio.ratio)} ({pairs_text(ratio.n)}, no interval)"
+    return f"{digits(ratio.ratio)} [{digits(ratio.low)}, {digits(ratio.high)}], {pairs_text(ratio.n)}"
+
+
+def pairs_text(n: int) -> str:
+    """How many pairs of trials a ratio is of."""
+    return "1 pair" if n == 1 else f"{n} pairs"
 
 
 def times_text(ratio: Ratio) -> str:
     """The same in words: how many times more or less, and how sure that is; or that it cannot be told."""
     if ratio.ratio is None:
         return ""
+    if ratio.low is None or ratio.high is None:
+        return f"{_times(ratio.ratio)} in the {pairs_text(ratio.n)} there is; how much of it is chance cannot be told"
     if ratio.differs is False:
         return _undetected(ratio)
-    times = max(ratio.ratio, 1 / ratio.ratio)
-    word = "more" if ratio.ratio > 1 else "less"
+    sureness = _sureness(ratio) if max(ratio.ratio, 1 / ratio.ratio) >= _TWICE else ""
+    return f"{_times(ratio.ratio)}{sureness} ({pairs_text(ratio.n)})"
+
+
+def _times(ratio: float) -> str:
+    times = max(ratio, 1 / ratio)
+    word = "more" if ratio > 1 else "less"
     if times - 1 < NOTABLE:
         return "equal"
-    if times < 2:
-        return f"{digits(abs(ratio.ratio - 1) * 100)} % {word}"
-    return f"{digits(times)} times {word}{_sureness(ratio)}"
+    return f"{digits(times)} times {word}" if times >= _TWICE else f"{digits(abs(ratio - 1) * 100)} % {word}"
 
 
 def _undetected(ratio: Ratio) -> str:
     """Equal when the whole interval is near 1; else what would have shown."""
     if ratio.low is not None and ratio.high is not None and max(1 / ratio.low, ratio.high) <= 1 + EQUAL_WITHIN:
-        return f"equal within {digits(EQUAL_WITHIN * 100, significant=1)} %"
-    return f"no difference detectable; {detectable_text(ratio)}"
+        return f"equal within {digits(EQUAL_WITHIN * 100, significant=1)} % ({pairs_text(ratio.n)})"
+    return f"no difference detectable; {detectable_text(ratio)} ({pairs_text(ratio.n)})"
 
 
 def detectable_text(ratio: Ratio) -> str:
@@ -129,11 +148,13 @@ def difference_text(metric: Metric, found: Contrast | None) -> str:
     points = digits(abs(found.centre) * 100)
     way = "more" if found.centre > 0 else "less"
     if found.half_width is None:
-        return f"{points} points {way} (1 pair)"
+        return f"{points} points {way} in the 1 pair there is; how much of it is chance cannot be told"
     half = digits(found.half_width * 100, significant=2)
+    pairs = pairs_text(min(found.n))
     if not found.differs:
-        return f"no difference detectable; more than {half} points would have shown" if found.half_width else "equal"
-    return f"{points} ± {half} points {way}"
+        shown = f"no difference detectable; more than {half} points would have shown ({pairs})"
+        return shown if found.half_width else f"equal ({pairs})"
+    return f"{points} ± {half} points {way} ({pairs})"
 
 
 def relative_spread(ratio: Ratio) -> float | None:

@@ -82,11 +82,11 @@ def main() -> None:
                 found[snap].append(once(network, snap, size))
     print(f"{arguments.mbytes} MiB, {arguments.rounds} rounds; CPU-seconds of sender, receiver and recorders")
     for snap, some in found.items():
-        cpu = estimate([one[0] for one in some])
+        cpu = estimate([one[0] for one in some], "positive")
         if cpu is not None:
             disk, packets, dropped = (sum(one[number] for one in some) for number in (1, 2, 3))
             print(
-                f"snap {snap or 'none':>6}: {cpu.mean:6.3f} ± {cpu.half_width or 0:.3f} s, "
+                f"snap {snap or 'none':>6}: {cpu.mean:6.3f} s [{cpu.low or 0:.3f}, {cpu.high or 0:.3f}], "
                 f"{packets // len(some)} packets, {disk / max(packets, 1):.1f} B each on disk, {dropped} not recorded"
             )
 

@@ -15,7 +15,7 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from analysis.statistics import bootstrap_mean, estimate, trend
+from analysis.statistics import Count, bootstrap_mean, estimate, share, trend
 from results.precision import half_width
 from results.stopping import End, Rule, judge
 
@@ -34,12 +34,47 @@ def coverage(generator: np.random.Generator) -> None:
             for _ in range(SETS):
                 sample = draw(n)
                 mean, ends = estimate(sample.tolist()), bootstrap_mean(sample.tolist())
-                held["t"] += mean is not None and abs(mean.mean - truth) <= (mean.half_width or 0)
+                held["t"] += mean is not None and (mean.low or 0) <= truth <= (mean.high or 0)
                 held["bootstrap"] += ends is not None and ends[0] <= truth <= ends[1]
                 resampled = sample[generator.integers(0, n, (1000, n))].mean(axis=1)
                 low, high = np.quantile(resampled, (0.025, 0.975))
                 held["plain bootstrap"] += bool(low <= truth <= high)
             print(f"  {shape:<11} {n:>3} trials: " + ", ".join(f"{k} {v / SETS:.3f}" for k, v in held.items() if v))
+
+
+def bounded(generator: np.random.Generator) -> None:
+    shapes: dict[str, tuple[Callable[[int], np.ndarray], float]] = {
+        "normal, 20 %": (lambda n: np.abs(generator.normal(1, 0.2, n)), 1.0),
+        "log-normal, 0.5": (lambda n: generator.lognormal(0, 0.5, n), math.exp(0.125)),
+        "log-normal, 1": (lambda n: generator.lognormal(0, 1, n), math.exp(0.5)),
+    }
+    print(f"share of {SETS} sets of trials whose interval of what cannot be negative holds the mean, and above 0")
+    for shape, (draw, truth) in shapes.items():
+        for n in (2, 3, 4, 5, 8):
+            found = [(estimate(one, "positive"), estimate(one)) for one in (draw(n).tolist() for _ in range(SETS))]
+            used = sum((one.low or 0) <= truth <= (one.high or 0) for one, _ in found if one) / SETS
+            plain = sum((one.low or 0) <= truth <= (one.high or 0) for _, one in found if one) / SETS
+            below = sum((one.low or 0) < 0 for _, one in found if one) / SETS
+            print(f"  {shape:<16} {n} trials: {used:.3f}; plain t {plain:.3f}, of which below 0 {below:.3f}")
+
+
+def shares(generator: np.random.Generator) -> None:
+    print(f"share of {SETS} sets of trials whose binomial interval holds the share of messages lost")
+    for p, of, together in (
+        (0.012, 130, 0.0),
+        (0.05, 60, 0.0),
+        (0.001, 1000, 0.0),
+        (0.05, 400, 0.01),
+        (0.05, 400, 0.1),
+    ):
+        for n in (2, 3, 5):
+            held = 0
+            for _ in range(SETS):
+                rates = generator.beta(p * (1 / together - 1), (1 - p) * (1 / together - 1), n) if together else p
+                lost = generator.binomial(of, rates, n)
+                found = share([Count(int(one), of) for one in lost])
+                held += found is not None and (found.low or 0) <= p <= (found.high or 0)
+            print(f"  {p:.1%} of {of}, correlation {together:g}, {n} trials: {held / SETS:.3f}")
 
 
 def stopping(generator: np.random.Generator) -> None:
@@ -142,3 +177,5 @@ if __name__ == "__main__":
     coverage(randomness)
     trends(randomness)
     stopping(np.random.default_rng(5))
+    bounded(np.random.default_rng(6))
+    shares(np.random.default_rng(7))

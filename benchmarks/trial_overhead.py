@@ -74,9 +74,9 @@ def main() -> None:
         print(f"{'cell':<24} {'overhead per trial':>24}   target at most {TARGET_S:.0f} s")
         for cell in sorted({one.planned.cell for one in watcher.outcomes}):
             mine = [one for one in watcher.outcomes if one.planned.cell == cell and one.state != "failed"]
-            found = estimate([overhead_s(folder, one) for one in mine])
+            found = estimate([overhead_s(folder, one) for one in mine], "positive")
             assert found is not None, f"no trial of {cell} ended"
-            spread = f" ± {found.half_width:.2f} s" if found.half_width is not None else " s (1 trial)"
+            spread = " s (1 trial)" if found.low is None else f" s [{found.low:.2f}, {found.high:.2f}]"
             print(f"{cell:<24} {found.mean:>14.2f}{spread}   {found.n} trials")
 
 

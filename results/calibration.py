@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from results import spreadsheet
 from results.link import LinkCheck
 from results.manifest import Record
 
@@ -53,8 +53,4 @@ class Calibrated(Record):
 
 def write_csv(path: Path, found: Sequence[Calibrated]) -> None:
     """One line per profile, kernel, direction and quantity; rates in bit/s, times in seconds, shares from 0 to 1."""
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for one in found:
-            writer.writerows(one.rows())
+    spreadsheet.write_csv(path, COLUMNS, ([row[name] for name in COLUMNS] for one in found for row in one.rows()))

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.between.record import Scale, Verdict
+from analysis.estimates import counted
 from analysis.findings import CellFinding
 from analysis.metrics import Metric
-from analysis.statistics import Contrast, bootstrap_mean, hedges_g, paired, paired_effect, unpaired
+from analysis.statistics import Contrast, bootstrap_mean, hedges_g, never_certain, paired, paired_effect, unpaired
 from analysis.statistics.students import ONE_SIDED
 
 
@@ -57,8 +58,8 @@ class Judged:
 def judge(a: CellFinding, b: CellFinding, metric: Metric, *, margin: float, share_margin: float) -> Judged:
     """Contrast B with A: paired where two or more seeds agree, else by Welch.
 
-    Shares are subtracted (they may be zero), all else divided; where a zero forbids that, the difference is given in
-    A's mean, as if that were known exactly.
+    Shares are subtracted (they may be zero; where nothing was found among few, that is no certainty), all else
+    divided; where a zero forbids that, the difference is given in A's mean, as if that were known exactly.
     """
     first, second = a.by_seed(metric.name), b.by_seed(metric.name)
     shared = [seed for seed in second if seed in first]
@@ -72,6 +73,9 @@ def judge(a: CellFinding, b: CellFinding, metric: Metric, *, margin: float, shar
     else:
         left, right = ([take(value) for value in group] for group in groups)
         contrast, effect, resampled = unpaired(left, right), hedges_g(left, right), None
+    if contrast is not None and scale == "points":
+        sides = [counted(metric.name, [trial.metrics for trial in cell.valid]) for cell in (a, b)]
+        contrast = never_certain(contrast, *sides)
     return Judged(
         metric=metric, a=a, b=b, scale=scale, contrast=contrast, limit=limit, bootstrap=resampled, effect=effect
     )

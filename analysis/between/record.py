@@ -32,11 +32,12 @@ class Side(Record):
 
 
 class Mean(Record):
-    """Mean of n valid trials, SI units; half_width: of the 95 % interval.  text: as a reader sees it."""
+    """Mean of n valid trials, SI units; low, high: the 95 % interval.  text: as a reader sees it."""
 
     n: int
     mean: float
-    half_width: float | None
+    low: float | None
+    high: float | None
     text: str
 
 

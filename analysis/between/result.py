@@ -104,7 +104,7 @@ def _mean(metric: Metric, cell: CellFinding) -> Mean | None:
     found = cell.estimate(metric.name)
     if found is None:
         return None
-    return Mean(n=found.n, mean=found.mean, half_width=found.half_width, text=interval(metric, found))
+    return Mean(n=found.n, mean=found.mean, low=found.low, high=found.high, text=interval(metric, found))
 
 
 def _side(findings: Findings, found: Sequence[Source]) -> Side:

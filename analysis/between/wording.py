@@ -8,18 +8,19 @@ from analysis.between.judge import Judged
 from analysis.between.record import Scale, Verdict
 from analysis.findings import CellFinding
 from analysis.statistics.students import ONE_SIDED
-from analysis.units import digits
+from analysis.units import digits, pairs_text
 
 
 def interval_text(scale: Scale, centre: float | None, low: float | None, high: float | None) -> str:
-    """As in `0.81 [0.78, 0.84]`, or for shares `+0.20 [-0.10, +0.50] points`."""
+    """As in `0.81 [0.78, 0.84]`, or for shares `+0.20 [-0.10, +0.50] points`; said where there is no interval."""
     if centre is None:
         return "–"
     if scale == "ratio":
-        return digits(centre) if low is None or high is None else f"{digits(centre)} [{digits(low)}, {digits(high)}]"
+        ends = "(no interval)" if low is None or high is None else f"[{digits(low)}, {digits(high)}]"
+        return f"{digits(centre)} {ends}"
     unit = "points" if scale == "points" else "% of A"
     if low is None or high is None:
-        return f"{_signed(centre)} {unit}"
+        return f"{_signed(centre)} {unit} (no interval)"
     return f"{_signed(centre)} [{_signed(low)}, {_signed(high)}] {unit}"
 
 
@@ -34,9 +35,10 @@ def words(one: Judged, verdict: Verdict, adjusted: float) -> str:
         if not cell.values(one.metric.name):
             return f"no valid trial of {name} has it{_standings(cell)}"
     if one.contrast is None or one.contrast.half_width is None:
-        return "too few trials for an interval; two of each side are the least"
+        paired = f"{pairs_text(one.contrast.n[0])}: " if one.contrast is not None and one.contrast.paired else ""
+        return f"{paired}too few trials for an interval; two of each side are the least"
     first, second = one.contrast.n
-    how = f"{first} pairs" if one.contrast.paired else f"unpaired (seeds differ), {first} and {second} trials"
+    how = pairs_text(first) if one.contrast.paired else f"unpaired (seeds differ), {first} and {second} trials"
     if verdict is Verdict.INCONCLUSIVE:
         return f"{how}; {_why_unclear(one, one.contrast.half_width, adjusted)}"
     return f"{how}; equal" if one.contrast.centre == 0 and one.contrast.half_width == 0 else how

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import base64
-import csv
 from pathlib import Path
 
-from analysis.between.record import Between, Verdict
+from analysis.between.record import Between, Row, Verdict
 from analysis.between.wording import limit_text
 from analysis.metrics import METRICS
 from analysis.plots.between import MOST_CELLS, between_plot
 from analysis.plots.style import Plot
 from analysis.report.page import Pages
 from analysis.report.publish import staged
+from results.spreadsheet import write_csv
 
 _TONE = {Verdict.NO_WORSE: "good", Verdict.INCONCLUSIVE: "mixed", Verdict.WORSE: "bad"}
 _COLUMNS = (
-    "cell", "metric", "unit", "a_n", "a_mean", "a_ci95_half_width", "b_n", "b_mean", "b_ci95_half_width", "paired",
-    "n_a", "n_b", "scale", "centre", "ci95_low", "ci95_high", "bootstrap95_low", "bootstrap95_high", "limit",
-    "p_worse", "p_worse_holm", "p_no_worse", "effect_size", "verdict",
+    "cell", "metric", "unit", "a_n", "a_mean", "a_ci95_low", "a_ci95_high", "b_n", "b_mean", "b_ci95_low",
+    "b_ci95_high", "paired", "n_a", "n_b", "scale", "centre", "ci95_low", "ci95_high", "bootstrap95_low",
+    "bootstrap95_high", "limit", "p_worse", "p_worse_holm", "p_no_worse", "effect_size", "verdict",
 )  # fmt: skip
 
 
@@ -42,16 +42,16 @@ def write(found: Between, folder: Path) -> Path:
 
 
 def _write_csv(path: Path, found: Between) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(_COLUMNS)
-        for row in found.rows:
-            means = [value for one in (row.a, row.b) for value in
-                     ((one.n, one.mean, one.half_width) if one else (0, None, None))]  # fmt: skip
-            how = ["yes" if row.paired else "no", *row.n, row.scale]
-            interval = [row.centre, row.low, row.high, *(row.bootstrap or (None, None)), row.limit]
-            tests = [row.p_worse, row.p_worse_adjusted, row.p_no_worse, row.effect, row.verdict]
-            writer.writerow([row.cell, row.metric, METRICS[row.metric].unit, *means, *how, *interval, *tests])
+    write_csv(path, _COLUMNS, map(_cells, found.rows))
+
+
+def _cells(row: Row) -> list[object]:
+    means = [value for one in (row.a, row.b) for value in
+             ((one.n, one.mean, one.low, one.high) if one else (0, None, None, None))]  # fmt: skip
+    how = ["yes" if row.paired else "no", *row.n, row.scale]
+    interval = [row.centre, row.low, row.high, *(row.bootstrap or (None, None)), row.limit]
+    tests = [row.p_worse, row.p_worse_adjusted, row.p_no_worse, row.effect, row.verdict]
+    return [row.cell, row.metric, METRICS[row.metric].unit, *means, *how, *interval, *tests]
 
 
 def _page(found: Between, plot: Plot | None) -> str:

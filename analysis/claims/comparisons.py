@@ -11,6 +11,7 @@ from analysis.claims.vocabulary import (
     Between,
     Difference,
     Knee,
+    Linear,
     Monotone,
     NoDifference,
     Product,
@@ -18,6 +19,7 @@ from analysis.claims.vocabulary import (
     Selector,
     Side,
     Test,
+    Totals,
     WithinPercent,
 )
 
@@ -36,7 +38,8 @@ class Quantity(NamedTuple):
 class Comparison:
     """Product of `over` by product of `under` (or their difference, or the one value) lies in low..high.
 
-    low, high: in the effect's own scale (a ratio, or SI units); None where the band is open.
+    low, high: in the effect's own scale (a ratio, or SI units); None where the band is open.  weights: of `over` and
+    then of `under`, whose weighted sums are compared instead of their products; empty for products.
     """
 
     over: tuple[Quantity, ...]
@@ -44,6 +47,7 @@ class Comparison:
     scale: Scale
     low: float | None = None
     high: float | None = None
+    weights: tuple[float, ...] = ()
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -61,6 +65,10 @@ def _on(test: Test, network: str) -> Iterator[Comparison]:
         return _sided(test, network)
     if isinstance(test, Between | WithinPercent):
         return _single(test, network)
+    if isinstance(test, Totals):
+        return _totals(test, network)
+    if isinstance(test, Linear):
+        return _line(test, network)
     return _steps(test, network) if isinstance(test, Monotone) else _peak(test, network)
 
 
@@ -71,6 +79,23 @@ def _sided(test: Ratio | NoDifference | Difference, network: str) -> Iterator[Co
             yield Comparison(over=over, under=under, scale="ratio", low=1 / most, high=most)
         else:
             yield Comparison(over=over, under=under, scale=test.test, low=test.above, high=test.below)
+
+
+def _totals(test: Totals, network: str) -> Iterator[Comparison]:
+    sides = list(_sides(test, network))
+    over, under = (tuple(one for side in sides for one in side[which]) for which in (0, 1))
+    weights = (1.0,) * (len(over) + len(under))
+    yield Comparison(over=over, under=under, scale="ratio", low=test.above, high=test.below, weights=weights)
+
+
+def _line(test: Linear, network: str) -> Iterator[Comparison]:
+    first, *between, last = (Quantity(name, network, test.metric) for name in test.series)
+    start, *places, end = test.at
+    most = 1 + test.within_percent / 100
+    for quantity, place in zip(between, places, strict=True):
+        way = (place - start) / (end - start)
+        yield Comparison(over=(quantity,), under=(first, last), scale="ratio", low=1 / most, high=most,
+                         weights=(1.0, 1 - way, way))  # fmt: skip
 
 
 def _single(test: Between | WithinPercent, network: str) -> Iterator[Comparison]:
@@ -101,7 +126,7 @@ def _steps(test: Monotone, network: str) -> Iterator[Comparison]:
 
 
 def _sides(
-    test: Ratio | NoDifference | Difference, network: str
+    test: Ratio | Totals | NoDifference | Difference, network: str
 ) -> Iterator[tuple[tuple[Quantity, ...], tuple[Quantity, ...]]]:
     """Numerator and denominator of every comparison."""
 

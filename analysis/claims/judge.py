@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from analysis.claims.comparisons import Comparison, comparisons
 from analysis.claims.evidence import Evidence
+from analysis.claims.multiple import Chance, enough_inside, needed, too_many_outside
 from analysis.claims.vocabulary import Claim, Quantifier, Test
 from analysis.statistics import Contrast, paired, unpaired
 
@@ -33,7 +34,8 @@ class Verdict(StrEnum):
 class Outcome:
     """One comparison: its effect and 95 % interval (None: single values, or too few trials), and why it is unclear.
 
-    measured: whether each of its quantities has a value.  alike: whether they may be compared.
+    measured: whether each of its quantities has a value.  alike: whether they may be compared.  n: trials of the two
+    sides, equal when they are pairs; None for single values.  chance: None where nothing could be tested.
     """
 
     comparison: Comparison
@@ -43,16 +45,23 @@ class Outcome:
     centre: float | None = None
     low: float | None = None
     high: float | None = None
+    n: tuple[int, int] | None = None
+    paired: bool = True
+    chance: Chance | None = None
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestResult:
-    """A test with the outcome of each of its comparisons."""
+    """A test with the outcome of each of its comparisons.
+
+    may_be_chance: it is open although the comparisons' own intervals would decide it, since there are so many.
+    """
 
     test: Test
     verdict: Verdict
     outcomes: tuple[Outcome, ...]
+    may_be_chance: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,24 +94,37 @@ class ClaimResult:
 
 
 def judge(claim: Claim, evidence: Evidence) -> ClaimResult:
-    """Hold the claim against the evidence.  All of its tests must hold; one that fails decides."""
-    tests = tuple(_tested(test, evidence) for test in claim.tests)
+    """Hold the claim against the evidence.  All of its tests must hold; one that fails decides.
+
+    What decides it is corrected for the number of comparisons that could have (see analysis.claims.multiple).
+    """
+    found = [tuple(outcome(one, evidence) for one in comparisons(test)) for test in claim.tests]
+    compared = sum(one.chance is not None for outcomes in found for one in outcomes)
+    tests = tuple(_tested(test, outcomes, compared) for test, outcomes in zip(claim.tests, found, strict=True))
     return ClaimResult(claim=claim, verdict=_all([test.verdict for test in tests]), tests=tests)
 
 
-def _tested(test: Test, evidence: Evidence) -> TestResult:
-    outcomes = tuple(outcome(one, evidence) for one in comparisons(test))
-    return TestResult(test=test, verdict=quantified(test.for_, [one.answer for one in outcomes]), outcomes=outcomes)
+def _tested(test: Test, outcomes: tuple[Outcome, ...], compared: int) -> TestResult:
+    """compared: how many comparisons of the whole claim could fail it."""
+    tested = [one.chance for one in outcomes]
+    share = sum(one is not None for one in tested) / compared if compared else 1.0
+    if enough_inside(test.for_, tested):
+        verdict = Verdict.HOLDS
+    else:
+        failed = too_many_outside(test.for_, tested, share=share)
+        verdict = Verdict.FAILS if failed else Verdict.INCONCLUSIVE
+    alone = quantified(test.for_, [one.answer for one in outcomes])
+    return TestResult(test=test, verdict=verdict, outcomes=outcomes, may_be_chance=alone is not verdict)
 
 
 def quantified(quantifier: Quantifier, answers: Sequence[Answer]) -> Verdict:
     """all; most: more than half; any.  Unclear ones leave it open wherever they could still decide."""
     yes, no = answers.count(Answer.YES), answers.count(Answer.NO)
     possible = len(answers) - no
-    needed = {"all": len(answers), "most": len(answers) // 2 + 1, "any": 1}[quantifier]
-    if yes >= needed:
+    least = needed(quantifier, len(answers))
+    if yes >= least:
         return Verdict.HOLDS
-    return Verdict.FAILS if possible < needed else Verdict.INCONCLUSIVE
+    return Verdict.FAILS if possible < least else Verdict.INCONCLUSIVE
 
 
 def _all(verdicts: Sequence[Verdict]) -> Verdict:
@@ -124,7 +146,7 @@ def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     """
     found = _outcome(comparison, evidence)
     why = evidence.unlike(comparison.quantities) if found.measured else ""
-    return replace(found, answer=Answer.UNCLEAR, alike=False, why=why) if why else found
+    return replace(found, answer=Answer.UNCLEAR, alike=False, chance=None, why=why) if why else found
 
 
 def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
@@ -134,43 +156,70 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
         if not values[-1]:
             why = evidence.why_none(quantity)
             return Outcome(comparison=comparison, answer=Answer.UNCLEAR, measured=False, why=why)
-    if comparison.scale == "ratio" and any(value <= 0 for by_seed in values for value in by_seed.values()):
-        return _without_ratio(comparison, values, exact=evidence.exact)
+    over, under = (values[: len(comparison.over)], values[len(comparison.over) :])
+    if comparison.weights:
+        over, under = _totals(comparison, values)
+    if comparison.scale == "ratio" and any(value <= 0 for by_seed in over + under for value in by_seed.values()):
+        return _without_ratio(comparison, over, under, exact=evidence.exact)
     if evidence.exact:
-        centre = _exactly(comparison, [next(iter(by_seed.values())) for by_seed in values])
-        return Outcome(comparison=comparison, answer=_inside(comparison, centre, centre), centre=centre)
-    found = _effect(comparison, values)
+        centre = _exactly(comparison, *([next(iter(one.values())) for one in side] for side in (over, under)))
+        answer = _inside(comparison, centre, centre)
+        chance = Chance(float(answer is not Answer.YES), float(answer is not Answer.NO))
+        return Outcome(comparison=comparison, answer=answer, centre=centre, chance=chance)
+    found = _effect(comparison, over, under)
     if found is None:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why="no trials of equal seed")
     back = _exp if comparison.scale == "ratio" else float
-    centre = back(found.centre)
+    centre, n = back(found.centre), found.n
     if found.low is None or found.high is None:
         why = "one trial, no interval"
-        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=centre, why=why)
+        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=centre, n=n, why=why)
     low, high = back(found.low), back(found.high)
     answer = _inside(comparison, low, high)
     why = "the interval reaches over the limit" if answer is Answer.UNCLEAR else ""
-    return Outcome(comparison=comparison, answer=answer, centre=centre, low=low, high=high, why=why)
+    return Outcome(
+        comparison=comparison, answer=answer, centre=centre, low=low, high=high, n=n, paired=found.paired,
+        chance=_chance(comparison, found), why=why,
+    )  # fmt: skip
 
 
-def _without_ratio(comparison: Comparison, values: Sequence[Mapping[int, float]], *, exact: bool) -> Outcome:
+def _chance(comparison: Comparison, found: Contrast) -> Chance:
+    """The tests that agree with the interval: inside is above the lower and below the upper end of the band."""
+    ends = [None if end is None else _scaled_end(comparison, end) for end in (comparison.low, comparison.high)]
+    inside = [test(end) for test, end in zip((found.p_above, found.p_below), ends, strict=True) if end is not None]
+    outside = [test(end) for test, end in zip((found.p_below, found.p_above), ends, strict=True) if end is not None]
+    return Chance(max(inside, default=0.0), min(outside, default=1.0))
+
+
+def _scaled_end(comparison: Comparison, end: float) -> float:
+    return math.log(end) if comparison.scale == "ratio" else end
+
+
+def _without_ratio(
+    comparison: Comparison, over: Sequence[Mapping[int, float]], under: Sequence[Mapping[int, float]], *, exact: bool
+) -> Outcome:
     """Where a value is zero, `first above a times second` is asked of the differences, which always exist."""
     why = "a value is zero: no ratio"
-    if len(values) != 2 or exact or not any(value > 0 for by_seed in values for value in by_seed.values()):
+    some = any(value > 0 for by_seed in (*over, *under) for value in by_seed.values())
+    if len(over) != 1 or len(under) != 1 or exact or not some:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=why)
-    over, under = values
     margins = []
     for bound, sign in ((comparison.low, 1.0), (comparison.high, -1.0)):
         if bound is not None:
-            first = {seed: sign * value for seed, value in over.items()}
-            second = {seed: -sign * bound * value for seed, value in under.items()}
+            first = {seed: sign * value for seed, value in over[0].items()}
+            second = {seed: -sign * bound * value for seed, value in under[0].items()}
             margins.append(_sum([first, second], [1.0, 1.0]))
-    if all(one is not None and one.low is not None and one.low > 0 for one in margins):
+    known = [one for one in margins if one is not None and one.error is not None]
+    if len(known) < len(margins):
+        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=f"{why}; judged by differences")
+    answer = Answer.UNCLEAR
+    if all(one.low is not None and one.low > 0 for one in known):
         answer = Answer.YES
-    else:
-        beyond = any(one is not None and one.high is not None and one.high < 0 for one in margins)
-        answer = Answer.NO if beyond else Answer.UNCLEAR
-    return Outcome(comparison=comparison, answer=answer, why=f"{why}; judged by differences")
+    elif any(one.high is not None and one.high < 0 for one in known):
+        answer = Answer.NO
+    chance = Chance(max(one.p_above(0.0) for one in known), min(one.p_below(0.0) for one in known))
+    return Outcome(comparison=comparison, answer=answer, n=known[0].n, paired=known[0].paired, chance=chance,
+                   why=f"{why}; judged by differences")  # fmt: skip
 
 
 def _inside(comparison: Comparison, low: float, high: float) -> Answer:
@@ -182,19 +231,32 @@ def _inside(comparison: Comparison, low: float, high: float) -> Answer:
     return Answer.NO if high <= least or low >= most else Answer.UNCLEAR
 
 
-def _exactly(comparison: Comparison, values: Sequence[float]) -> float:
+def _exactly(comparison: Comparison, over: Sequence[float], under: Sequence[float]) -> float:
     """The effect of single values: no logarithms, so that twice as much is exactly 2."""
-    over, under = values[: len(comparison.over)], values[len(comparison.over) :]
     if comparison.scale == "ratio":
         return math.prod(over) / math.prod(under)
     return math.fsum(over) - math.fsum(under)
 
 
-def _effect(comparison: Comparison, values: Sequence[Mapping[int, float]]) -> Contrast | None:
+def _totals(
+    comparison: Comparison, values: Sequence[Mapping[int, float]]
+) -> tuple[list[Mapping[int, float]], list[Mapping[int, float]]]:
+    """Each side's weighted sum over trials of equal seed."""
+    shared = sorted(set.intersection(*map(set, values)))
+    at = len(comparison.over)
+    first, second = (
+        {seed: math.fsum(w * one[seed] for w, one in zip(weights, side, strict=True)) for seed in shared}
+        for weights, side in ((comparison.weights[:at], values[:at]), (comparison.weights[at:], values[at:]))
+    )
+    return [first], [second]
+
+
+def _effect(
+    comparison: Comparison, over: Sequence[Mapping[int, float]], under: Sequence[Mapping[int, float]]
+) -> Contrast | None:
     """The effect as a contrast against 0: of logarithms for a ratio, of the values else."""
-    signs = [1.0] * len(comparison.over) + [-1.0] * len(comparison.under)
-    scaled = [_scaled(comparison, by_seed) for by_seed in values]
-    return _sum(scaled, signs)
+    signs = [1.0] * len(over) + [-1.0] * len(under)
+    return _sum([_scaled(comparison, by_seed) for by_seed in (*over, *under)], signs)
 
 
 def _sum(values: Sequence[Mapping[int, float]], signs: Sequence[float]) -> Contrast | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from analysis.claims.comparisons import Quantity, comparisons
 from analysis.claims.vocabulary import Claim
+from analysis.claims.words import Word, WordError, banded
 from analysis.metrics import METRICS
 from results.yaml_lines import Key, YamlError, read
 
@@ -22,7 +23,12 @@ class ClaimError(ValueError):
 
 class _File(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+    words: dict[str, Word] = {}
     claims: tuple[Claim, ...]
+
+
+class _Rule(BaseModel):
+    words: dict[str, Word] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,8 @@ def load_claims(path: Path, *, cases: Collection[str], networks: Collection[str]
     if not isinstance(data, dict):
         raise ClaimError(place.say((), "not a mapping with the key `claims`, a list of claims"))
     try:
+        words = _Rule.model_validate(data).words
+        _give_bands(data.get("claims"), words, place)
         claims = _File.model_validate(data).claims
     except ValidationError as error:
         details = _first([dict(detail) for detail in error.errors()])
@@ -60,6 +68,23 @@ def load_claims(path: Path, *, cases: Collection[str], networks: Collection[str]
     if problems:
         raise ClaimError("\n".join(dict.fromkeys(problems)))
     return claims
+
+
+def _give_bands(claims: Any, words: Mapping[str, Word], place: _Place) -> None:
+    """Put the bands of their words into all tests; ClaimError for each that cannot have one."""
+    problems = []
+    for number, claim in enumerate(claims if isinstance(claims, list) else []):
+        tests = claim.get("tests") if isinstance(claim, dict) else None
+        if not isinstance(tests, list):
+            continue
+        for at, test in enumerate(tests):
+            if isinstance(test, dict):
+                try:
+                    tests[at] = banded(test, words)
+                except WordError as error:
+                    problems.append(place.say(("claims", number, "tests", at), str(error)))
+    if problems:
+        raise ClaimError("\n".join(problems))
 
 
 def _strangers(

@@ -6,6 +6,7 @@ A test names its metric and network once; `pairs` are ratios of cases (first by 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -46,8 +47,12 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)
 
 
 class _Test(_Model):
+    """word, number: what the band was made of, where the file has a rule for words (analysis.claims.words)."""
+
     metric: str
     network: Words
+    word: str = ""
+    number: float | tuple[float, float] | None = None
     for_: Quantifier = Field(default="all", alias="for")
 
 
@@ -88,6 +93,20 @@ class Ratio(_Sided, _Bounded):
 
     @model_validator(mode="after")
     def _positive(self) -> Ratio:
+        if any(bound is not None and bound <= 0 for bound in (self.above, self.below)):
+            raise ValueError("a ratio is above 0; its bounds are too")
+        return self
+
+
+class Totals(_Sided, _Bounded):
+    """The sum of all firsts by the sum of all seconds lies above and below."""
+
+    test: Literal["totals"]
+
+    @model_validator(mode="after")
+    def _plain(self) -> Totals:
+        if self.pairs and (self.over is not None or any(len(side) > 1 for pair in self.pairs for side in pair)):
+            raise ValueError("totals are sums of single cases: pairs without over and under, or cases with both")
         if any(bound is not None and bound <= 0 for bound in (self.above, self.below)):
             raise ValueError("a ratio is above 0; its bounds are too")
         return self
@@ -147,8 +166,28 @@ class Knee(_Series):
         return self
 
 
+class Linear(_Series):
+    """Each value between the first and the last is within so many per cent of the straight line through these two.
+
+    at: what the series goes over (numbers of connections, say), one for each case, rising.
+    """
+
+    test: Literal["linear"]
+    at: tuple[float, ...]
+    within_percent: Share
+
+    @model_validator(mode="after")
+    def _line(self) -> Linear:
+        if len(self.series) < 3:
+            raise ValueError("two points are always on a line: give three or more")
+        if len(self.at) != len(self.series) or any(a >= b for a, b in pairwise(self.at)):
+            raise ValueError(f"at needs {len(self.series)} rising numbers, one for each case of the series")
+        return self
+
+
 Test = Annotated[
-    Ratio | NoDifference | Difference | Between | WithinPercent | Monotone | Knee, Field(discriminator="test")
+    Ratio | Totals | NoDifference | Difference | Between | WithinPercent | Monotone | Knee | Linear,
+    Field(discriminator="test"),
 ]
 
 

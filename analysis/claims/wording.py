@@ -6,7 +6,7 @@ from analysis.claims.comparisons import Comparison, Quantity
 from analysis.claims.judge import Answer, Outcome
 from analysis.claims.vocabulary import Quantifier
 from analysis.metrics import METRICS
-from analysis.units import digits, inside_sentence, quantity
+from analysis.units import digits, inside_sentence, pairs_text, quantity
 
 _HOW_MANY: dict[Quantifier, str] = {"all": "all", "most": "more than half", "any": "one at least"}
 
@@ -18,7 +18,13 @@ def effect(outcome: Outcome) -> str:
     three = (outcome.centre, outcome.low, outcome.high)
     values = [_value(outcome.comparison, value) for value in three if value is not None]
     ends = f" [{values[1]}, {values[2]}]" if len(values) == 3 else ""
-    return values[0] + ends + (f" ({outcome.why})" if outcome.why and not ends else "")
+    pairs = f", {_trials(outcome)}" if ends and outcome.n else ""
+    return values[0] + ends + pairs + (f" ({outcome.why})" if outcome.why and not ends else "")
+
+
+def _trials(outcome: Outcome) -> str:
+    first, second = outcome.n or (0, 0)
+    return pairs_text(first) if outcome.paired else f"{second} and {first} trials"
 
 
 def asked(comparison: Comparison) -> str:
@@ -38,19 +44,24 @@ def subject(comparison: Comparison) -> str:
     def name(one: Quantity) -> str:
         return " ".join(_word(one, place) for place in range(3) if not same[place]) or one.case
 
-    over = " × ".join(map(name, comparison.over))
+    weights = comparison.weights or (1.0,) * len(comparison.quantities)
+    names = [
+        name(one) if w == 1 else f"{w:.3g} {name(one)}" for w, one in zip(weights, comparison.quantities, strict=True)
+    ]
+    join, at = " + " if comparison.weights else " × ", len(comparison.over)
+    over, under = join.join(names[:at]), join.join(names[at:])
     sign = " − " if comparison.scale == "difference" else " / "
-    under = " × ".join(map(name, comparison.under))
     if len(comparison.under) > 1:
-        over, under = f"({over})", f"({under})"
+        over, under = f"({over})" if at > 1 else over, f"({under})"
     return ", ".join([over + (sign + under if under else ""), *shared])
 
 
-def counts(answers: list[Answer], quantifier: Quantifier) -> str:
-    """`3 of 3 inside, all needed`."""
+def counts(answers: list[Answer], quantifier: Quantifier, *, may_be_chance: bool = False) -> str:
+    """`3 of 3; all needed`, and whether too few of so many decide it to be more than chance."""
     yes, unclear = answers.count(Answer.YES), answers.count(Answer.UNCLEAR)
+    chance = "; of so many some may be so by chance" if may_be_chance else ""
     doubt = f", {unclear} unclear" if unclear else ""
-    return f"{yes} of {len(answers)}{doubt}; {_HOW_MANY[quantifier]} needed"
+    return f"{yes} of {len(answers)}{doubt}; {_HOW_MANY[quantifier]} needed{chance}"
 
 
 def _word(one: Quantity, place: int) -> str:

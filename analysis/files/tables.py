@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from analysis.files.model import CaptureFile
+from results.spreadsheet import write_csv
 
 _UNKNOWN = frozenset({"key", "src", "sport", "dst", "dport"})
 
@@ -15,16 +15,9 @@ def write_tables(folder: Path, files: Sequence[CaptureFile]) -> None:
     """Write flows.csv (a row per directed flow) and seconds.csv (counts per bin) into `folder`."""
     names = list(dict.fromkeys(n for file in files for n in file.flows.column_names if n not in _UNKNOWN))
     header = ["capture", "flow", "src", "sport", "dst", "dport", *names]
-    _write(folder / "flows.csv", header, (row for file in files for row in _flows(file, names)))
+    write_csv(folder / "flows.csv", header, (row for file in files for row in _flows(file, names)))
     header = ["capture", "flow", "series", "bin_begins_s", "bin_width_s", "value"]
-    _write(folder / "seconds.csv", header, (row for file in files for row in _seconds(file)))
-
-
-def _write(path: Path, header: Sequence[str], rows: Iterator[Sequence[object]]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
+    write_csv(folder / "seconds.csv", header, (row for file in files for row in _seconds(file)))
 
 
 def _flows(file: CaptureFile, names: Sequence[str]) -> Iterator[Sequence[object]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from analysis.claims import wording
+from analysis.claims.judge import Outcome
 from analysis.findings import Findings, Standing
 from analysis.papers.figures import figures, scatter
 from analysis.papers.result import Figures, PaperResult
@@ -17,17 +17,18 @@ from analysis.report.page import Pages
 from analysis.report.provenance import facts, sources
 from analysis.report.publish import staged
 from analysis.statistics import Estimate
+from results.spreadsheet import write_csv
 
 PAGE = "paper.html"
 _HERE = Path(__file__).parent
 _ROWS = (
-    "case", "reading", "note", "network", "metric", "published", "n", "mean", "ci95_half_width", "by_published",
-    "from_go_mean", "from_go_ci95_half_width", "doubts",
+    "case", "reading", "note", "network", "metric", "published", "n", "mean", "ci95_low", "ci95_high",
+    "by_published", "from_go_mean", "from_go_ci95_low", "from_go_ci95_high", "doubts",
 )  # fmt: skip
-_RATIOS = ("case", "reading", "metric", "published", "ours", "ci95_low", "ci95_high", "why")
+_RATIOS = ("case", "reading", "metric", "published", "ours", "ci95_low", "ci95_high", "pairs", "why")
 _CLAIMS = (
     "claim", "section", "verdict", "from_go_verdict", "published", "subject", "asked", "effect", "ci95_low",
-    "ci95_high", "answer", "why", "from_go_effect", "from_go_ci95_low", "from_go_ci95_high", "from_go_answer",
+    "ci95_high", "pairs", "answer", "why", "from_go_effect", "from_go_ci95_low", "from_go_ci95_high", "from_go_answer",
 )  # fmt: skip
 Cell = str | float | int | None
 
@@ -48,9 +49,9 @@ def write(result: PaperResult, folder: Path) -> Path:
             (stage / "paper-plots" / f"{plot.name}.png").write_bytes(plot.png)
         tables = stage / "paper-tables"
         tables.mkdir()
-        _table(tables / "rows.csv", _ROWS, _rows(result))
-        _table(tables / "ratios.csv", _RATIOS, _ratios(result))
-        _table(tables / "claims.csv", _CLAIMS, _claims(result))
+        write_csv(tables / "rows.csv", _ROWS, _rows(result))
+        write_csv(tables / "ratios.csv", _RATIOS, _ratios(result))
+        write_csv(tables / "claims.csv", _CLAIMS, _claims(result))
         (tables / "claims.json").write_text(json.dumps(summary(result), indent=1) + "\n")
         (tables / "manifest.json").write_text(json.dumps(origins, indent=1) + "\n")
         (stage / PAGE).write_text(page)
@@ -80,6 +81,7 @@ def summary(result: PaperResult) -> dict[str, object]:
     return {
         "paper": result.paper.record.name,
         "campaigns": [one.folder.name for one in result.campaigns],
+        "claims_sha256": result.paper.digest,
         "link_bound": {
             "near": result.near,
             "near_from_go": result.near_from_go,
@@ -97,13 +99,6 @@ def summary(result: PaperResult) -> dict[str, object]:
     }
 
 
-def _table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
-
-
 def _rows(result: PaperResult) -> Iterable[Sequence[Cell]]:
     """SI units: messages per second, seconds."""
     for row in result.rows:
@@ -119,15 +114,30 @@ def _share(one: Figures) -> float | None:
 
 def _mean(found: Estimate | None, *, with_n: bool = False) -> list[Cell]:
     if found is None:
-        return [0, None, None] if with_n else [None, None]
-    return [*([found.n] if with_n else []), found.mean, found.half_width]
+        return [*([0] if with_n else []), None, None, None]
+    return [*([found.n] if with_n else []), found.mean, found.low, found.high]
+
+
+def _pairs(one: Outcome) -> int | None:
+    """How many pairs of trials of equal seed it is of; None for single values and for unequal seeds."""
+    return one.n[0] if one.n and one.paired else None
 
 
 def _ratios(result: PaperResult) -> Iterable[Sequence[Cell]]:
     for row in result.rows:
         for one in row.ratios:
             ours = one.ours
-            yield [row.row.case, row.row.reading, one.metric, one.published, ours.centre, ours.low, ours.high, ours.why]
+            yield [
+                row.row.case,
+                row.row.reading,
+                one.metric,
+                one.published,
+                ours.centre,
+                ours.low,
+                ours.high,
+                _pairs(ours),
+                ours.why,
+            ]
 
 
 def _claims(result: PaperResult) -> Iterable[Sequence[Cell]]:
@@ -137,4 +147,4 @@ def _claims(result: PaperResult) -> Iterable[Sequence[Cell]]:
             yield [claim.ours.claim.id, claim.ours.claim.section, claim.ours.verdict,
                    claim.from_go.verdict if claim.from_go.judged else None, theirs,
                    wording.subject(one.comparison), wording.asked(one.comparison), one.centre, one.low, one.high,
-                   one.answer, one.why, go.centre, go.low, go.high, go.answer]  # fmt: skip
+                   _pairs(one), one.answer, one.why, go.centre, go.low, go.high, go.answer]  # fmt: skip

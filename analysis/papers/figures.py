@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analysis.claims.comparisons import Quantity
+from analysis.estimates import of_values
 from analysis.metrics import METRICS
 from analysis.papers.paper import Figure
 from analysis.papers.published import PRINTED
@@ -11,7 +12,6 @@ from analysis.papers.result import PaperResult
 from analysis.plots.against import Dot, Square, against_plot
 from analysis.plots.paper import Mark, Panel, figure_plot
 from analysis.plots.style import Plot
-from analysis.statistics import estimate
 
 _UNITS = {"1/s": "messages per second", "s": "seconds"}
 
@@ -65,7 +65,7 @@ def _figure(result: PaperResult, figure: Figure) -> Plot:
         quantity = Quantity(case, network, metric)
         return Mark(
             published=published.by_seed(quantity).get(0),
-            ours=estimate(list(result.evidence.by_seed(quantity).values())),
+            ours=of_values(metric, list(result.evidence.by_seed(quantity).values())),
         )
 
     panels = [

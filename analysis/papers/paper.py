@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,11 +76,15 @@ class Record(_Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """A study as its folder has it.  links: link profiles of ours that stand for networks of the study's, instead."""
+    """A study as its folder has it.  links: link profiles of ours that stand for networks of the study's, instead.
+
+    digest: SHA-256 of the file of claims, which says by which reading of the study results were judged.
+    """
 
     record: Record
     rows: tuple[PublishedRow, ...]
     claims: tuple[Claim, ...]
+    digest: str
     links: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -115,7 +120,8 @@ def read_paper(folder: Path) -> Paper:
         raise PaperError("\n".join(found)) from error
     except (YamlError, PublishedError, ClaimError) as error:
         raise PaperError(str(error)) from error
-    return Paper(record=record, rows=rows, claims=claims)
+    digest = hashlib.sha256((folder / record.claims).read_bytes()).hexdigest()
+    return Paper(record=record, rows=rows, claims=claims, digest=digest)
 
 
 def _line(lines: dict[Key, int], at: Key) -> int:

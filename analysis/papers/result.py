@@ -9,12 +9,13 @@ from analysis.claims import AmbiguousCells, ClaimResult, Measured, judge
 from analysis.claims.comparisons import Comparison, Quantity
 from analysis.claims.evidence import Evidence, measured
 from analysis.claims.judge import Outcome, outcome
+from analysis.estimates import of_values
 from analysis.findings import Findings
 from analysis.papers.choice import EVERY, Levels, with_levels
 from analysis.papers.doubts import doubts
 from analysis.papers.paper import Paper, PaperError
 from analysis.papers.published import PRINTED, Published, PublishedRow, reading
-from analysis.statistics import Estimate, estimate
+from analysis.statistics import Estimate
 
 METRICS = ("published_per_s", "delivered_per_s", "latency_mean_s")
 # The same counted otherwise: not what happened inside the window, but what became of all that was sent before its end.
@@ -187,7 +188,7 @@ def _figures(quantity: Quantity, published: Published, evidence: Measured) -> Fi
 
 
 def _estimate(quantity: Quantity, evidence: Evidence) -> Estimate | None:
-    return estimate(list(evidence.by_seed(quantity).values()))
+    return of_values(quantity.metric, list(evidence.by_seed(quantity).values()))
 
 
 def _network_ratio(case: str, metric: str, paper: Paper, published: Published, evidence: Measured) -> NetworkRatio:

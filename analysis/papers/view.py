@@ -145,7 +145,10 @@ def _claim(claim: ClaimRow) -> dict[str, Any]:
         "tone": _TONE[ours.verdict],
         "from_go": claim.from_go.verdict.value if claim.from_go.judged else "",
         "from_go_tone": _TONE[claim.from_go.verdict],
-        "counts": [wording.counts([one.answer for one in test.outcomes], test.test.for_) for test in ours.tests],
+        "counts": [
+            wording.counts([one.answer for one in test.outcomes], test.test.for_, may_be_chance=test.may_be_chance)
+            for test in ours.tests
+        ],
         "support": support_text(claim),
         "support_tone": _TONE[printed.verdict],
         "deciding": [

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from analysis.plots.style import COLOURS, HAIR, INK, MUTED, Plot, finish, frame, log_ticks, tick_text
+from analysis.plots.whiskers import ends_of, whisker
 from analysis.statistics import Estimate
 
 _WIDTH_IN, _HEIGHT_IN, _ABOVE_IN, _BELOW_IN = 8.2, 3.45, 0.85, 0.5
@@ -91,8 +92,6 @@ def _square(ax: Any, square: Square, groups: Sequence[str], within: float) -> No
 
 def _dot(ax: Any, dot: Dot, number: int, low: float) -> None:
     colour, ours = COLOURS[number], max(dot.ours.mean, low)
-    if dot.ours.low is not None and dot.ours.high is not None:
-        ends = [max(dot.ours.low, low), max(dot.ours.high, low)]
-        ax.plot([dot.published] * 2, ends, color=colour, linewidth=1.2, alpha=0.5, zorder=2)
+    whisker(ax, dot.published, ends_of(dot.ours), colour=colour, width=1.2, upright=True, alpha=0.5)
     ax.plot([dot.published], [ours], marker=_MARKS[number % 2], markersize=4.2, linestyle="", markeredgecolor=colour,
             markeredgewidth=0.9, markerfacecolor=colour if dot.bound else "white", zorder=3)  # fmt: skip

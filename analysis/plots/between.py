@@ -12,6 +12,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from analysis.between.record import Between, Row, Verdict
 from analysis.plots.style import COLOURS, HAIR, INK, MUTED, Plot, finish, frame, linear_ticks
+from analysis.plots.whiskers import inside, whisker
 
 COLOUR = {
     Verdict.BETTER: COLOURS[2],
@@ -92,13 +93,8 @@ def _panel(ax: Any, cells: Sequence[str], rows: Sequence[Row]) -> None:
 
 def _dot(ax: Any, y: int, row: Row, low: float, high: float) -> None:
     colour = COLOUR[row.verdict]
-    if row.low is not None and row.high is not None:
-        ends = min(max(row.low, low), high), max(min(row.high, high), low)
-        ax.plot(ends, [y, y], color=colour, linewidth=2.2, solid_capstyle="butt", zorder=2)
-        for end, beyond, mark in ((low, row.low < low, "<"), (high, row.high > high, ">")):
-            if beyond:
-                ax.plot([end], [y], marker=mark, markersize=4, color=colour, clip_on=False, zorder=3)
-    centre = min(max(row.centre or 0.0, low), high)
+    whisker(ax, y, (row.low, row.high), colour=colour, width=2.2)
+    centre = inside(row.centre or 0.0, low, high)
     ax.plot([centre], [y], marker=_MARK[row.verdict], markersize=5.5, color=colour, markeredgecolor="white",
             markeredgewidth=0.6, clip_on=False, zorder=4)  # fmt: skip
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from analysis.plots.style import COLOURS, HAIR, INK, MUTED, SHADE, Plot, finish, frame, heading
+from analysis.plots.whiskers import inside, whisker
 from results.calibration import Calibrated
 from results.link import LinkCheck
 
@@ -66,16 +67,15 @@ def _panel(ax: Any, names: Sequence[str], shown: Sequence[tuple[Calibrated, Link
     lows = [check.low / check.asked for _, check in shown] + [check.delivered / check.asked for _, check in shown]
     highs = [check.high / check.asked for _, check in shown] + [check.delivered / check.asked for _, check in shown]
     left, right = max(min(lows), 0.2) / 1.01, min(max(highs), 8.0) * 1.01
+    ax.set_xlim(left, right)
     for one, check in shown:
         y, colour = names.index(one.profile) + _LANE[one.kernel, check.direction], _COLOUR[one.kernel]
-        ratio = min(max(check.delivered / check.asked, left), right)
-        ax.hlines(y, max(check.low / check.asked, left), min(check.high / check.asked, right),
-                  color=HAIR, linewidth=3.2, zorder=2)  # fmt: skip
+        whisker(ax, y, (check.low / check.asked, check.high / check.asked), colour=HAIR, width=3.2)
+        ratio = inside(check.delivered / check.asked, left, right)
         ax.plot(
             [ratio], [y], marker=_MARK[check.direction], markersize=4, color=colour, linestyle="", zorder=3,
             markeredgecolor="#c1121f" if not check.holds else colour, markeredgewidth=1.4 if not check.holds else 0.5,
         )  # fmt: skip
-    ax.set_xlim(left, right)
     _ratio_ticks(ax, left, right)
     ax.tick_params(axis="y", length=0)
     ax.set_title(title, fontsize=9, color=INK, pad=5)

@@ -10,6 +10,7 @@ from analysis.compare import FACTOR, describe, matches, shared_levels
 from analysis.findings import CellFinding, Findings
 from analysis.metrics import METRICS, Metric
 from analysis.plots.style import COLOURS, HAIR, MUTED, WIDTH_IN, Plot, canvas, finish, heading, limits, ticks
+from analysis.plots.whiskers import ends_of, whisker
 from analysis.statistics import Estimate
 from analysis.units import interval
 
@@ -57,7 +58,7 @@ def cells_plot(findings: Findings, metric_name: str) -> Plot | None:
         if cell is None:
             ax.text(0, y + 0.12, label, transform=ax.get_yaxis_transform(), fontsize=8.5, va="center")
         else:
-            _dot(ax, y, cell, metric, colour[cell.levels.get(FACTOR, "")], named=len(colour) > 1, log=log)
+            _dot(ax, y, cell, metric, colour[cell.levels.get(FACTOR, "")], named=len(colour) > 1)
     unit = {"1/s": "messages per second", "share": "share of the rate"}.get(metric.unit, metric.unit)
     heading(figure, metric.label, f"{unit}; mean of the valid trials and its 95 % interval")
     if log:
@@ -73,24 +74,22 @@ def _rows(grouped: Sequence[tuple[str, Sequence[CellFinding]]]) -> list[tuple[st
     return rows[:MOST_ROWS]
 
 
-def _dot(ax: Any, y: int, cell: CellFinding, metric: Metric, colour: str, *, named: bool, log: bool) -> None:
+def _dot(ax: Any, y: int, cell: CellFinding, metric: Metric, colour: str, *, named: bool) -> None:
     found = cell.estimate(metric.name)
     name = f"{cell.levels.get(FACTOR, '')}  " if named else ""
     if found is None:
         ax.text(0.02, y, f"{name}no valid trial", transform=ax.get_yaxis_transform(), fontsize=8, color=colour,
                 va="center")  # fmt: skip
         return
-    if found.half_width is not None:
-        start = max(found.mean - found.half_width, ax.get_xlim()[0] if log else 0.0)
-        ax.plot([start, found.mean + found.half_width], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt")
+    whisker(ax, y, ends_of(found), colour=colour, width=2.2)
     ax.plot([found.mean], [y], marker="o", markersize=5.5, color=colour, clip_on=False)
     _label(ax, y, found, name + interval(metric, found), colour)
 
 
 def _label(ax: Any, y: int, found: Estimate, text: str, colour: str) -> None:
     """Write the value beside its interval where there is room, else above it."""
-    half = found.half_width or 0.0
-    left, right = (_place(ax, value) for value in (found.mean - half, found.mean + half))
+    ends = (found.mean if end is None else end for end in ends_of(found))
+    left, right = (_place(ax, value) for value in ends)
     width = len(text) * _CHARACTER_IN / (WIDTH_IN * ax.get_position().width)
     if right + width < 1.0:
         place, offset, side = right, (7.0, 0.0), "left"

@@ -22,6 +22,7 @@ from analysis.plots.style import (
     log_ticks,
     tick_text,
 )
+from analysis.plots.whiskers import ends_of, inside, reach, whisker
 from analysis.statistics import Estimate
 
 _MARKS = ("s", "o", "D", "^")
@@ -48,7 +49,7 @@ class Panel:
     def values(self) -> list[float]:
         """Everything that has to fit."""
         marks = [mark for series in self.series.values() for mark in series]
-        ends = [end for m in marks if m.ours for end in (m.ours.mean, m.ours.low, m.ours.high) if end is not None]
+        ends = [end for mark in marks if mark.ours for end in reach(mark.ours)]
         return [value for value in [*ends, *(m.published for m in marks if m.published is not None)] if value > 0]
 
 
@@ -95,9 +96,7 @@ def _mark(ax: Any, x: float, mark: Mark, *, number: int, aside: float, to_axis: 
                 markeredgecolor=colour, markeredgewidth=1.1, linestyle="", zorder=3, clip_on=False)  # fmt: skip
     if mark.ours is None:
         return
-    if mark.ours.low is not None and mark.ours.high is not None:
-        ends = [to_axis(mark.ours.low), to_axis(mark.ours.high)]
-        ax.plot([x + aside] * 2, ends, color=colour, linewidth=1.8, solid_capstyle="butt", alpha=0.6, zorder=2)
+    whisker(ax, x + aside, ends_of(mark.ours), colour=colour, width=1.8, upright=True, alpha=0.6)
     ax.plot([x + aside], [to_axis(mark.ours.mean)], marker=shape, markersize=4.6, color=colour, linestyle="",
             zorder=4, clip_on=False)  # fmt: skip
 
@@ -117,7 +116,7 @@ def _upright(ax: Any, values: Sequence[float]) -> Callable[[float], float]:
     ax.tick_params(axis="y", labelsize=7.5)
     ax.grid(axis="y", color=HAIR, linewidth=0.6)
     ax.set_axisbelow(True)
-    return lambda value: min(max(value, bottom), top)
+    return lambda value: inside(value, bottom, top)
 
 
 def _legend(figure: Figure, labels: Sequence[str], *, top: float) -> None:

@@ -22,14 +22,16 @@ class NoReport(Exception):
 
 
 class MetricSummary(Record):
-    """A mean over n valid trials in SI units; text: with unit and interval, as the report writes it.
+    """A mean over n valid trials in SI units and its 95 % interval; text: with unit, as the report writes it.
 
-    bootstrap: ends of the interval by resampling, None below 5 trials.
+    at_least: the mean is a lower bound.  bootstrap: ends of the interval by resampling, None below 5 trials.
     """
 
     n: int
     mean: float
-    half_width: float | None
+    low: float | None
+    high: float | None
+    at_least: bool = False
     bootstrap: tuple[float, float] | None = None
     text: str
 
@@ -140,7 +142,9 @@ def _cell(cell: CellFinding) -> CellSummary:
             name: MetricSummary(
                 n=one.n,
                 mean=one.mean,
-                half_width=one.half_width,
+                low=one.low,
+                high=one.high,
+                at_least=one.at_least,
                 bootstrap=bootstrap_mean(cell.values(name)),
                 text=interval(metric, one),
             )

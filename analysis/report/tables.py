@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from analysis.findings import Findings, Standing
 from analysis.journey.parts import KEYS, LATENCY, PARTS
 from analysis.metrics import METRICS
 from analysis.statistics import bootstrap_mean
+from results.spreadsheet import write_csv
 
 Row = Sequence[object]
 
@@ -27,8 +27,8 @@ def write_tables(folder: Path, findings: Findings) -> None:
             ["cell", *factors, "trial", "seed", "state", *METRICS, "reasons", "trends"], _trials(findings, factors),
         ),
         "cells": (
-            ["cell", *factors, *Standing, "metric", "unit", "n", "mean", "ci95_half_width",
-             "bootstrap95_low", "bootstrap95_high"],
+            ["cell", *factors, *Standing, "metric", "unit", "n", "mean", "ci95_low",
+             "ci95_high", "at_least", "bootstrap95_low", "bootstrap95_high"],
             _cells(findings, factors),
         ),
         "comparison": (
@@ -57,10 +57,7 @@ def write_tables(folder: Path, findings: Findings) -> None:
     if findings.campaign.stopping:
         shapes["stopping"] = (["cell", "run", "valid", "metric", "end", "n", "half_width_share"], _stopping(findings))
     for name, (header, rows) in shapes.items():
-        with (folder / f"{name}.csv").open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(rows)
+        write_csv(folder / f"{name}.csv", header, rows)
 
 
 def _trials(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
@@ -79,7 +76,7 @@ def _cells(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
         counts = [cell.count(standing) for standing in Standing]
         for name, metric in METRICS.items():
             if (found := cell.estimate(name)) is not None:
-                spread = ["" if found.half_width is None else found.half_width, *_ends(cell.values(name))]
+                spread = [found.low, found.high, "yes" if found.at_least else "no", *_ends(cell.values(name))]
                 yield [cell.name, *levels, *counts, name, metric.unit, found.n, found.mean, *spread]
 
 

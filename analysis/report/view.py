@@ -137,13 +137,14 @@ def _match(match: Match, other: CellFinding) -> dict[str, Any]:
 def _comparison(one: Comparison) -> dict[str, Any]:
     metric = METRICS[one.metric]
     both_zero = one.before and one.after and one.before.mean == one.after.mean == 0
+    certain = both_zero and (one.difference is None or not one.difference.half_width)
     return {
         "label": metric.label,
         "about": metric.about,
         "before": estimated(metric, one.before),
         "after": estimated(metric, one.after),
         "ratio": number(one.ratio.ratio, "both zero" if both_zero else factor_text(one.ratio) if one.ratio.n else "–"),
-        "words": "" if both_zero else times_text(one.ratio) or difference_text(metric, one.difference),
+        "words": "" if certain else times_text(one.ratio) or difference_text(metric, one.difference),
         "tone": _tone(one),
     }
 

@@ -8,6 +8,7 @@ from analysis.statistics.intervals import Estimate, estimate
 from analysis.statistics.multiplicity import benjamini_hochberg, holm
 from analysis.statistics.percentiles import Percentile, percentile
 from analysis.statistics.ratios import Ratio, paired_ratio
+from analysis.statistics.shares import Count, never_certain, share
 from analysis.statistics.students import CONFIDENCE, t_factor
 from analysis.statistics.trend import Trend, trend
 
@@ -16,6 +17,7 @@ __all__ = [
     "EQUAL_WITHIN",
     "Answer",
     "Contrast",
+    "Count",
     "Estimate",
     "Percentile",
     "Ratio",
@@ -27,10 +29,12 @@ __all__ = [
     "hedges_g",
     "holm",
     "log_margin",
+    "never_certain",
     "paired",
     "paired_effect",
     "paired_ratio",
     "percentile",
+    "share",
     "t_factor",
     "trend",
     "unpaired",

@@ -8,6 +8,8 @@ import pytest
 
 from analysis.findings import CellFinding, Standing, TrialFinding
 from analysis.headlines import headlines, verdict_line
+from analysis.statistics import paired_ratio
+from analysis.units import factor_text, times_text
 
 
 def said(*lab: bool) -> str:
@@ -48,7 +50,18 @@ def latency_of(air: list[float]) -> tuple[str, ...]:
 def test_what_cannot_be_told_apart_is_not_told_as_a_difference() -> None:
     # Logarithms differ by 0.182, -0.095 and -0.087: standard error 0.0912, times 4.303, is a factor of 1.48.
     assert latency_of([0.012, 0.010, 0.011]) == (
-        "air against wire: median latency: no difference detectable; more than 48 % would have shown.",
+        "air against wire: median latency: no difference detectable; more than 48 % would have shown (3 pairs).",
     )
-    assert latency_of([0.01001, 0.01099, 0.01201]) == ("air against wire: median latency: equal within 5 %.",)
+    assert latency_of([0.01001, 0.01099, 0.01201]) == ("air against wire: median latency: equal within 5 % (3 pairs).",)
     assert latency_of([0.10, 0.11, 0.13])[0].startswith("air against wire: median latency is 10.3 times higher")
+
+
+def test_every_factor_has_its_number_of_pairs_and_a_single_pair_says_that_it_is_one() -> None:
+    assert latency_of([0.10, 0.11, 0.13])[0].endswith(", 3 pairs of trials).")
+    (alone,) = latency_of([0.10])
+    assert alone == "air against wire: median latency is 10.0 times higher (a single pair of trials, no interval)."
+    assert times_text(paired_ratio([(1.0, 10.0)])) == (
+        "10.0 times more in the 1 pair there is; how much of it is chance cannot be told"
+    )
+    assert factor_text(paired_ratio([(1.0, 10.0)])) == "10.0 (1 pair, no interval)"
+    assert factor_text(paired_ratio([(1.0, 10.0), (1.0, 10.0)])) == "10.0 [10.0, 10.0], 2 pairs"

@@ -77,7 +77,7 @@ def test_only_valid_trials_are_averaged_and_the_others_are_told_apart(tmp_path: 
     assert [trial.standing.value for trial in cell.trials] == ["invalid", "inconclusive", "missing", "valid"]
     found = cell.estimate("delivered_per_s")
     assert found is not None
-    assert (found.n, found.half_width) == (1, None)
+    assert (found.n, found.low, found.high) == (1, None, None)
     assert found.mean == cell.trials[3].metrics["delivered_per_s"]
     text = write(findings).read_text()
     assert "5 of 8 planned trials are valid, 1 invalid, 1 inconclusive, 1 missing" in text

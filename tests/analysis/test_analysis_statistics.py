@@ -22,11 +22,12 @@ def test_the_interval_is_the_one_worked_out_by_hand() -> None:
     found = estimate([9.0, 10.0, 11.0])
     assert found is not None
     assert (found.n, found.mean) == (3, 10.0)
-    assert found.half_width == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
+    half = 4.302653 / math.sqrt(3)
+    assert (found.low, found.high) == (pytest.approx(10 - half, rel=1e-6), pytest.approx(10 + half, rel=1e-6))
 
 
 def test_one_trial_has_a_mean_and_no_interval() -> None:
-    assert estimate([4.0]) == Estimate(n=1, mean=4.0, half_width=None)
+    assert estimate([4.0]) == Estimate(n=1, mean=4.0, low=None, high=None)
     assert estimate([]) is None
     assert "1 trial" in interval(METRICS["delivered_per_s"], estimate([4.0]))
 
@@ -34,7 +35,7 @@ def test_one_trial_has_a_mean_and_no_interval() -> None:
 def test_equal_values_have_an_interval_of_no_width() -> None:
     found = estimate([0.1 + 0.2, 0.3, 0.3])
     assert found is not None
-    assert found.half_width == 0
+    assert found.low == pytest.approx(found.high, rel=1e-12)
 
 
 @given(values, st.floats(0.1, 100))
@@ -43,7 +44,8 @@ def test_mean_and_interval_scale_with_the_unit(sample: list[float], factor: floa
     assert small is not None
     assert large is not None
     assert large.mean == pytest.approx(factor * small.mean)
-    assert large.half_width == pytest.approx(factor * (small.half_width or 0), rel=1e-6, abs=1e-9 * large.mean)
+    for one, other in ((small.low, large.low), (small.high, large.high)):
+        assert other == pytest.approx(factor * (one or 0), rel=1e-6, abs=1e-9 * large.mean)
 
 
 @given(values)
@@ -100,12 +102,12 @@ def test_without_pairs_or_with_one_there_is_no_interval() -> None:
 
 def test_an_interval_around_one_shows_no_difference() -> None:
     unclear = "no difference detectable; more than {} would have shown"
-    assert times_text(Ratio(n=3, ratio=1.2, low=0.9, high=1.6)) == unclear.format("33 %")
-    assert times_text(Ratio(n=3, ratio=1.2, low=0.1, high=14.4)) == unclear.format("12 times")
-    assert times_text(Ratio(n=3, ratio=1.0, low=0.96, high=1.04)) == "equal within 5 %"
-    assert times_text(Ratio(n=3, ratio=0.1, low=0.09, high=0.111)) == "10.0 times less, ± 11 %"
-    assert times_text(Ratio(n=2, ratio=0.1, low=0.02, high=0.5)) == "10.0 times less, 2.00 to 50.0"
-    assert times_text(Ratio(n=3, ratio=1.25, low=1.2, high=1.3)) == "25.0 % more"
+    assert times_text(Ratio(n=3, ratio=1.2, low=0.9, high=1.6)) == unclear.format("33 %") + " (3 pairs)"
+    assert times_text(Ratio(n=3, ratio=1.2, low=0.1, high=14.4)) == unclear.format("12 times") + " (3 pairs)"
+    assert times_text(Ratio(n=3, ratio=1.0, low=0.96, high=1.04)) == "equal within 5 % (3 pairs)"
+    assert times_text(Ratio(n=3, ratio=0.1, low=0.09, high=0.111)) == "10.0 times less, ± 11 % (3 pairs)"
+    assert times_text(Ratio(n=2, ratio=0.1, low=0.02, high=0.5)) == "10.0 times less, 2.00 to 50.0 (2 pairs)"
+    assert times_text(Ratio(n=3, ratio=1.25, low=1.2, high=1.3)) == "25.0 % more (3 pairs)"
 
 
 @given(st.floats(1e-9, 1e12))
@@ -121,4 +123,4 @@ def test_values_carry_their_unit_and_a_fitting_prefix() -> None:
     assert quantity(METRICS["loss_share"], 0.0) == "0 %"
     assert quantity(METRICS["deliveries"], 12345.0) == "12\u202f345"
     assert quantity(METRICS["latency_p50_s"], None) == "–"
-    assert interval(METRICS["latency_p50_s"], Estimate(n=3, mean=0.0123, half_width=0.0004)) == "12.3 ± 0.4 ms"
+    assert interval(METRICS["latency_p50_s"], Estimate(n=3, mean=0.0123, low=0.0119, high=0.0127)) == "12.3 ± 0.4 ms"

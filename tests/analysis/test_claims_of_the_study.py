@@ -22,6 +22,8 @@ from analysis.claims import Claim, Verdict, judge
 from analysis.claims.vocabulary import NoDifference
 from analysis.papers.published import reading
 
+WIRE, WIRELESS = ["wireline"], ["wireless"]
+
 
 def each(*changes: Change) -> Change:
     """All of these, one after the other."""
@@ -39,30 +41,52 @@ SUPPORTED_IF: dict[str, Change] = {
     "o2o-100-wire-durable-publishers-ahead": times(
         1.2, metric="published_per_s", cases=["set1-05", "set1-09", "set1-13"]
     ),
-    "f2m-wire-size-halves": times(0.55, metric="delivered_per_s", cases=["set1-18", "set1-22"], networks=["wireline"]),
-    "f2m-wireless-latency-higher": times(2, metric="latency_mean_s", cases=["set1-17"], networks=["wireless"]),
-    "m2f-latency-durable-higher": times(1.2, metric="latency_mean_s", cases=["set1-30"]),
-    "m2f-wire-nondurable-keeps-up": times(3, metric="delivered_per_s", cases=["set1-28"], networks=["wireline"]),
-    "o2o-latency-size-order-of-magnitude": times(10, metric="latency_mean_s", cases=["set1-02"], networks=["wireline"]),
-    "f2m-latency-grows-with-size": times(1.3, metric="latency_mean_s", cases=["set1-22"], networks=["wireline"]),
-    "m2f-wire-publishers-gain": each(
-        times(1.2, metric="delivered_per_s", cases=["set1-31"], networks=["wireline"]),
-        times(1.05, metric="published_per_s", cases=["set1-31"], networks=["wireline"]),
+    "o2o-100-wireless-nondurable-twice": times(0.75, metric="delivered_per_s", cases=["set1-15"], networks=WIRELESS),
+    "o2o-100-wireless-durable-publishers-ahead": times(
+        2, metric="published_per_s", cases=["set1-01"], networks=WIRELESS
     ),
-    "m2f-durable-poor-with-publishers": times(0.1, metric="delivered_per_s", cases=["set1-29", "set1-30"]),
+    "o2o-5k-wire-durable-publishers-ahead": times(2, metric="published_per_s", cases=["set1-02"], networks=WIRE),
+    "o2o-5k-wireless-linear": times(0.85, metric="delivered_per_s", cases=["set1-06", "set1-08"], networks=WIRELESS),
+    "o2o-5k-wireless-connections-matter-little": times(
+        1.6, metric="delivered_per_s", cases=["set1-02", "set1-04"], networks=WIRELESS
+    ),
+    "o2o-latency-nondurable-lower": times(0.5, metric="latency_mean_s", cases=["set1-03"], networks=WIRELESS),
+    "o2o-latency-grows-with-size": times(
+        12, metric="latency_mean_s", cases=["set1-06", "set1-10", "set1-14", "set1-16"]
+    ),
+    "o2o-latency-size-order-of-magnitude": times(10, metric="latency_mean_s", cases=["set1-02"], networks=WIRE),
+    "f2m-wireless-slower": times(0.8, metric="delivered_per_s", cases=["set1-21"], networks=WIRELESS),
+    "f2m-wire-latency-linear": each(
+        times(0.45, metric="latency_mean_s", cases=["set1-21", "set1-22"], networks=WIRE),
+        times(1.6, metric="latency_mean_s", cases=["set1-23", "set1-24"], networks=WIRE),
+    ),
+    "f2m-wire-latency-grows-with-size": times(1.3, metric="latency_mean_s", cases=["set1-22"], networks=WIRE),
+    "f2m-wireless-latency-higher": times(2, metric="latency_mean_s", cases=["set1-17"], networks=WIRELESS),
+    "m2f-wire-nondurable-keeps-up": times(3, metric="delivered_per_s", cases=["set1-28"], networks=WIRE),
+    "m2f-wire-publishers-gain": each(
+        times(1.2, metric="delivered_per_s", cases=["set1-31"], networks=WIRE),
+        times(0.3, metric="delivered_per_s", cases=["set1-29"], networks=WIRE),
+        times(0.25, metric="delivered_per_s", cases=["set1-30"], networks=WIRE),
+        times(0.17, metric="delivered_per_s", cases=["set1-32"], networks=WIRE),
+        times(1.1, metric="published_per_s", cases=["set1-29", "set1-30", "set1-31"], networks=WIRE),
+        times(0.42, metric="published_per_s", cases=["set1-32"], networks=WIRE),
+    ),
+    "m2f-latency-durable-higher": times(
+        0.3, metric="latency_mean_s", cases=["set1-27", "set1-28", "set1-31", "set1-32"]
+    ),
     "m2f-latency-nondurable-wireless": times(
-        20, metric="latency_mean_s", cases=["set1-28", "set1-31", "set1-32"], networks=["wireless"]
+        20, metric="latency_mean_s", cases=["set1-28", "set1-31", "set1-32"], networks=WIRELESS
     ),
     "m2f-latency-durable-wireless": times(
-        1.5, metric="latency_mean_s", cases=["set1-25", "set1-30"], networks=["wireless"]
+        1.5, metric="latency_mean_s", cases=["set1-25", "set1-30"], networks=WIRELESS
     ),
-    "selector-loads-the-broker": times(0.2, metric="published_per_s", cases=["set2-14"]),
+    "auto-beats-dups-ok": times(0.9, metric="delivered_per_s", cases=["set2-02"], networks=WIRE),
+    "m2f-durable-poor-with-publishers": times(0.1, metric="delivered_per_s", cases=["set1-29", "set1-30"]),
 }
 VIOLATED_BY: dict[str, Change] = {
     "m2f-durable-poor-with-publishers": as_published,
     "durable-wireless-in-time": publishers_far_ahead,
     "nondurable-small-share-late": publishers_far_ahead,
-    "selector-loads-the-broker": as_published,
 }
 
 

@@ -259,7 +259,7 @@ def test_the_tables_hold_the_numbers_behind_the_page(result: PaperResult, tmp_pa
     assert {row["claim"] for row in claims} == {claim.id for claim in PAPER.claims}
     told = json.loads((tables / "claims.json").read_text())
     assert told["link_bound"] == {"near": 14, "near_from_go": 4, "measured": 15}
-    assert told["claims"]["selector-loads-the-broker"]["published"] == {
+    assert told["claims"]["auto-beats-dups-ok"]["published"] == {
         "printed": "does not hold",
         "exchanged": "does not hold",
     }

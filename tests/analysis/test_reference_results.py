@@ -1,21 +1,35 @@
-"""Reference results that are kept with the code: of the claims that are there, and counted right in the README."""
+"""Reference results that are kept with the code: whole, counted right in the README, and of the claims they are of."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
 from pathlib import Path
 
-from invented_results import PAPER
+from invented_results import FOLDER, PAPER
+
+from analysis.claims import load_claims
 
 ROOT = Path(__file__).parents[2]
-RESULTS = json.loads((ROOT / "results" / "reference" / "gaddah-kunz" / "paper-tables" / "claims.json").read_text())
+REFERENCE = ROOT / "results" / "reference" / "gaddah-kunz"
+RESULTS = json.loads((REFERENCE / "paper-tables" / "claims.json").read_text())
+# The reading of the study that they were judged by stands beside them where it is not today's.
+JUDGED_BY = REFERENCE / "claims.yaml" if (REFERENCE / "claims.yaml").exists() else FOLDER / "claims.yaml"
+CLAIMS = load_claims(JUDGED_BY, cases=PAPER.cases, networks=tuple(PAPER.record.networks))
 
 
-def test_every_claim_has_a_verdict_and_there_are_no_others() -> None:
-    assert list(RESULTS["claims"]) == [claim.id for claim in PAPER.claims]
+def test_every_claim_that_they_were_judged_by_has_a_verdict_and_there_are_no_others() -> None:
+    assert list(RESULTS["claims"]) == [claim.id for claim in CLAIMS]
     assert RESULTS["link_bound"]["measured"] == sum(len(side.cases) for side in PAPER.record.link_bound.rows)
+
+
+def test_which_reading_judged_them_is_recorded_or_beside_them() -> None:
+    digest = hashlib.sha256(JUDGED_BY.read_bytes()).hexdigest()
+    assert RESULTS.get("claims_sha256", digest) == digest
+    if JUDGED_BY.parent == REFERENCE:
+        assert "were not judged by them" in JUDGED_BY.read_text()
 
 
 def test_the_readme_counts_them_right() -> None:
@@ -23,6 +37,8 @@ def test_the_readme_counts_them_right() -> None:
     text = " ".join((ROOT / "README.md").read_text().split())
     (told,) = re.findall(r"the study's (\d+) claims (\d+) hold, (\d+) do not, (\d+) are inconclusive", text)
     kinds = ("holds", "does not hold", "inconclusive")
-    assert [int(number) for number in told] == [len(PAPER.claims), *(verdicts[kind] for kind in kinds)]
+    assert [int(number) for number in told] == [len(CLAIMS), *(verdicts[kind] for kind in kinds)]
+    if JUDGED_BY.parent == REFERENCE:
+        assert "as the claims were read then" in text
     (near,) = re.findall(r"of the 16 rows of large messages (\d+) are within 15 %", text)
     assert int(near) == RESULTS["link_bound"]["near"]
