@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from analysis.claims import bounds
 from analysis.claims.comparisons import Comparison, comparisons
 from analysis.claims.evidence import Evidence
 from analysis.claims.vocabulary import Claim, Quantifier, Test
@@ -33,7 +34,8 @@ class Verdict(StrEnum):
 class Outcome:
     """One comparison: its effect and 95 % interval (None: single values, or too few trials), and why it is unclear.
 
-    measured: whether each of its quantities has a value.  alike: whether they may be compared.
+    measured: whether each of its quantities has a value.  alike: whether they may be compared.  sign: ≥ or ≤ where the
+    centre is a bound, which has no interval.
     """
 
     comparison: Comparison
@@ -44,6 +46,7 @@ class Outcome:
     low: float | None = None
     high: float | None = None
     why: str = ""
+    sign: bounds.Sign = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +117,8 @@ def _all(verdicts: Sequence[Verdict]) -> Verdict:
 def _leans(outcome: Outcome) -> Answer:
     if outcome.answer is not Answer.UNCLEAR or outcome.centre is None or not outcome.alike:
         return outcome.answer
-    return _inside(outcome.comparison, outcome.centre, outcome.centre)
+    low = -math.inf if outcome.sign == "≤" else outcome.centre
+    return _inside(outcome.comparison, low, math.inf if outcome.sign == "≥" else outcome.centre)
 
 
 def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
@@ -122,6 +126,8 @@ def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
 
     What must not be compared is unclear, whatever its effect.
     """
+    over, under = (tuple(map(evidence.held, side)) for side in (comparison.over, comparison.under))
+    comparison = replace(comparison, over=over, under=under)
     found = _outcome(comparison, evidence)
     why = evidence.unlike(comparison.quantities) if found.measured else ""
     return replace(found, answer=Answer.UNCLEAR, alike=False, why=why) if why else found
@@ -134,9 +140,20 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
         if not values[-1]:
             why = evidence.why_none(quantity)
             return Outcome(comparison=comparison, answer=Answer.UNCLEAR, measured=False, why=why)
+    beside = comparison.quantities
+    sign = bounds.sign_of(comparison, [evidence.at_least(one, beside) for one in beside])
+    if sign is None:
+        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=bounds.BOTH)
+    return _decided(comparison, values, exact=evidence.exact, sign=sign)
+
+
+def _decided(
+    comparison: Comparison, values: Sequence[Mapping[int, float]], *, exact: bool, sign: bounds.Sign
+) -> Outcome:
+    """The outcome of values that are all there."""
     if comparison.scale == "ratio" and any(value <= 0 for by_seed in values for value in by_seed.values()):
-        return _without_ratio(comparison, values, exact=evidence.exact)
-    if evidence.exact:
+        return _without_ratio(comparison, values, exact=exact)
+    if exact:
         centre = _exactly(comparison, [next(iter(by_seed.values())) for by_seed in values])
         return Outcome(comparison=comparison, answer=_inside(comparison, centre, centre), centre=centre)
     found = _effect(comparison, values)
@@ -144,6 +161,8 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why="no trials of equal seed")
     back = _exp if comparison.scale == "ratio" else float
     centre = back(found.centre)
+    if sign:
+        return _bounded(comparison, found, sign, centre=centre)
     if found.low is None or found.high is None:
         why = "one trial, no interval"
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=centre, why=why)
@@ -151,6 +170,16 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     answer = _inside(comparison, low, high)
     why = "the interval reaches over the limit" if answer is Answer.UNCLEAR else ""
     return Outcome(comparison=comparison, answer=answer, centre=centre, low=low, high=high, why=why)
+
+
+def _bounded(comparison: Comparison, found: Contrast, sign: bounds.Sign, *, centre: float) -> Outcome:
+    """Of an effect that is a bound the direction may be known."""
+    known = bounds.reach(found, sign)
+    low, high = known.low, known.high
+    if comparison.scale == "ratio":
+        low, high = _exp(low), _exp(high)
+    answer = _inside(comparison, low, high)
+    return Outcome(comparison=comparison, answer=answer, centre=centre, sign=sign, why=bounds.ONE_SIDED)
 
 
 def _without_ratio(comparison: Comparison, values: Sequence[Mapping[int, float]], *, exact: bool) -> Outcome:
@@ -177,7 +206,7 @@ def _inside(comparison: Comparison, low: float, high: float) -> Answer:
     """Bounds themselves are outside, so that what is equal is neither more nor less."""
     least = -math.inf if comparison.low is None else comparison.low
     most = math.inf if comparison.high is None else comparison.high
-    if least < low and high < most:
+    if (comparison.low is None or least < low) and (comparison.high is None or high < most):
         return Answer.YES
     return Answer.NO if high <= least or low >= most else Answer.UNCLEAR
 

@@ -18,7 +18,8 @@ def effect(outcome: Outcome) -> str:
     three = (outcome.centre, outcome.low, outcome.high)
     values = [_value(outcome.comparison, value) for value in three if value is not None]
     ends = f" [{values[1]}, {values[2]}]" if len(values) == 3 else ""
-    return values[0] + ends + (f" ({outcome.why})" if outcome.why and not ends else "")
+    sign = f"{outcome.sign} " if outcome.sign else ""
+    return sign + values[0] + ends + (f" ({outcome.why})" if outcome.why and not ends else "")
 
 
 def asked(comparison: Comparison) -> str:

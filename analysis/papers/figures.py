@@ -11,7 +11,6 @@ from analysis.papers.result import PaperResult
 from analysis.plots.against import Dot, Square, against_plot
 from analysis.plots.paper import Mark, Panel, figure_plot
 from analysis.plots.style import Plot
-from analysis.statistics import estimate
 
 _UNITS = {"1/s": "messages per second", "s": "seconds"}
 
@@ -51,7 +50,7 @@ def scatter(result: PaperResult) -> Plot | None:
 
 def _measured(result: PaperResult, figure: Figure) -> bool:
     return any(
-        result.evidence.by_seed(Quantity(case, network, series.metric))
+        result.evidence.estimate(Quantity(case, network, series.metric))
         for series in figure.series
         for case in series.cases
         for network in result.paper.networks
@@ -65,7 +64,7 @@ def _figure(result: PaperResult, figure: Figure) -> Plot:
         quantity = Quantity(case, network, metric)
         return Mark(
             published=published.by_seed(quantity).get(0),
-            ours=estimate(list(result.evidence.by_seed(quantity).values())),
+            ours=result.evidence.estimate(quantity),
         )
 
     panels = [
