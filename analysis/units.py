@@ -35,10 +35,12 @@ def digits(value: float, *, significant: int = 3) -> str:
     return f"{value:,.{max(0, significant - 1 - size)}f}".replace(",", "\u202f")
 
 
-def quantity(metric: Metric, value: float | None) -> str:
-    """A value with its unit; a dash when there is none."""
+def quantity(metric: Metric, value: float | None, *, at_least: bool = False) -> str:
+    """A value with its unit; a dash when there is none.  at_least: it is a lower bound."""
     if value is None:
         return "–"
+    if at_least:
+        return f"≥ {quantity(metric, value)}"
     factor, unit = scale(metric.unit, value)
     if metric.unit == "count" and value == round(value):
         return f"{value:,.0f}".replace(",", "\u202f")
@@ -46,11 +48,13 @@ def quantity(metric: Metric, value: float | None) -> str:
 
 
 def interval(metric: Metric, found: Estimate | None) -> str:
-    """Mean ± half width, unit; a single trial is said to be one."""
+    """Mean ± half width, unit; a single trial is said to be one, a lower bound has a sign and no width."""
     if found is None:
         return "–"
     factor, unit = scale(metric.unit, found.mean)
     mean = digits(found.mean / factor)
+    if found.at_least:
+        return f"≥ {mean} {unit}".rstrip()
     if found.half_width is None:
         return f"{mean} {unit}".rstrip() + " (1 trial)"
     return f"{mean} ± {_same_places(found.half_width / factor, mean)} {unit}".rstrip()

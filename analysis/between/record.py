@@ -32,11 +32,15 @@ class Side(Record):
 
 
 class Mean(Record):
-    """Mean of n valid trials, SI units; half_width: of the 95 % interval.  text: as a reader sees it."""
+    """Mean of n valid trials, SI units; half_width: of the 95 % interval.  text: as a reader sees it.
+
+    at_least: it is a lower bound, without an interval.
+    """
 
     n: int
     mean: float
     half_width: float | None
+    at_least: bool = False
     text: str
 
 

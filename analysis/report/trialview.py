@@ -43,7 +43,12 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
         "checks": [_check(one) for one in checks],
         "notes": _notes(trial, checks),
         "figures": [
-            (metric.label, metric.about, amount(metric, trial.metrics[name]), means[name])
+            (
+                metric.label,
+                metric.about,
+                amount(metric, trial.metrics[name], at_least=name in trial.at_least),
+                means[name],
+            )
             for name, metric in METRICS.items()
             if name in trial.metrics
         ],
