@@ -12,7 +12,8 @@ from analysis.headlines import headlines, verdict_line
 
 def said(*lab: bool) -> str:
     trials = [
-        SimpleNamespace(standing=Standing.VALID, metrics={"lab_kernel": float(one), "waived": 0.0}) for one in lab
+        SimpleNamespace(standing=Standing.VALID, metrics={"lab_kernel": float(one), "waived": 0.0}, partial={})
+        for one in lab
     ]
     return verdict_line(SimpleNamespace(trials=trials, cells=()))  # type: ignore[arg-type]
 

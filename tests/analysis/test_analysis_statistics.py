@@ -26,7 +26,7 @@ def test_the_interval_is_the_one_worked_out_by_hand() -> None:
 
 
 def test_one_trial_has_a_mean_and_no_interval() -> None:
-    assert estimate([4.0]) == Estimate(n=1, mean=4.0, half_width=None)
+    assert estimate([4.0]) == Estimate(n=1, mean=4.0, low=None, high=None)
     assert estimate([]) is None
     assert "1 trial" in interval(METRICS["delivered_per_s"], estimate([4.0]))
 
@@ -121,4 +121,6 @@ def test_values_carry_their_unit_and_a_fitting_prefix() -> None:
     assert quantity(METRICS["loss_share"], 0.0) == "0 %"
     assert quantity(METRICS["deliveries"], 12345.0) == "12\u202f345"
     assert quantity(METRICS["latency_p50_s"], None) == "–"
-    assert interval(METRICS["latency_p50_s"], Estimate(n=3, mean=0.0123, half_width=0.0004)) == "12.3 ± 0.4 ms"
+    assert interval(METRICS["latency_p50_s"], Estimate(n=3, mean=0.0123, low=0.0119, high=0.0127)) == "12.3 ± 0.4 ms"
+    late = Estimate(n=3, mean=12.3, low=None, high=None, at_least=True)
+    assert interval(METRICS["latency_p50_s"], late) == "≥ 12.3 s"
