@@ -80,4 +80,4 @@ def test_many_windows_are_not_many_alarms() -> None:
 def test_a_change_too_small_to_matter_is_not_told() -> None:
     small = WindowTrend(series="latency_s", change=-0.004, p=1e-9, p_adjusted=1e-8)
     assert not small.told
-    assert small.text == "latency fell by 0.4 % of its mean over the window (p < 0.0001)"
+    assert small.text == "latency of arrivals fell by 0.4 % of its mean over the window (p < 0.0001)"
