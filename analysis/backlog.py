@@ -17,7 +17,7 @@ from results.manifest import Window
 from results.waits import Waits
 
 GROWTH = "backlog_growth_share"
-NOTABLE = 0.02  # of what was sent in the window: less piles up by chance where little is sent
+NOTABLE = 0.05  # of what was sent in the window: less piles up where little is sent and the rate itself rises
 _POINTS = 64
 _FEWEST = 16  # messages
 
