@@ -94,5 +94,7 @@ def _dot(ax: Any, dot: Dot, number: int, low: float) -> None:
     if dot.ours.low is not None and dot.ours.high is not None:
         ends = [max(dot.ours.low, low), max(dot.ours.high, low)]
         ax.plot([dot.published] * 2, ends, color=colour, linewidth=1.2, alpha=0.5, zorder=2)
+    if dot.ours.at_least:
+        ax.text(dot.published, ours, "≥ ", fontsize=7, color=colour, ha="right", va="center", zorder=3)
     ax.plot([dot.published], [ours], marker=_MARKS[number % 2], markersize=4.2, linestyle="", markeredgecolor=colour,
             markeredgewidth=0.9, markerfacecolor=colour if dot.bound else "white", zorder=3)  # fmt: skip

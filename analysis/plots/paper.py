@@ -66,7 +66,8 @@ def figure_plot(
         ax.set_title(panel.title, fontsize=9, color=INK, pad=5)
     figure.text(0.53, 0.012, across, ha="center", va="bottom", fontsize=8, color=MUTED)
     figure.text(0.012, 0.985, title, ha="left", va="top", fontsize=10, fontweight="bold")
-    note = f"{unit}; hollow: published; filled: ours, mean and 95 % interval"
+    bounds = any(mark.ours and mark.ours.at_least for one in panels for marks in one.series.values() for mark in marks)
+    note = f"{unit}; hollow: published; filled: ours, mean and 95 % interval{'; ≥: a lower bound' if bounds else ''}"
     figure.text(0.012, 1 - 0.27 / height, note, ha="left", va="top", fontsize=8, color=MUTED)
     _legend(figure, list(panels[0].series), top=1 - 0.5 / height)
     return finish(figure, name=name, title=title, about=_about(panels, places))
@@ -98,6 +99,8 @@ def _mark(ax: Any, x: float, mark: Mark, *, number: int, aside: float, to_axis: 
     if mark.ours.low is not None and mark.ours.high is not None:
         ends = [to_axis(mark.ours.low), to_axis(mark.ours.high)]
         ax.plot([x + aside] * 2, ends, color=colour, linewidth=1.8, solid_capstyle="butt", alpha=0.6, zorder=2)
+    if mark.ours.at_least:
+        ax.text(x + aside, to_axis(mark.ours.mean), "≥ ", fontsize=7, color=colour, ha="right", va="center", zorder=4)
     ax.plot([x + aside], [to_axis(mark.ours.mean)], marker=shape, markersize=4.6, color=colour, linestyle="",
             zorder=4, clip_on=False)  # fmt: skip
 
@@ -143,7 +146,7 @@ def _about(panels: Sequence[Panel], places: Sequence[str]) -> str:
 
 
 def _ours(mark: Mark) -> str:
-    return _number(mark.ours.mean if mark.ours else None)
+    return ("≥ " if mark.ours and mark.ours.at_least else "") + _number(mark.ours.mean if mark.ours else None)
 
 
 def _number(value: float | None) -> str:
