@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from analysis.findings import TrialFinding
 from analysis.journey.parts import KEYS, LATENCY, PARTS
@@ -15,12 +16,16 @@ UNSAID = "nothing was found that joins its packets with its messages"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakdown:
-    """One bar.  key: of KEYS.  parts: in the order of PARTS, seconds; means over `trials` trials, as latency is."""
+    """One bar.  key: of KEYS.  parts: in the order of PARTS, seconds; means over `trials` trials, as latency is.
+
+    latency_of: of which messages, see TrialFinding.
+    """
 
     key: str
     latency: float
     parts: dict[str, float]
     trials: int
+    latency_of: Literal["sent", "arrived"] = "sent"
 
     @property
     def unexplained(self) -> float:
@@ -30,18 +35,41 @@ class Breakdown:
 
 
 def breakdowns(trials: Sequence[TrialFinding]) -> tuple[Breakdown, ...]:
-    """A breakdown for each key that a trial has; a part that only some of them have counts as 0 in the others."""
-    found = (_breakdown(key, [trial.journey[key] for trial in trials if key in trial.journey]) for key in KEYS)
+    """A breakdown for each key that a trial has; a part that only some of them have counts as 0 in the others.
+
+    Trials with journeys of arrivals (older reductions) are not averaged with others: they count where there are no
+    others.
+    """
+    told = _of_one_kind(trials)
+    of = told[0].latency_of if told else "sent"
+    found = (_breakdown(key, [trial.journey[key] for trial in told if key in trial.journey], of) for key in KEYS)
     return tuple(one for one in found if one is not None)
 
 
-def _breakdown(key: str, journeys: Sequence[dict[str, float]]) -> Breakdown | None:
+def _of_one_kind(trials: Sequence[TrialFinding]) -> list[TrialFinding]:
+    """Those with a journey, of what was sent in the window where there are any."""
+    told = [trial for trial in trials if trial.journey]
+    return [trial for trial in told if trial.latency_of == "sent"] or told
+
+
+def whose(trials: Sequence[TrialFinding]) -> str:
+    """Of which messages these trials' journeys are, and what is left out."""
+    told = _of_one_kind(trials)
+    if told and told[0].latency_of == "arrived":
+        return "of what arrived in the window (an older reduction)"
+    late = sum("latency_mean_s" in trial.at_least for trial in told)
+    rest = f"; in {late} of {len(told)} trials messages never came, which have no journey" if late else ""
+    return f"of what was sent in the window and arrived{rest}"
+
+
+def _breakdown(key: str, journeys: Sequence[dict[str, float]], of: Literal["sent", "arrived"]) -> Breakdown | None:
     whole = [journey for journey in journeys if LATENCY in journey]
     if not whole:
         return None
     mean = {name: sum(journey.get(name, 0.0) for journey in whole) / len(whole) for name in (LATENCY, *PARTS)}
     known = [part for part in PARTS if any(part in journey for journey in whole)]
-    return Breakdown(key=key, latency=mean[LATENCY], parts={part: mean[part] for part in known}, trials=len(whole))
+    parts = {part: mean[part] for part in known}
+    return Breakdown(key=key, latency=mean[LATENCY], parts=parts, trials=len(whole), latency_of=of)
 
 
 def share(trials: Sequence[TrialFinding]) -> float | None:

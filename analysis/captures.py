@@ -12,6 +12,7 @@ from analysis.recorded import Recorded
 from analysis.rows import Rows
 from analysis.tcp.analysis import Analysis, analyse
 from analysis.tcp.flows import FlowTable, flow_table
+from analysis.tcp.names import flow_names
 from analysis.tcp.retransmissions import Kind
 from results.manifest import Capture, Manifest
 from results.store import DamagedTrial
@@ -32,21 +33,18 @@ def capture_rows(recorded: Recorded, manifest: Manifest, rows: Rows) -> None:
 
 def _flow_rows(analysis: Analysis, capture: Capture, manifest: Manifest, rows: Rows, total: Direction) -> None:
     window, offset = manifest.window, manifest.clock_offset_ns
-    names = {int(IPv4Address(node.address)): node.name for node in manifest.nodes}
+    nodes = {int(IPv4Address(node.address)): node.name for node in manifest.nodes}
     flows = analysis.flows
+    src, dst = (
+        [nodes.get(address, str(IPv4Address(address))) for address in side.tolist()] for side in (flows.src, flows.dst)
+    )
+    names = flow_names(flows, src, dst)
     mine = np.isin(flows.src, list(_entering(manifest, capture)))
     analysis = _as_sent(analysis, mine)
     table = flow_table(analysis, start_ns=window.start_ns + offset, end_ns=window.end_ns + offset)
     add_flows(total, analysis, table, chosen=mine)
     for row in np.flatnonzero(mine & (table.columns["packets"] > 0)).tolist():
-        ends = [
-            f"{names.get(address, str(IPv4Address(address)))}:{port}"
-            for address, port in (
-                (int(flows.src[row]), int(flows.sport[row])),
-                (int(flows.dst[row]), int(flows.dport[row])),
-            )
-        ]
-        _one_flow(table, row, key=f"{ends[0]} → {ends[1]}", direction=DIRECTIONS[capture.side], rows=rows)
+        _one_flow(table, row, key=names[row], direction=DIRECTIONS[capture.side], rows=rows)
 
 
 def _as_sent(analysis: Analysis, entering: np.ndarray) -> Analysis:

@@ -23,6 +23,7 @@ from analysis.statistics import (
     paired_effect,
     paired_ratio,
 )
+from results.latency import of_arrivals
 
 FACTOR = "network"
 _UNITS = {"_bytes": "B", "_s": "s", "_ms": "ms", "_bit_s": "bit/s"}
@@ -127,6 +128,11 @@ def compare(baseline: CellFinding, other: CellFinding, metric: str) -> Compariso
     """One metric of two cells: both estimates, and ratio and difference over trials of equal seed."""
     first, second = baseline.by_seed(metric), other.by_seed(metric)
     pairs = tuple((first[seed], second[seed]) for seed in second if seed in first)
+    if bound := _bound(baseline.bounded(metric), other.bounded(metric)):
+        # Neither a ratio nor a difference of bounds is one: what is shown is the two means.
+        pairs, ratio = (), Ratio(n=len(pairs), ratio=None, undefined=bound)
+    else:
+        ratio = paired_ratio(pairs)
     return Comparison(
         baseline=baseline,
         other=other,
@@ -134,7 +140,7 @@ def compare(baseline: CellFinding, other: CellFinding, metric: str) -> Compariso
         before=baseline.estimate(metric),
         after=other.estimate(metric),
         pairs=pairs,
-        ratio=paired_ratio(pairs),
+        ratio=ratio,
         difference=_difference(baseline, other, metric, pairs),
     )
 
@@ -148,7 +154,22 @@ def _difference(
     return found and never_certain(found, *sides)
 
 
+def _bound(before: bool, after: bool) -> str:
+    """Which of two means are lower bounds; '' when neither is."""
+    if before and after:
+        return "both are lower bounds"
+    return "the baseline's is a lower bound" if before else "a lower bound" if after else ""
+
+
+def held(metric: str, *cells: CellFinding) -> str:
+    """The metric, or the latency of arrivals in its place where one of these cells has only that (older) definition."""
+    older = of_arrivals(metric)
+    have = [cell for cell in cells if cell.values(metric) or cell.values(older)]
+    return older if have and not all(cell.values(metric) for cell in have) else metric
+
+
 def comparisons(match: Match, other: CellFinding) -> tuple[Comparison, ...]:
     """Every compared metric that at least one of the two cells has."""
-    found = (compare(match.baseline, other, metric) for metric in COMPARED)
+    names = (held(metric, match.baseline, other) for metric in COMPARED)
+    found = (compare(match.baseline, other, metric) for metric in names)
     return tuple(one for one in found if one.before is not None or one.after is not None)

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 
 from analysis.estimates import estimated
+from analysis.partial import PARTIAL
 from analysis.stationarity import WindowTrend, adjust
 from analysis.statistics import Estimate, Trend
 from results.campaign import Campaign
+from results.latency import AT_LEAST, LATENCIES, of_arrivals
 from results.stopping import CellPrecision, Rule, judge
 from results.store import Trial, trial_name
 
@@ -47,7 +50,9 @@ class TrialFinding:
     number of records.  events: in order of time.  journey: `mean` or a percentile (`p50`, `p99.9`) to a part of the
     latency (or `latency`, their sum) in seconds; journey_why: what could not be told, '' when all could.
     percentiles: name to latency, low and high (of its interval), in seconds.  trend_tests: every series that was
-    tested for a trend in the window.
+    tested for a trend in the window.  at_least: metrics and percentiles whose value is a lower bound.  latency_of:
+    whose latency percentiles, ecdf and journey have: of what was sent in the window, or, as older reductions have
+    it, of what arrived in it.  partial: parts of the analysis that failed, to the reason.
     """
 
     cell: str
@@ -68,6 +73,14 @@ class TrialFinding:
     journey_why: str = ""
     percentiles: dict[str, dict[str, float]] = field(default_factory=dict)
     trend_tests: list[WindowTrend] = field(default_factory=list)
+    at_least: set[str] = field(default_factory=set)
+    latency_of: Literal["sent", "arrived"] = "sent"
+    partial: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def exact(self) -> dict[str, float]:
+        """The metrics that are no lower bounds."""
+        return {name: value for name, value in self.metrics.items() if name not in self.at_least}
 
     @property
     def trends(self) -> list[WindowTrend]:
@@ -97,8 +110,19 @@ class CellFinding:
         return sum(trial.standing is standing for trial in self.trials)
 
     def estimate(self, metric: str) -> Estimate | None:
-        """Mean and interval of a metric over the valid trials that have it."""
-        return estimated(metric, [trial.metrics for trial in self.valid])
+        """Mean and interval of a metric over the valid trials that have it; no interval where one has a lower bound."""
+        found = estimated(metric, [trial.metrics for trial in self.valid])
+        if found is None or not self.bounded(metric):
+            return found
+        return replace(found, low=None, high=None, at_least=True)
+
+    def bounded(self, metric: str) -> bool:
+        """Whether the metric is a lower bound in any of the valid trials."""
+        return any(metric in trial.at_least for trial in self.valid)
+
+    def spread(self, metric: str) -> list[float]:
+        """The values that may say how trials spread: none where one of them is a lower bound."""
+        return [] if self.bounded(metric) else self.values(metric)
 
     def values(self, metric: str) -> list[float]:
         """A metric's value in each valid trial that has it."""
@@ -135,12 +159,13 @@ def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa
         (planned.cell, planned.trial): TrialFinding(planned.cell, planned.trial, planned.seed)
         for planned in campaign.order
     }
-    numbered = []
+    numbered: list[TrialFinding] = []
     for trial in finished:
         cell = trial.path.parent.name
         finding = found.setdefault((cell, trial.number), TrialFinding(cell, trial.number, 0))
         finding.path = trial.path
         finding.standing = Standing.DAMAGED
+        finding.latency_of = "arrived"  # until a row says otherwise: an older reduction does not know of another
         numbered.append(finding)
     _fill(numbered, rows)
     for finding in found.values():
@@ -168,7 +193,7 @@ def _cell(name: str, levels: dict[str, str], found: tuple[TrialFinding, ...], ru
     if rule is None:
         return cell
     run = sum(trial.path is not None for trial in found)
-    return replace(cell, precision=judge(rule, [trial.metrics for trial in cell.valid], run=run))
+    return replace(cell, precision=judge(rule, [trial.exact for trial in cell.valid], run=run))
 
 
 def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
@@ -185,6 +210,7 @@ def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
             finding.events.append(LinkEvent(t, value, text))
         elif table in ("ecdf", "percentile"):
             _latency_row(finding, key, metric, t, value)
+            finding.at_least |= {key} if text == AT_LEAST else set()
         elif table == "flow":
             _flow_row(finding, key, metric, value, text)
         elif table == "journey":
@@ -194,12 +220,28 @@ def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
         elif table == "trend":
             trends[number][metric] = Trend(change=value, p=t)
         else:
-            finding.reasons.append(f"damaged {metric}: {_short(text, finding)}" if table == "damage" else text)
-            finding.damaged |= table == "damage"
+            _reason_row(finding, table, key, metric, text)
     for finding, tested in zip(numbered, adjust(trends), strict=True):
         finding.trend_tests = tested
-        if finding.damaged:
-            finding.standing = Standing.DAMAGED
+        _finish(finding)
+
+
+def _finish(finding: TrialFinding) -> None:
+    """What can be said when all rows are there."""
+    if finding.latency_of == "arrived":
+        finding.metrics = {of_arrivals(n) if n in LATENCIES else n: v for n, v in finding.metrics.items()}
+    if finding.damaged:
+        finding.standing = Standing.DAMAGED
+
+
+def _reason_row(finding: TrialFinding, table: str, key: str | None, metric: str, text: str) -> None:
+    """Damage, a part that failed, or a note."""
+    if table == PARTIAL:
+        finding.partial[key or metric] = _short(text, finding)
+        finding.reasons.append(f"not analysed: {metric}: {_short(text, finding)}")
+    else:
+        finding.reasons.append(f"damaged {metric}: {_short(text, finding)}" if table == "damage" else text)
+        finding.damaged |= table == "damage"
 
 
 def _trial_row(finding: TrialFinding, metric: str, value: float, text: str) -> None:
@@ -207,8 +249,12 @@ def _trial_row(finding: TrialFinding, metric: str, value: float, text: str) -> N
         finding.standing = Standing(text)
     elif metric == "seed":
         finding.seed = int(text)
+    elif metric == "latency_of":
+        finding.latency_of = "sent" if text == "sent" else "arrived"
     else:
         finding.metrics[metric] = value
+        if text == AT_LEAST:
+            finding.at_least.add(metric)
 
 
 def _flow_row(finding: TrialFinding, flow: str, metric: str, value: float, text: str) -> None:

@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from analysis.compare import FACTOR, Comparison, compare, matches
-from analysis.findings import Findings, Standing
+from analysis.compare import FACTOR, Comparison, compare, held, matches
+from analysis.findings import CellFinding, Findings, Standing
 from analysis.metrics import METRICS
 from analysis.stationarity import LABELS
 from analysis.units import WIDE, digits, inside_sentence, quantity, relative_spread, times_range, times_text
@@ -18,7 +18,20 @@ _RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s")
 
 def verdict_line(findings: Findings) -> str:
     """Whether the numbers may be believed."""
-    return " ".join(filter(None, (_validity(findings), _precision(findings), _kernels(findings))))
+    said = (_validity(findings), _parts(findings), _precision(findings), _kernels(findings))
+    return " ".join(filter(None, said))
+
+
+def _parts(findings: Findings) -> str:
+    """How many trials lack a part of their analysis; '' when none does."""
+    partial = [trial for trial in findings.trials if trial.partial]
+    if not partial:
+        return ""
+    counting = sum(trial.standing is Standing.VALID for trial in partial)
+    return (
+        f"Of {len(partial)} trial{'s' * (len(partial) != 1)} a capture, or what is made of it, could not be analysed; "
+        f"{counting} of them count{'s' * (counting == 1)} with what the ledger says."
+    )
 
 
 def _precision(findings: Findings) -> str:
@@ -86,10 +99,15 @@ def headlines(findings: Findings) -> tuple[str, ...]:
     found = []
     for other in others:
         pairs = [(m.baseline, cell) for m in grouped for cell in m.others if cell.levels[FACTOR] == other]
-        sentences = [_ratios([compare(a, b, metric) for a, b in pairs]) for metric in _RATIOS]
+        sentences = [_ratios([compare(a, b, name) for a, b in pairs]) for name in _names(pairs)]
         sentences.append(_losses([compare(a, b, "loss_share") for a, b in pairs]))
         found += [f"{other} against {findings.campaign.baseline}: {text}" for text in sentences if text]
     return tuple(found)
+
+
+def _names(pairs: Sequence[tuple[CellFinding, CellFinding]]) -> list[str]:
+    """The chief metrics, a latency by the definition that all of these cells have."""
+    return [held(metric, *(cell for pair in pairs for cell in pair)) for metric in _RATIOS]
 
 
 def _ratios(compared: Sequence[Comparison]) -> str:

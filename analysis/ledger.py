@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.statistics import Percentile, percentile
-from results.figures import Ledger, inside, longest_silence, read_ledger, window_metrics
+from results.figures import Ledger, longest_silence, read_ledger, window_metrics
 from results.ledger import reconcile
-from results.manifest import Consumer, Window
+from results.manifest import Consumer
+from results.waits import Figure, Lengths
 
 __all__ = [
     "ECDF_POINTS", "PERCENTILES", "Ledger", "account_metrics", "latency_ecdf", "latency_percentiles",
@@ -43,16 +44,27 @@ def account_metrics(published: pa.Table, delivered: pa.Table, consumers: Sequenc
     }
 
 
-def latency_ecdf(ledger: Ledger, window: Window) -> tuple[np.ndarray, np.ndarray]:
-    """At most 200 points of the distribution of latency inside the window: shares and seconds."""
-    latency = ledger.latency[inside(ledger.t_recv, window)] / 1e9
-    if not len(latency):
+def latency_ecdf(lengths: Lengths) -> tuple[np.ndarray, np.ndarray]:
+    """At most 200 points of the distribution of latency: shares of all that was sent, and seconds.
+
+    What never came is in no point: the last share is that of what came.
+    """
+    came = lengths.ended_s
+    if not len(came):
         return np.empty(0), np.empty(0)
-    shares = np.linspace(0, 1, min(len(latency), ECDF_POINTS))
-    return shares, np.quantile(latency, shares)
+    shares = np.linspace(0, 1, min(len(came), ECDF_POINTS))
+    return shares * len(came) / len(lengths), np.quantile(came, shares)
 
 
-def latency_percentiles(ledger: Ledger, window: Window) -> dict[str, Percentile]:
-    """Percentiles of latency inside the window in seconds, all messages pooled; empty when there is none."""
-    latency = np.sort(ledger.latency[inside(ledger.t_recv, window)] / 1e9)
-    return {name: percentile(latency, share) for name, share in PERCENTILES.items()} if len(latency) else {}
+def latency_percentiles(lengths: Lengths) -> dict[str, tuple[Figure, Percentile]]:
+    """Percentiles of latency in seconds, all messages pooled; empty when there is none.
+
+    Of the interval, an end that lies among what never came is None; the lower one is then a lower bound, too.
+    """
+    found = {}
+    for name, share in PERCENTILES.items():
+        if (value := lengths.quantile(share)) is not None:
+            low, high = percentile(lengths.least_s, share), percentile(lengths.most_s, share)
+            end = high.high if high.high is not None and np.isfinite(high.high) else None
+            found[name] = value, Percentile(value=value.value, low=low.low, high=end)
+    return found

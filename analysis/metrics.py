@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from results.latency import LATENCIES, of_arrivals
 
 Unit = Literal["1/s", "bit/s", "s", "share", "B", "count"]
 
@@ -34,14 +36,15 @@ _ALL = (
     ),
     Metric(
         name="latency_mean_s", label="Mean latency", unit="s", better="lower",
-        about="from the scheduled send to the arrival, messages that arrived inside the window",
+        about="from the scheduled send to the first arrival, until the drain's end, of messages due to be sent in the "
+        "window; what never came took at least until then, and makes it a lower bound (≥)",
     ),
     Metric(name="latency_p50_s", label="Median latency", unit="s", better="lower", about="as the mean"),
     Metric(name="latency_p95_s", label="95th percentile of latency", unit="s", better="lower", about="as the mean"),
     Metric(name="latency_p99_s", label="99th percentile of latency", unit="s", better="lower", about="as the mean"),
     Metric(
         name="publish_latency_mean_s", label="Mean publish latency", unit="s", better="lower",
-        about="from the scheduled send to the stack's answer, answers inside the window",
+        about="from the scheduled send to the stack's answer, until the drain's end, of sends due inside the window",
     ),
     Metric(
         name="loss_share", label="Messages lost", unit="share", better="lower",
@@ -139,7 +142,7 @@ _ALL = (
     ),
     Metric(
         name="journey_share", label="Deliveries attributed", unit="share", better=None,
-        about="of the deliveries inside the window, those whose latency the captures split into its parts",
+        about="of the deliveries of messages sent inside the window, those whose latency the captures split into parts",
     ),
     Metric(
         name="published_from_go_per_s", label="Publisher throughput, from go", unit="1/s", better=None,
@@ -151,15 +154,29 @@ _ALL = (
     ),
     Metric(
         name="latency_from_go_mean_s", label="Mean latency, from go", unit="s", better=None,
-        about="of all that was sent between go and the window's end and arrived by the drain's end",
+        about="as the mean, of all that was due to be sent between go and the window's end",
+    ),
+    Metric(
+        name="backlog_growth_share", label="Backlog growth", unit="share", better="lower",
+        about="how many more messages were under way at the window's end than at its start, of those sent inside it",
     ),
     Metric(
         name="deliveries", label="Deliveries counted", unit="count", better=None,
-        about="first deliveries inside the window: the sample behind throughput and latency",
+        about="first deliveries inside the window: the sample behind throughput",
     ),
 )  # fmt: skip
 
-METRICS = {metric.name: metric for metric in _ALL}
+_LATENCIES = {metric.name: metric for metric in _ALL if metric.name in LATENCIES}
+_OF_ARRIVALS = tuple(
+    replace(
+        metric, name=of_arrivals(name), label=f"{metric.label}, of arrivals",
+        about="the older definition: of what arrived (or was answered) inside the window, or from go arrived at all, "
+        "whenever it was sent; where a backlog grows it depends on the window's length",
+    )
+    for name, metric in _LATENCIES.items()
+)  # fmt: skip
+
+METRICS = {metric.name: metric for metric in (*_ALL, *_OF_ARRIVALS)}
 COMPARED = (
     "delivered_per_s", "published_per_s", "goodput_bit_s", "latency_p50_s", "latency_p95_s", "latency_p99_s",
     "publish_latency_mean_s", "loss_share", "in_doubt_share", "longest_silence_s", "air_utilisation",

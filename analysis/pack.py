@@ -14,14 +14,15 @@ import pyarrow.parquet as pq
 
 from analysis.histogram import histogram
 from analysis.packed import encode, without_folder
-from analysis.trial import DAMAGE
+from analysis.partial import DAMAGE
 from results.archive import Member, member
 from results.campaign import RECORD
-from results.figures import inside, read_ledger
+from results.latency import sent_in_window
 from results.manifest import Git
 from results.pack import ASIDE, LEDGERS, SCENARIO, TRIAL, check_trial
 from results.packed import LATENCIES, PACKED, REDUCED, Elsewhere, Packed
 from results.store import DamagedTrial, Trial, aside_of, trials
+from results.waits import read_sent
 
 Reduce = Callable[[Sequence[Path]], pa.Table]
 
@@ -99,12 +100,16 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _latencies(trial: Trial) -> bytes:
-    """Latencies of the deliveries in the window; none when the ledger cannot be read, which the reduction tells."""
+    """Latencies of what was sent in the window; none when the ledger cannot be read, which the reduction tells."""
+    least, missing = np.empty(0), np.empty(0, dtype=bool)
     try:
-        ledger = read_ledger(trial.table("published"), trial.table("delivered"))
-        latency = ledger.latency[inside(ledger.t_recv, trial.manifest().window)] / 1e9
+        manifest = trial.manifest()
+        sides = trial.table("published"), trial.table("delivered")
+        waits = read_sent(*sides, manifest.workload.consumers).deliveries
+        found = sent_in_window(waits, manifest.window)
+        least, missing = found.seconds, found.absent
     except DAMAGE:
-        latency = np.empty(0)
+        pass
     sink = pa.BufferOutputStream()
-    pq.write_table(histogram(latency), sink, compression="none", write_statistics=False, store_schema=False)
+    pq.write_table(histogram(least, missing), sink, compression="none", write_statistics=False, store_schema=False)
     return bytes(sink.getvalue())

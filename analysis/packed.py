@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,7 +10,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.rows import SCHEMA
-from results.packed import PACKED, REDUCED
+from results.counting import read_reduction
+from results.packed import REDUCED
 from results.store import DamagedTrial, Trial
 from results.verdict import State
 
@@ -21,9 +21,9 @@ _HAVE = {
     "trial": ("metric", "value"), "second": ("metric", "t"), "event": ("t", "value", "text"),
     "ecdf": ("metric", "t", "value"), "percentile": ("key", "metric", "value"), "flow": ("key", "metric", "value"),
     "journey": ("metric", "value"), "packets": ("key", "metric", "value"), "trend": ("metric", "t", "value"),
-    "note": ("text",), "damage": ("metric", "text"),
+    "note": ("text",), "damage": ("metric", "text"), "partial": ("metric", "text"),
 }  # fmt: skip
-_TEXTS = {("trial", "state"), ("trial", "seed"), ("flow", "direction")}
+_TEXTS = {("trial", "state"), ("trial", "seed"), ("trial", "latency_of"), ("flow", "direction")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,8 @@ def packed_rows(trial: Trial, number: int) -> pa.RecordBatch:
 
     DamagedTrial when one of the trial's records, or the reduction, cannot be read or is not the one of packed.json.
     """
-    path, packed = trial.path / REDUCED, trial.packed()
     trial.manifest(), trial.link(), trial.verdict()
-    content = path.read_bytes()
-    if packed is None or hashlib.sha256(content).hexdigest() != packed.reduced_sha256:
-        raise DamagedTrial(f"{path}: it is not the file that {PACKED} says; unpack the campaign again")
-    table = _read(content, path=str(path))
+    table = _read(read_reduction(trial), path=str(trial.path / REDUCED))
     columns = [pa.array([number] * table.num_rows, pa.int32()), *(c.combine_chunks() for c in table.columns[1:])]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 

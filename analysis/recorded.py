@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analysis.capture.reader import Capture as PacketFile
 from analysis.capture.reader import read_capture
+from analysis.partial import PARTIAL, said
 from analysis.rows import Rows
 from results.manifest import Capture, Manifest
 from results.store import Trial
@@ -11,23 +12,29 @@ from results.store import Trial
 Recorded = list[tuple[Capture, PacketFile]]
 
 
-def read_captures(trial: Trial, manifest: Manifest, rows: Rows) -> Recorded:
-    """Read what was kept and can be read; rows of table `packets`, and of `damage` for what is wrong with a file."""
+def read_captures(trial: Trial, manifest: Manifest, rows: Rows) -> tuple[Recorded, list[str]]:
+    """What was kept and can be read, and the names of files that cannot be read to their end.
+
+    Adds rows of table `packets`, and of `partial` for what is wrong with a file.
+    """
     found: Recorded = []
+    broken: list[str] = []
     for capture in manifest.captures:
         if not capture.kept:
             continue
         try:
             file = read_capture(trial.path / capture.file)
-        except (OSError, ValueError) as error:
-            rows.add("damage", "capture", key=capture.file, text=str(error))
+        except Exception as error:  # noqa: BLE001 - the other captures are read all the same
+            rows.add(PARTIAL, "capture", key=capture.file, text=said(error))
+            broken.append(capture.file)
             continue
         if damage := _damage(file, capture):
-            rows.add("damage", "capture", key=capture.file, text=f"{trial.path / capture.file}: {damage}")
+            rows.add(PARTIAL, "capture", key=capture.file, text=f"{trial.path / capture.file}: {damage}")
+            broken.append(capture.file)
         for kind, number in file.kinds.items():
             rows.add("packets", kind, key=capture.file, value=float(number))
         found.append((capture, file))
-    return found
+    return found, broken
 
 
 def _damage(file: PacketFile, capture: Capture) -> str | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
 # trial: number of the path that was handed out.  table: trial, flow, second, ecdf, percentile, trend, journey,
-# packets, event, note or damage.  key: which flow, capture or percentile; of a journey `mean` or a percentile.
-# t: seconds from the window's start (second; event: when it was asked, value: when it was in force), share (ecdf) or
-# p of no trend (trend; value: its change).
+# packets, event, note, partial (a part that failed) or damage.  key: which flow, capture or percentile; of a journey
+# `mean` or a percentile.  t: seconds from the window's start (second; event: when it was asked, value: when it was in
+# force), share (ecdf) or p of no trend (trend; value: its change).  text `at least` (trial, percentile): the value is a
+# lower bound.
 SCHEMA = pa.schema(
     [
         pa.field("trial", pa.int32(), nullable=False),
@@ -59,6 +60,12 @@ class Rows:
         }
         for name, column in cells.items():
             self.columns[name].extend(column)
+
+    def take(self, other: Rows, *, without: Collection[str] = ()) -> None:
+        """Append another's rows but for those of the tables `without`."""
+        kept = [row for row, table in enumerate(other.columns["table"]) if table not in without]
+        for name, column in other.columns.items():
+            self.columns[name].extend(column if len(kept) == len(column) else [column[row] for row in kept])
 
     def batch(self) -> pa.RecordBatch:
         """All rows in the shape of SCHEMA."""

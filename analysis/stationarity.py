@@ -10,15 +10,17 @@ import numpy as np
 from analysis.ledger import Ledger
 from analysis.statistics import Trend, benjamini_hochberg, trend
 from analysis.statistics.trend import batch_counts, batch_medians
+from results.latency import LATENCIES, of_arrivals
 from results.manifest import Window
 
-LATENCY = "latency_s"
+LATENCY, BACKLOG = "latency_s", "backlog"
 LABELS = {
     "delivered_per_s": "subscriber throughput",
     "published_per_s": "publisher throughput",
-    LATENCY: "latency",
+    LATENCY: "latency of arrivals",
+    BACKLOG: "backlog",
 }
-_SERIES = {"latency_mean_s": LATENCY, "latency_from_go_mean_s": LATENCY}
+_SERIES = {name: LATENCY for latency in LATENCIES for name in (latency, of_arrivals(latency))}
 FALSE_ALARMS = 0.05  # share of all trends told in a campaign that may be chance
 _NOTABLE = 0.01  # smaller changes are told in tables/trends.csv only
 

@@ -37,10 +37,12 @@ def digits(value: float, *, significant: int = 3) -> str:
     return f"{value:,.{max(0, significant - 1 - size)}f}".replace(",", "\u202f")
 
 
-def quantity(metric: Metric, value: float | None) -> str:
-    """A value with its unit; a dash when there is none."""
+def quantity(metric: Metric, value: float | None, *, at_least: bool = False) -> str:
+    """A value with its unit; a dash when there is none.  at_least: it is a lower bound."""
     if value is None:
         return "–"
+    if at_least:
+        return f"≥ {quantity(metric, value)}"
     factor, unit = scale(metric.unit, value)
     if metric.unit == "count" and value == round(value):
         return f"{value:,.0f}".replace(",", "\u202f")
@@ -49,7 +51,7 @@ def quantity(metric: Metric, value: float | None) -> str:
 
 def interval(metric: Metric, found: Estimate | None) -> str:
     """Mean and 95 % interval with their unit: `12.3 ± 0.4 ms`, or its ends where it is not symmetric,
-    `19.7 [5.10, 76.2] ms`.  A lower bound is said to be one, `≥ 12.0 s`; so is a single trial.
+    `19.7 [5.10, 76.2] ms`.  A lower bound is said to be one, `≥ 12.0 s`, and has no interval; so is a single trial.
     """
     if found is None:
         return "–"

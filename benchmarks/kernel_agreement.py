@@ -13,8 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from analysis.ledger import read_ledger, window_metrics
 from analysis.statistics import paired_ratio
+from results import figures as records
 from results.store import Trial, trials
 from results.verdict import State
 
@@ -47,8 +47,9 @@ def figures(campaign: Path, kernel: str) -> dict[tuple[int, int], dict[str, floa
 
 
 def _metrics(trial: Trial) -> dict[str, float]:
-    ledger = read_ledger(trial.table("published"), trial.table("delivered"))
-    return {name: value for name, value in window_metrics(ledger, trial.manifest().window).items() if value is not None}
+    manifest = trial.manifest()
+    tables = trial.table("published"), trial.table("delivered")
+    return records.figures(*tables, manifest.window, manifest.workload.consumers)
 
 
 def _row(body: int, metric: str, pairs: list[tuple[float, float]]) -> tuple[str, float]:

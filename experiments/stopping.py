@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 from results.campaign import Campaign
+from results.counting import counts, read_tables
+from results.figures import figures
+from results.latency import LATENCIES
 from results.stopping import CellPrecision, Rule, judge
 from results.store import DamagedTrial, Trial, trials_of
-from results.verdict import State
 
 
 def precisions(folder: Path, campaign: Campaign) -> dict[str, CellPrecision]:
@@ -17,14 +20,41 @@ def precisions(folder: Path, campaign: Campaign) -> dict[str, CellPrecision]:
 
 
 def precision(cell: Path, rule: Rule) -> CellPrecision:
-    """How the cell with this folder stands.  A trial that cannot be read has been run and does not count."""
+    """How the cell with this folder stands.  A trial that does not count (results.counting) has been run, too."""
     finished = trials_of(cell)
-    valid = [figures for trial in finished if (figures := _figures(trial)) is not None]
+    valid = [dict(found) for trial in finished if (found := _figures(trial)) is not None]
     return judge(rule, valid, run=len(finished))
 
 
-def _figures(trial: Trial) -> dict[str, float] | None:
+def _figures(trial: Trial) -> tuple[tuple[str, float], ...] | None:
     try:
-        return trial.manifest().figures if trial.verdict().state is State.VALID else None
+        return _read(trial.path, _stamp(trial.path))
+    except OSError:
+        return None
+
+
+def _stamp(path: Path) -> tuple[tuple[str, int, int], ...]:
+    """What changes when a file of the trial does."""
+    found = [(one.name, one.stat()) for one in sorted(path.iterdir())]
+    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in found)
+
+
+@lru_cache(maxsize=4096)
+def _read(path: Path, stamp: object) -> tuple[tuple[str, float], ...] | None:
+    """The figures of a trial that counts, None of another.  Cached: a runner asks again after each trial."""
+    del stamp
+    trial = Trial(path)
+    if not counts(trial):
+        return None
+    manifest = trial.manifest()
+    if manifest.latency_of == "sent":
+        return tuple(manifest.figures.items())
+    # An older program's latencies are of what arrived in the window: another quantity.
+    if trial.elsewhere():
+        return tuple((name, value) for name, value in manifest.figures.items() if name not in LATENCIES)
+    try:
+        tables = read_tables(trial, manifest)
     except DamagedTrial:
         return None
+    sides = tables["published"], tables["delivered"]
+    return tuple(figures(*sides, manifest.window, manifest.workload.consumers).items())

@@ -31,7 +31,8 @@ def analyse(
 ) -> None:
     """Show the TCP flows of captures, and write a page with plots, flows.csv and seconds.csv.
 
-    Exit status: 0 all was read; 1 a file could not be read or has no TCP; 3 a file is damaged.
+    Exit status: 0 all was read; 1 a file could not be read or has no TCP; 3 a file is damaged, or not analysed as a
+    whole.
     """
     from analysis.files.build import analyse_files, write_report  # noqa: PLC0415 - matplotlib imports slowly
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
@@ -62,6 +63,8 @@ def _show(file: CaptureFile) -> None:
         return
     if file.damage is not None:
         err.print(f"{file.name}: damaged: {file.damage}; what stands before is shown", style="yellow", markup=False)
+    if file.failed is not None:
+        err.print(f"{file.name}: not analysed as a whole: {file.failed}", style="yellow", markup=False)
     if not file.tcp:
         kinds = ", ".join(f"{number} {kind}" for kind, number in file.packets.items() if number) or "no packet at all"
         err.print(f"{file.name}: no TCP packet in its {file.records} records ({kinds})", style="red", markup=False)
@@ -91,4 +94,5 @@ def _table(file: CaptureFile) -> Table:
 def _status(files: list[CaptureFile]) -> Status:
     if any(file.unreadable is not None or not file.tcp for file in files):
         return Status.FAILED
-    return Status.NOT_ALL_VALID if any(file.damage is not None for file in files) else Status.ALL_VALID
+    partial = any(file.damage is not None or file.failed is not None for file in files)
+    return Status.NOT_ALL_VALID if partial else Status.ALL_VALID

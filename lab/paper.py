@@ -36,7 +36,7 @@ def paper(
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="FACTOR=LEVEL", help="Only cells with this level.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="One trial, short windows: half an hour, not five.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="One trial, short windows: half an hour, not seven.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Start afresh even if this was interrupted.")] = False,
     campaign: Annotated[
         list[str] | None, typer.Option(help="Run nothing: judge these campaigns (folders or names).")

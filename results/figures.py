@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from results.latency import QUANTILES, latencies, of_arrivals
 from results.ledger import first_deliveries, message_keys
-from results.manifest import Window
+from results.manifest import Consumer, Window
 from results.schema import Outcome
+from results.waits import read_sent
 
-LATENCY_QUANTILES = {"latency_p50_s": 0.50, "latency_p95_s": 0.95, "latency_p99_s": 0.99}
 # What trials may be repeated for until it is precise, see results.stopping.
 FIGURES = (
     "delivered_per_s", "published_per_s", "goodput_bit_s", "latency_mean_s", "publish_latency_mean_s",
-    *LATENCY_QUANTILES,
+    *QUANTILES,
 )  # fmt: skip
 
 
@@ -63,7 +65,7 @@ def read_ledger(published: pa.Table, delivered: pa.Table) -> Ledger:
 
 
 def window_metrics(ledger: Ledger, window: Window) -> dict[str, float | None]:
-    """Throughputs, goodput and latencies inside the window; None where there is no sample."""
+    """Throughputs and goodput inside the window, and latencies by the older definition; None without a sample."""
     answered = inside(ledger.t_ack, window)
     arrived = inside(ledger.t_recv, window)
     latency = ledger.latency[arrived] / 1e9
@@ -74,12 +76,12 @@ def window_metrics(ledger: Ledger, window: Window) -> dict[str, float | None]:
         "delivered_per_s": np.count_nonzero(arrived) / window.seconds,
         "deliveries": float(np.count_nonzero(arrived)),
         "goodput_bit_s": 8 * float(ledger.body_bytes[arrived].sum()) / window.seconds,
-        "latency_mean_s": float(latency.mean()) if len(latency) else None,
-        "publish_latency_mean_s": float(publish.mean()) if len(publish) else None,
+        of_arrivals("latency_mean_s"): float(latency.mean()) if len(latency) else None,
+        of_arrivals("publish_latency_mean_s"): float(publish.mean()) if len(publish) else None,
         "longest_silence_s": longest_silence(ledger.t_recv[arrived], window),
     }
-    quantiles = np.quantile(latency, list(LATENCY_QUANTILES.values())).tolist() if len(latency) else [None] * 3
-    return metrics | dict(zip(LATENCY_QUANTILES, quantiles, strict=True))
+    quantiles = np.quantile(latency, list(QUANTILES.values())).tolist() if len(latency) else [None] * 3
+    return metrics | dict(zip(map(of_arrivals, QUANTILES), quantiles, strict=True))
 
 
 def _from_go(ledger: Ledger, window: Window) -> dict[str, float | None]:
@@ -93,7 +95,7 @@ def _from_go(ledger: Ledger, window: Window) -> dict[str, float | None]:
     return {
         "published_from_go_per_s": np.count_nonzero(ledger.t_ack - ledger.publish_latency < window.end_ns) / seconds,
         "delivered_from_go_per_s": len(latency) / seconds,
-        "latency_from_go_mean_s": float(latency.mean()) if len(latency) else None,
+        of_arrivals("latency_from_go_mean_s"): float(latency.mean()) if len(latency) else None,
     }
 
 
@@ -103,10 +105,19 @@ def longest_silence(t_recv: np.ndarray, window: Window) -> float:
     return float(np.diff(edges).max()) / 1e9
 
 
-def figures(published: pa.Table, delivered: pa.Table, window: Window) -> dict[str, float]:
-    """The FIGURES that a trial has, in SI units; a latency without a sample is left out."""
-    found = window_metrics(read_ledger(published, delivered), window)
-    return {name: value for name in FIGURES if (value := found[name]) is not None}
+def figures(
+    published: pa.Table, delivered: pa.Table, window: Window, consumers: Sequence[Consumer]
+) -> dict[str, float]:
+    """The FIGURES that a trial has, in SI units.
+
+    A latency without a sample is left out, and so is one that is a lower bound: bounds never end a repetition.
+    """
+    rates = window_metrics(read_ledger(published, delivered), window)
+    found = rates | {
+        name: None if figure.at_least else figure.value
+        for name, figure in latencies(read_sent(published, delivered, consumers), window).items()
+    }
+    return {name: value for name in FIGURES if (value := found.get(name)) is not None}
 
 
 def inside(t_ns: np.ndarray, window: Window) -> np.ndarray:

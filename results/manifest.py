@@ -218,6 +218,9 @@ class Manifest(Record):
     rows: dict[str, int] = Field(description="table name to number of rows")
     drained: str = Field(default="", description="why the drain ended: complete, quiet or limit")
     figures: dict[str, float] = Field(default={}, description="results.figures of the ledger, for the stopping rule")
+    latency_of: Literal["sent", "arrived"] = Field(
+        default="arrived", description="whose latency the figures have: of what was sent in the window, or (older) came"
+    )
     beside: tuple[str, ...] = Field(default=(), description="trials (cell/trial) that ran at the same time")
     shared_machine: bool | None = Field(
         default=None, description="whether others' use of the machine was told, not judged; None: not recorded"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +19,10 @@ from analysis.statistics.students import ONE_SIDED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """contrast, limit and bootstrap (of pairs only) are logarithms where scale is ratio.  None: nothing to contrast."""
+    """contrast, limit and bootstrap (of pairs only) are logarithms where scale is ratio.  None: nothing to contrast.
+
+    bound: ≥ or ≤ where lower bounds stand in B or in A alone: then the contrast decides that direction only.
+    """
 
     metric: Metric
     a: CellFinding
@@ -28,27 +32,28 @@ class Judged:
     limit: float
     bootstrap: tuple[float, float] | None
     effect: float | None
+    bound: Literal["", "≥", "≤"] = ""
 
     @property
     def p_worse(self) -> float:
         """p of the test against `B is not worse than the limit`."""
-        if self.contrast is None:
-            return 1.0
-        return self.contrast.p_above(self.limit) if self._lower else self.contrast.p_below(self.limit)
+        return self._above(self.limit) if self._lower else self._below(self.limit)
 
     @property
     def p_no_worse(self) -> float:
         """p of the test against `B is worse than the limit`."""
-        if self.contrast is None:
-            return 1.0
-        return self.contrast.p_below(self.limit) if self._lower else self.contrast.p_above(self.limit)
+        return self._below(self.limit) if self._lower else self._above(self.limit)
 
     @property
     def p_better(self) -> float:
         """p of the test against `B is not better than A`."""
-        if self.contrast is None:
-            return 1.0
-        return self.contrast.p_below(0.0) if self._lower else self.contrast.p_above(0.0)
+        return self._below(0.0) if self._lower else self._above(0.0)
+
+    def _above(self, limit: float) -> float:
+        return 1.0 if self.contrast is None or self.bound == "≤" else self.contrast.p_above(limit)
+
+    def _below(self, limit: float) -> float:
+        return 1.0 if self.contrast is None or self.bound == "≥" else self.contrast.p_below(limit)
 
     @property
     def _lower(self) -> bool:
@@ -76,9 +81,13 @@ def judge(a: CellFinding, b: CellFinding, metric: Metric, *, margin: float, shar
     if contrast is not None and scale == "points":
         sides = [counted(metric.name, [trial.metrics for trial in cell.valid]) for cell in (a, b)]
         contrast = never_certain(contrast, *sides)
+    bounded = a.bounded(metric.name), b.bounded(metric.name)
+    if any(bounded):
+        resampled = effect = None
     return Judged(
-        metric=metric, a=a, b=b, scale=scale, contrast=contrast, limit=limit, bootstrap=resampled, effect=effect
-    )
+        metric=metric, a=a, b=b, scale=scale, contrast=None if all(bounded) else contrast, limit=limit,
+        bootstrap=resampled, effect=effect, bound="≤" if bounded[0] else "≥" if bounded[1] else "",
+    )  # fmt: skip
 
 
 def _scale(

@@ -32,12 +32,16 @@ class Side(Record):
 
 
 class Mean(Record):
-    """Mean of n valid trials, SI units; low, high: the 95 % interval.  text: as a reader sees it."""
+    """Mean of n valid trials, SI units; low, high: the 95 % interval.  text: as a reader sees it.
+
+    at_least: it is a lower bound, without an interval.
+    """
 
     n: int
     mean: float
     low: float | None
     high: float | None
+    at_least: bool = False
     text: str
 
 

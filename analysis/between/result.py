@@ -6,11 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from analysis.backlog import growing_line
 from analysis.between import wording
 from analysis.between.judge import Judged, judge, overall, verdict
 from analysis.between.matching import Tolerance, machine_warnings, match
 from analysis.between.record import Between, Mean, Row, Side, Verdict
-from analysis.compare import describe
+from analysis.compare import describe, held
 from analysis.findings import CellFinding, Findings, Standing
 from analysis.headlines import trends_line
 from analysis.metrics import CHIEF, METRICS, Metric
@@ -30,7 +31,7 @@ def between(a: Findings, b: Findings, *, metrics: Sequence[str] = CHIEF, toleran
     matching = match(a, b, tolerated.across)
     judged = [
         judge(one, other, METRICS[name], margin=tolerated.margin, share_margin=tolerated.share_margin)
-        for one, other in matching.cells for name in metrics
+        for one, other in matching.cells for name in (held(metric, one, other) for metric in metrics)
         if not _both_lack(one, other, name)
     ]  # fmt: skip
     adjusted = holm([one.p_worse for one in judged])
@@ -55,7 +56,7 @@ def _doubts(name: str, findings: Findings) -> list[str]:
     counts = Counter(trial.standing for trial in findings.trials if trial.standing is not Standing.VALID)
     rest = ", ".join(f"{count} {standing}" for standing, count in counts.items())
     doubts = [f"{name}: {rest} of {len(findings.trials)} trials; only valid ones count"] if rest else []
-    return doubts + [f"{name}: {line}" for line in [trends_line(findings)] if line]
+    return doubts + [f"{name}: {line}" for line in (trends_line(findings), growing_line(findings)) if line]
 
 
 def _both_lack(a: CellFinding, b: CellFinding, metric: str) -> bool:
@@ -68,6 +69,8 @@ def _row(one: Judged, adjusted: float) -> Row:
     found = verdict(one, adjusted)
     back = _ratio if one.scale == "ratio" else float
     ends = (None, None, None) if contrast is None else (contrast.centre, contrast.low, contrast.high)
+    if one.bound and contrast is not None:
+        ends = (contrast.centre, None, None)
     centre, low, high = (None if value is None else back(value) for value in ends)
     resampled = None if one.bootstrap is None else (back(one.bootstrap[0]), back(one.bootstrap[1]))
     return Row(
@@ -91,7 +94,7 @@ def _row(one: Judged, adjusted: float) -> Row:
         p_no_worse=one.p_no_worse,
         effect=one.effect,
         verdict=found,
-        text=wording.interval_text(one.scale, centre, low, high),
+        text=" ".join(filter(None, (one.bound, wording.interval_text(one.scale, centre, low, high)))),
         words=wording.words(one, found, adjusted),
     )
 
@@ -104,7 +107,8 @@ def _mean(metric: Metric, cell: CellFinding) -> Mean | None:
     found = cell.estimate(metric.name)
     if found is None:
         return None
-    return Mean(n=found.n, mean=found.mean, low=found.low, high=found.high, text=interval(metric, found))
+    return Mean(n=found.n, mean=found.mean, low=found.low, high=found.high, at_least=found.at_least,
+                text=interval(metric, found))  # fmt: skip
 
 
 def _side(findings: Findings, found: Sequence[Source]) -> Side:

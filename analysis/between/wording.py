@@ -34,11 +34,15 @@ def words(one: Judged, verdict: Verdict, adjusted: float) -> str:
     for name, cell in (("A", one.a), ("B", one.b)):
         if not cell.values(one.metric.name):
             return f"no valid trial of {name} has it{_standings(cell)}"
+    if one.contrast is None and one.bound:
+        return "both are lower bounds: messages never came in either"
     if one.contrast is None or one.contrast.half_width is None:
         paired = f"{pairs_text(one.contrast.n[0])}: " if one.contrast is not None and one.contrast.paired else ""
         return f"{paired}too few trials for an interval; two of each side are the least"
     first, second = one.contrast.n
     how = pairs_text(first) if one.contrast.paired else f"unpaired (seeds differ), {first} and {second} trials"
+    if one.bound:
+        return f"{how}; messages never came in {'A' if one.bound == '≤' else 'B'}: its latency is a lower bound"
     if verdict is Verdict.INCONCLUSIVE:
         return f"{how}; {_why_unclear(one, one.contrast.half_width, adjusted)}"
     return f"{how}; equal" if one.contrast.centre == 0 and one.contrast.half_width == 0 else how

@@ -6,9 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from analysis.backlog import grows
 from analysis.claims.comparisons import Quantity
 from analysis.findings import CellFinding, Findings, Standing, rises
 from analysis.stationarity import LATENCY, series_of
+from analysis.statistics import Estimate
+from results.latency import LATENCIES, of_arrivals
 
 CASE, NETWORK = "case", "network"
 # What names a campaign, what each network has of its own, and how often trials are repeated.
@@ -32,6 +35,12 @@ class Evidence(Protocol):
 
     def unlike(self, wanted: Collection[Quantity]) -> str:
         """Why these values must not be compared, '' when they may."""
+
+    def held(self, wanted: Quantity) -> Quantity:
+        """What there is of it: the same, but where only an older definition's values are left."""
+
+    def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
+        """Whether any of its values is a lower bound, where it is compared with these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +68,54 @@ class Measured:
         if not cell.valid:
             told = sorted({str(trial.standing) for trial in cell.trials if trial.standing is not Standing.VALID})
             return f"{wanted.case} on {wanted.network} has no valid trial ({', '.join(told) or 'none planned'})"
-        return f"{wanted.case} on {wanted.network} has no {wanted.metric}: nothing arrived in its window"
+        return f"{wanted.case} on {wanted.network} has no {wanted.metric}: nothing was sent in its window"
 
     def unlike(self, wanted: Collection[Quantity]) -> str:
-        """Latencies that rise while the load lasts say how long that was: they are alike in equal windows only."""
-        keys = [(one.case, one.network) for one in wanted if series_of(one.metric) == LATENCY]
+        """Latencies that rise while the load lasts say how long that was: they are alike in equal windows only.
+
+        Those of what was sent and those of what arrived are never alike.
+        """
+        latencies = [one for one in wanted if series_of(one.metric) == LATENCY]
+        if len({self.held(one).metric in LATENCIES for one in latencies}) > 1:
+            return "one latency is of what was sent in the window, one (older) of what arrived in it"
+        keys = [(one.case, one.network) for one in latencies]
         told = list(dict.fromkeys(_window(self.settings.get(key, {})) for key in keys))
-        if len(told) < 2 or not any(rises(self.cells[key], LATENCY) for key in keys if key in self.cells):
+        if len(told) < 2 or not any(self._rises(one) for one in latencies):
             return ""
         return f"latency rises for as long as the load lasts, and the windows differ ({', '.join(told)})"
+
+    def held(self, wanted: Quantity) -> Quantity:
+        """A latency of arrivals where a cell's trials are left as older reductions only."""
+        cell = self.cells.get((wanted.case, wanted.network))
+        older = wanted._replace(metric=of_arrivals(wanted.metric))
+        if cell is None or cell.values(wanted.metric) or not cell.values(older.metric):
+            return wanted
+        return older
+
+    def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
+        """See Evidence.  Where a backlog grows, a longer window would have a longer latency: it is a lower bound, too,
+        but for a comparison of cells whose backlogs all grow.
+        """
+        cell = self.cells.get((wanted.case, wanted.network))
+        if cell is None or series_of(wanted.metric) != LATENCY:
+            return False
+        others = [one for one in beside if one != wanted]
+        return cell.bounded(wanted.metric) or (
+            self._grows(wanted) and not (others and all(self._grows(one) for one in others))
+        )
+
+    def estimate(self, wanted: Quantity) -> Estimate | None:
+        """Mean and interval over its trials."""
+        cell, held = self.cells.get((wanted.case, wanted.network)), self.held(wanted)
+        return None if cell is None else cell.estimate(held.metric)
+
+    def _grows(self, wanted: Quantity) -> bool:
+        cell = self.cells.get((wanted.case, wanted.network))
+        return cell is not None and grows(cell)
+
+    def _rises(self, wanted: Quantity) -> bool:
+        cell = self.cells.get((wanted.case, wanted.network))
+        return cell is not None and (grows(cell) or rises(cell, LATENCY))
 
     def settings_apart(self) -> tuple[str, ...]:
         """Settings, as in `congestion_control: reno, cubic`, in which networks of one case differ beside the link."""

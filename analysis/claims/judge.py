@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from analysis.claims import bounds
 from analysis.claims.comparisons import Comparison, comparisons
 from analysis.claims.evidence import Evidence
 from analysis.claims.multiple import Chance, enough_inside, needed, too_many_outside
@@ -35,7 +36,8 @@ class Outcome:
     """One comparison: its effect and 95 % interval (None: single values, or too few trials), and why it is unclear.
 
     measured: whether each of its quantities has a value.  alike: whether they may be compared.  n: trials of the two
-    sides, equal when they are pairs; None for single values.  chance: None where nothing could be tested.
+    sides, equal when they are pairs; None for single values.  chance: None where nothing could be tested.  sign: ≥ or
+    ≤ where the centre is a bound, which has no interval.
     """
 
     comparison: Comparison
@@ -49,6 +51,7 @@ class Outcome:
     paired: bool = True
     chance: Chance | None = None
     why: str = ""
+    sign: bounds.Sign = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +139,8 @@ def _all(verdicts: Sequence[Verdict]) -> Verdict:
 def _leans(outcome: Outcome) -> Answer:
     if outcome.answer is not Answer.UNCLEAR or outcome.centre is None or not outcome.alike:
         return outcome.answer
-    return _inside(outcome.comparison, outcome.centre, outcome.centre)
+    low = -math.inf if outcome.sign == "≤" else outcome.centre
+    return _inside(outcome.comparison, low, math.inf if outcome.sign == "≥" else outcome.centre)
 
 
 def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
@@ -144,6 +148,8 @@ def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
 
     What must not be compared is unclear, whatever its effect.
     """
+    over, under = (tuple(map(evidence.held, side)) for side in (comparison.over, comparison.under))
+    comparison = replace(comparison, over=over, under=under)
     found = _outcome(comparison, evidence)
     why = evidence.unlike(comparison.quantities) if found.measured else ""
     return replace(found, answer=Answer.UNCLEAR, alike=False, chance=None, why=why) if why else found
@@ -156,12 +162,23 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
         if not values[-1]:
             why = evidence.why_none(quantity)
             return Outcome(comparison=comparison, answer=Answer.UNCLEAR, measured=False, why=why)
+    sign = bounds.sign_of(comparison, [evidence.at_least(one, comparison.quantities) for one in comparison.quantities])
+    if sign is None:
+        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=bounds.BOTH)
     over, under = (values[: len(comparison.over)], values[len(comparison.over) :])
     if comparison.weights:
         over, under = _totals(comparison, values)
-    if comparison.scale == "ratio" and any(value <= 0 for by_seed in over + under for value in by_seed.values()):
-        return _without_ratio(comparison, over, under, exact=evidence.exact)
-    if evidence.exact:
+    return _decided(comparison, over, under, exact=evidence.exact, sign=sign)
+
+
+def _decided(
+    comparison: Comparison, over: Sequence[Mapping[int, float]], under: Sequence[Mapping[int, float]], *,
+    exact: bool, sign: bounds.Sign,
+) -> Outcome:  # fmt: skip
+    """The outcome of values that are all there."""
+    if comparison.scale == "ratio" and any(value <= 0 for by_seed in (*over, *under) for value in by_seed.values()):
+        return _without_ratio(comparison, over, under, exact=exact or bool(sign))
+    if exact:
         centre = _exactly(comparison, *([next(iter(one.values())) for one in side] for side in (over, under)))
         answer = _inside(comparison, centre, centre)
         chance = Chance(float(answer is not Answer.YES), float(answer is not Answer.NO))
@@ -170,24 +187,31 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     if found is None:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why="no trials of equal seed")
     back = _exp if comparison.scale == "ratio" else float
-    centre, n = back(found.centre), found.n
+    told = Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=back(found.centre), n=found.n,
+                   paired=found.paired, sign=sign)  # fmt: skip
     if found.low is None or found.high is None:
-        why = "one trial, no interval"
-        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=centre, n=n, why=why)
+        return replace(told, why="one trial, no interval")
+    chance = _chance(comparison, bounds.tests(found, sign))
+    if sign:
+        known = bounds.reach(found, sign)
+        answer = _inside(comparison, back(known.low), back(known.high))
+        return replace(told, answer=answer, chance=chance, why=bounds.ONE_SIDED)
     low, high = back(found.low), back(found.high)
     answer = _inside(comparison, low, high)
     why = "the interval reaches over the limit" if answer is Answer.UNCLEAR else ""
-    return Outcome(
-        comparison=comparison, answer=answer, centre=centre, low=low, high=high, n=n, paired=found.paired,
-        chance=_chance(comparison, found), why=why,
-    )  # fmt: skip
+    return replace(told, answer=answer, low=low, high=high, chance=chance, why=why)
 
 
-def _chance(comparison: Comparison, found: Contrast) -> Chance:
-    """The tests that agree with the interval: inside is above the lower and below the upper end of the band."""
+def _chance(comparison: Comparison, tests: bounds.Tests) -> Chance:
+    """The tests that agree with the interval: inside is above the lower and below the upper end of the band.
+
+    A bound's test is taken in its own direction only (see analysis.claims.bounds), so that it counts among a claim's
+    many comparisons with a p that is at most too large.
+    """
+    above, below = tests
     ends = [None if end is None else _scaled_end(comparison, end) for end in (comparison.low, comparison.high)]
-    inside = [test(end) for test, end in zip((found.p_above, found.p_below), ends, strict=True) if end is not None]
-    outside = [test(end) for test, end in zip((found.p_below, found.p_above), ends, strict=True) if end is not None]
+    inside = [test(end) for test, end in zip((above, below), ends, strict=True) if end is not None]
+    outside = [test(end) for test, end in zip((below, above), ends, strict=True) if end is not None]
     return Chance(max(inside, default=0.0), min(outside, default=1.0))
 
 
@@ -226,7 +250,7 @@ def _inside(comparison: Comparison, low: float, high: float) -> Answer:
     """Bounds themselves are outside, so that what is equal is neither more nor less."""
     least = -math.inf if comparison.low is None else comparison.low
     most = math.inf if comparison.high is None else comparison.high
-    if least < low and high < most:
+    if (comparison.low is None or least < low) and (comparison.high is None or high < most):
         return Answer.YES
     return Answer.NO if high <= least or low >= most else Answer.UNCLEAR
 

@@ -18,8 +18,9 @@ def effect(outcome: Outcome) -> str:
     three = (outcome.centre, outcome.low, outcome.high)
     values = [_value(outcome.comparison, value) for value in three if value is not None]
     ends = f" [{values[1]}, {values[2]}]" if len(values) == 3 else ""
-    pairs = f", {_trials(outcome)}" if ends and outcome.n else ""
-    return values[0] + ends + pairs + (f" ({outcome.why})" if outcome.why and not ends else "")
+    sign = f"{outcome.sign} " if outcome.sign else ""
+    pairs = f", {_trials(outcome)}" if (ends or sign) and outcome.n else ""
+    return sign + values[0] + ends + pairs + (f" ({outcome.why})" if outcome.why and not ends else "")
 
 
 def _trials(outcome: Outcome) -> str:

@@ -6,6 +6,7 @@ import base64
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from analysis.files.figures import figures, size_text
 from analysis.files.model import CaptureFile, gather
 from analysis.files.plots import file_plots
 from analysis.files.tables import write_tables
+from analysis.partial import said
 from analysis.plots.style import Plot
 from analysis.report.page import Pages
 from analysis.report.publish import staged
@@ -51,7 +53,8 @@ def write_report(folder: Path, files: Sequence[CaptureFile]) -> Path:
     What an earlier call wrote there stays until all is written.  Raises ReportBusy, OSError.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    plots = [file_plots(file, name=f"{number}-{_slug(file.name)}") for number, file in enumerate(files, start=1)]
+    drawn = [_drawn(file, name=f"{number}-{_slug(file.name)}") for number, file in enumerate(files, start=1)]
+    files, plots = [file for file, _ in drawn], [plots for _, plots in drawn]
     shown = [_view(number, *one) for number, one in enumerate(zip(files, plots, strict=True), start=1)]
     page = Pages(templates=_HERE).fill("files.html.j2", {"files": shown, "glossary": _glossary(files)})
     with staged(folder, names=("plots", "flows.csv", "seconds.csv", PAGE)) as stage:
@@ -62,6 +65,14 @@ def write_report(folder: Path, files: Sequence[CaptureFile]) -> Path:
         write_tables(stage, files)
         (stage / PAGE).write_text(page)
     return folder / PAGE
+
+
+def _drawn(file: CaptureFile, *, name: str) -> tuple[CaptureFile, list[Plot]]:
+    """A file's plots; one that cannot be drawn says so, and takes nothing of the others with it."""
+    try:
+        return file, file_plots(file, name=name)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the tables stand
+        return replace(file, failed="; ".join(filter(None, (file.failed, f"plots: {said(error)}")))), []
 
 
 def _slug(name: str) -> str:
@@ -81,6 +92,7 @@ def _view(number: int, file: CaptureFile, plots: Sequence[Plot]) -> dict[str, An
         "facts": facts(file),
         "unreadable": file.unreadable,
         "damage": file.damage,
+        "failed": file.failed,
         "plots": [
             {"title": one.title, "about": one.about, "data": _PREFIX + base64.b64encode(one.svg).decode()}
             for one in plots

@@ -22,6 +22,7 @@ class CaptureFile:
     directed flow, the largest first: key, src, sport, dst, dport and the figures of FlowTable by name.
     seconds: (key, series) to counts per bin of span.width_s; key "" is all flows.  rtt: key to (at most so
     many seconds, samples).  unreadable: why nothing of it could be read.  damage: what is wrong with the rest.
+    failed: why its flows, or some of them, could not be analysed.
     """
 
     name: str
@@ -33,6 +34,7 @@ class CaptureFile:
     rtt: dict[str, Points]
     unreadable: str | None
     damage: str | None
+    failed: str | None = None
 
     @property
     def records(self) -> int:
@@ -76,6 +78,7 @@ def _one(path: Path, rows: pa.Table) -> CaptureFile:
         rtt={key: sorted(points) for key, points in rtt.items()},
         unreadable=said.get("unreadable"),
         damage=said.get("capture"),
+        failed=said.get("flows"),
     )
 
 

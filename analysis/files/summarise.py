@@ -5,7 +5,7 @@ Series and histograms are counts, so those of parts of a file add up to the file
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from analysis.capture.columns import Packets
 from analysis.rows import Rows
 from analysis.tcp.analysis import Analysis, analyse
 from analysis.tcp.flows import flow_table
+from analysis.tcp.names import flow_names
 from analysis.tcp.segments import starts_of
 
 TOP = 6  # flows that are drawn, as many as there are colours
@@ -76,7 +77,7 @@ def add_packets(rows: Rows, packets: Packets, *, within: Span, v6: Mapping[int, 
 def _flow_rows(rows: Rows, analysis: Analysis, within: Span, v6: Mapping[int, bytes]) -> list[str]:
     flows, t_ns = analysis.flows, analysis.packets.t_ns[analysis.order]
     ends = [_texts(flows.src, v6), _texts(flows.dst, v6)]
-    keys = _names(ends, [flows.sport.tolist(), flows.dport.tolist()])
+    keys = flow_names(flows, *ends)
     starts = starts_of(analysis.flow)
     first, last = np.minimum.reduceat(t_ns, starts), np.maximum.reduceat(t_ns, starts)
     for metric, addresses, ports in (("src", ends[0], flows.sport), ("dst", ends[1], flows.dport)):
@@ -92,17 +93,6 @@ def _texts(addresses: np.ndarray, v6: Mapping[int, bytes]) -> list[str]:
     kinds, which = np.unique(addresses, return_inverse=True)
     texts = [f"[{text}]" if ":" in text else text for text in address_texts(kinds, v6)]
     return [texts[row] for row in which.tolist()]
-
-
-def _names(ends: Sequence[Sequence[str]], ports: Sequence[Sequence[int]]) -> list[str]:
-    """`address:port → address:port`; a later connection between the same ports has its number behind it."""
-    seen: dict[str, int] = {}
-    names = []
-    for src, sport, dst, dport in zip(ends[0], ports[0], ends[1], ports[1], strict=True):
-        name = f"{src}:{sport} → {dst}:{dport}"
-        seen[name] = number = seen.get(name, 0) + 1
-        names.append(name if number == 1 else f"{name} #{number}")
-    return names
 
 
 def _second_rows(rows: Rows, analysis: Analysis, within: Span, *, key: str | None, mask: np.ndarray | None) -> None:

@@ -19,7 +19,7 @@ ABSENT, AMBIGUOUS = -1, -2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliveries:
-    """First deliveries inside the window of messages that the ledger knows, one array each.
+    """First deliveries of messages that were due to be sent inside the window, one array each.
 
     row: of the published table.  group: number of the connection (or of several, all of the same consumers), -1
     when the manifest names none.  alone: the message came as often as it was delivered, to one consumer only.
@@ -95,7 +95,9 @@ def deliveries(published: pa.Table, delivered: pa.Table, window: Window, of_cons
     np.minimum.at(lowest, of_key, columns["consumer"].astype(np.int64))
     np.maximum.at(highest, of_key, columns["consumer"].astype(np.int64))
     t_recv = columns["t_recv_ns"]
-    asked = first_deliveries(delivered) & (row >= 0) & (t_recv >= window.start_ns) & (t_recv < window.end_ns)
+    asked = first_deliveries(delivered) & (row >= 0)
+    t_sched = published.column("t_sched_ns").to_numpy()[row[asked]]
+    asked[asked] = (t_sched >= window.start_ns) & (t_sched < window.end_ns)
     return Deliveries(
         row=row[asked],
         t_recv_ns=t_recv[asked],

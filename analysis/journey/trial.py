@@ -54,7 +54,7 @@ class _Way:
 
 
 def journey(recorded: Recorded, manifest: Manifest, *, published: pa.Table, delivered: pa.Table) -> Journey:
-    """Split the latency of every first delivery inside the window.
+    """Split the latency of every first delivery of a message that was due to be sent inside the window.
 
     recorded: the trial's captures with what they hold.  Tables have the shapes of results.schema.  ValueError for
     packets that are no TCP streams, DamagedTrial for a manifest that names no addresses.
@@ -66,7 +66,7 @@ def journey(recorded: Recorded, manifest: Manifest, *, published: pa.Table, deli
     wanted = clients.deliveries(published, delivered, manifest.window, of_consumer)
     reason = reasons.cannot(views, (*work.producers, *work.consumers), _stations(manifest))
     if reason is not None or not len(wanted):
-        return _nothing(wanted, reason or "nothing was delivered inside the window")
+        return _nothing(wanted, reason or "nothing that was sent inside the window arrived")
     damaging = reasons.damages(manifest.profile)
     in_texts = work.body_type == "text"
     up, down = (_way(views, ends, direction, published, damaging=damaging, in_texts=in_texts) for direction in ENTER)

@@ -29,6 +29,7 @@ _RATIOS = ("case", "reading", "metric", "published", "ours", "ci95_low", "ci95_h
 _CLAIMS = (
     "claim", "section", "verdict", "from_go_verdict", "published", "subject", "asked", "effect", "ci95_low",
     "ci95_high", "pairs", "answer", "why", "from_go_effect", "from_go_ci95_low", "from_go_ci95_high", "from_go_answer",
+    "bound", "from_go_bound",
 )  # fmt: skip
 Cell = str | float | int | None
 
@@ -147,4 +148,5 @@ def _claims(result: PaperResult) -> Iterable[Sequence[Cell]]:
             yield [claim.ours.claim.id, claim.ours.claim.section, claim.ours.verdict,
                    claim.from_go.verdict if claim.from_go.judged else None, theirs,
                    wording.subject(one.comparison), wording.asked(one.comparison), one.centre, one.low, one.high,
-                   _pairs(one), one.answer, one.why, go.centre, go.low, go.high, go.answer]  # fmt: skip
+                   _pairs(one), one.answer, one.why, go.centre, go.low, go.high, go.answer,
+                   one.sign, go.sign]  # fmt: skip

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from analysis.backlog import growing_text
 from analysis.findings import CellFinding
-from analysis.stationarity import series_of
+from analysis.stationarity import LATENCY, series_of
+from results.latency import of_arrivals
 from results.stopping import End
 
 
@@ -13,7 +15,20 @@ def doubts(cell: CellFinding | None, metric: str) -> str:
     """As in `±12 % when trials ended; rose in 2 of 3 windows`; empty when there is nothing to say."""
     if cell is None:
         return ""
-    return "; ".join(filter(None, [_imprecise(cell, metric), _unsteady(cell, metric)]))
+    said = [_imprecise(cell, metric), _unsteady(cell, metric)]
+    if series_of(metric) == LATENCY:
+        said += [_older(cell, metric), _late(cell, metric), growing_text(cell)]
+    return "; ".join(filter(None, said))
+
+
+def _older(cell: CellFinding, metric: str) -> str:
+    only = not cell.values(metric) and cell.values(of_arrivals(metric))
+    return "of what arrived in the window (an older reduction)" if only else ""
+
+
+def _late(cell: CellFinding, metric: str) -> str:
+    found = sum(metric in trial.at_least for trial in cell.valid)
+    return f"a lower bound in {found} of {len(cell.valid)} trials, in which messages never came" if found else ""
 
 
 def _imprecise(cell: CellFinding, metric: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from analysis.claims.comparisons import Quantity
-from analysis.estimates import of_values
 from analysis.metrics import METRICS
 from analysis.papers.paper import Figure
 from analysis.papers.published import PRINTED
@@ -51,7 +50,7 @@ def scatter(result: PaperResult) -> Plot | None:
 
 def _measured(result: PaperResult, figure: Figure) -> bool:
     return any(
-        result.evidence.by_seed(Quantity(case, network, series.metric))
+        result.evidence.estimate(Quantity(case, network, series.metric))
         for series in figure.series
         for case in series.cases
         for network in result.paper.networks
@@ -65,7 +64,7 @@ def _figure(result: PaperResult, figure: Figure) -> Plot:
         quantity = Quantity(case, network, metric)
         return Mark(
             published=published.by_seed(quantity).get(0),
-            ours=of_values(metric, list(result.evidence.by_seed(quantity).values())),
+            ours=result.evidence.estimate(quantity),
         )
 
     panels = [

@@ -59,6 +59,15 @@ class Published:
         del wanted
         return ""
 
+    def held(self, wanted: Quantity) -> Quantity:
+        """See analysis.claims.Evidence."""
+        return wanted
+
+    def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
+        """See analysis.claims.Evidence; a published number is taken as it is."""
+        del wanted, beside
+        return False
+
 
 def reading(rows: Iterable[PublishedRow], name: str = PRINTED) -> Published:
     """One value for each case."""

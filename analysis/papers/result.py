@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from analysis.claims import AmbiguousCells, ClaimResult, Measured, judge
 from analysis.claims.comparisons import Comparison, Quantity
-from analysis.claims.evidence import Evidence, measured
+from analysis.claims.evidence import measured
 from analysis.claims.judge import Outcome, outcome
-from analysis.estimates import of_values
 from analysis.findings import Findings
 from analysis.papers.choice import EVERY, Levels, with_levels
 from analysis.papers.doubts import doubts
@@ -39,7 +38,7 @@ class FromGo:
 
     def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
         """See Evidence."""
-        return self.inside.by_seed(_from_go(wanted))
+        return self.inside.by_seed(self.inside.held(_from_go(wanted)))
 
     def why_none(self, wanted: Quantity) -> str:
         """See Evidence."""
@@ -50,6 +49,18 @@ class FromGo:
         if {"published_per_s", "delivered_per_s"} <= {one.metric for one in wanted}:
             return "counted from go, what arrives after the window is delivered, too"
         return self.inside.unlike(wanted)
+
+    def held(self, wanted: Quantity) -> Quantity:
+        """See Evidence; the count itself is no other quantity."""
+        return wanted
+
+    def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
+        """See Evidence."""
+        return self.inside.at_least(_from_go(wanted), [_from_go(one) for one in beside])
+
+    def estimate(self, wanted: Quantity) -> Estimate | None:
+        """Mean and interval over its trials."""
+        return self.inside.estimate(_from_go(wanted))
 
 
 def _from_go(wanted: Quantity) -> Quantity:
@@ -181,14 +192,10 @@ def _figures(quantity: Quantity, published: Published, evidence: Measured) -> Fi
     return Figures(
         quantity=quantity,
         published=published.by_seed(quantity).get(0),
-        ours=_estimate(quantity, evidence),
-        from_go=_estimate(quantity, FromGo(evidence)),
+        ours=evidence.estimate(quantity),
+        from_go=FromGo(evidence).estimate(quantity),
         doubts=doubts(evidence.cells.get((quantity.case, quantity.network)), quantity.metric),
     )
-
-
-def _estimate(quantity: Quantity, evidence: Evidence) -> Estimate | None:
-    return of_values(quantity.metric, list(evidence.by_seed(quantity).values()))
 
 
 def _network_ratio(case: str, metric: str, paper: Paper, published: Published, evidence: Measured) -> NetworkRatio:

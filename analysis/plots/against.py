@@ -93,5 +93,7 @@ def _square(ax: Any, square: Square, groups: Sequence[str], within: float) -> No
 def _dot(ax: Any, dot: Dot, number: int, low: float) -> None:
     colour, ours = COLOURS[number], max(dot.ours.mean, low)
     whisker(ax, dot.published, ends_of(dot.ours), colour=colour, width=1.2, upright=True, alpha=0.5)
+    if dot.ours.at_least:
+        ax.text(dot.published, ours, "≥ ", fontsize=7, color=colour, ha="right", va="center", zorder=3)
     ax.plot([dot.published], [ours], marker=_MARKS[number % 2], markersize=4.2, linestyle="", markeredgecolor=colour,
             markeredgewidth=0.9, markerfacecolor=colour if dot.bound else "white", zorder=3)  # fmt: skip

@@ -83,6 +83,8 @@ def trial_bars(trial: TrialFinding, colour: str) -> Bars:
 def _bars(trials: Sequence[TrialFinding], *, name: str, colour: str, why: tuple[str, ...]) -> Bars:
     attributed, shown = share(trials), breakdowns(trials)
     notes = [] if attributed is None else [f"{digits(attributed * 100)} % of the deliveries attributed"]
+    if shown and shown[0].latency_of == "arrived":
+        notes.append("of arrivals (older reduction)")
     if shown and not any("wire" in one.parts for one in shown):
         notes.append("broker includes the wire")
     return Bars(name=name, colour=colour, note="; ".join(notes), shown=shown, why=why)

@@ -35,9 +35,12 @@ def _plot(title: str, cells: Sequence[CellFinding], colour: dict[str, str], *, n
     factor, unit = next((u for u in _UNITS if high >= u[0]), _UNITS[-1])
     if log:
         factor, unit = (1.0, "s") if high >= 30 else (1e-3, "ms")
+    mixed = len({trial.latency_of for _, trial in trials}) > 1
     for cell, trial in trials:
         x = [latency / factor for latency, _ in trial.ecdf]
-        ax.plot(x, [share for _, share in trial.ecdf], color=colour[cell.levels.get(FACTOR, "")], lw=1.2, alpha=0.8)
+        style = ":" if trial.latency_of == "arrived" and mixed else "-"
+        shares = [share for _, share in trial.ecdf]
+        ax.plot(x, shares, color=colour[cell.levels.get(FACTOR, "")], lw=1.2, alpha=0.8, linestyle=style)
     ax.set_xlim(low / factor, high / factor)
     ax.set_ylim(0, 1.02)
     ticks(ax.xaxis, low / factor, high / factor, log=log)
@@ -49,13 +52,30 @@ def _plot(title: str, cells: Sequence[CellFinding], colour: dict[str, str], *, n
     shown = list(dict.fromkeys(cell.name for cell, _ in trials))
     for rank, cell in enumerate(cell for cell in cells if cell.name in shown and len(colour) > 1):
         _label(ax, cell, share=0.72 - 0.16 * (rank % 4), factor=factor, colour=colour[cell.levels.get(FACTOR, "")])
-    heading(figure, title or "All cells", "latency from the scheduled send to the arrival; one line per valid trial")
-    medians = "; ".join(f"{c.name} trial {t.number}: median {_at(t, 0.5):.4g} s" for c, t in trials)
+    heading(figure, title or "All cells", f"from the scheduled send to the arrival, {_whose(trials)}")
+    medians = "; ".join(f"{c.name} trial {t.number}: {_median(t)}" for c, t in trials)
     return finish(figure, name=name, title=f"Latency: {title}", about=medians)
 
 
+def _whose(trials: Sequence[tuple[CellFinding, TrialFinding]]) -> str:
+    """Whose latency is drawn; what never came is above the end of its line."""
+    kinds = {trial.latency_of for _, trial in trials}
+    if kinds == {"arrived"}:
+        return "of what arrived in the window (an older reduction)"
+    older = "; dotted: of what arrived in it (older)" if "arrived" in kinds else ""
+    late = "; a line ends where the rest never came" if any(trial.ecdf[-1][1] < 1 for _, trial in trials) else ""
+    return f"of what was sent in the window{older}{late}"
+
+
+def _median(trial: TrialFinding) -> str:
+    if trial.ecdf[-1][1] < 0.5:
+        return f"fewer than half came, those within {trial.ecdf[-1][0]:.4g} s"
+    return f"median {_at(trial, 0.5):.4g} s"
+
+
 def _at(trial: TrialFinding, share: float) -> float:
-    return trial.ecdf[min(round(share * (len(trial.ecdf) - 1)), len(trial.ecdf) - 1)][0]
+    """The latency within which that share of the messages came, or the longest where it never did."""
+    return next((latency for latency, reached in trial.ecdf if reached >= share), trial.ecdf[-1][0])
 
 
 def _label(ax: Any, cell: CellFinding, *, share: float, factor: float, colour: str) -> None:

@@ -67,7 +67,8 @@ def figure_plot(
         ax.set_title(panel.title, fontsize=9, color=INK, pad=5)
     figure.text(0.53, 0.012, across, ha="center", va="bottom", fontsize=8, color=MUTED)
     figure.text(0.012, 0.985, title, ha="left", va="top", fontsize=10, fontweight="bold")
-    note = f"{unit}; hollow: published; filled: ours, mean and 95 % interval"
+    bounds = any(mark.ours and mark.ours.at_least for one in panels for marks in one.series.values() for mark in marks)
+    note = f"{unit}; hollow: published; filled: ours, mean and 95 % interval{'; ≥: a lower bound' if bounds else ''}"
     figure.text(0.012, 1 - 0.27 / height, note, ha="left", va="top", fontsize=8, color=MUTED)
     _legend(figure, list(panels[0].series), top=1 - 0.5 / height)
     return finish(figure, name=name, title=title, about=_about(panels, places))
@@ -97,6 +98,8 @@ def _mark(ax: Any, x: float, mark: Mark, *, number: int, aside: float, to_axis: 
     if mark.ours is None:
         return
     whisker(ax, x + aside, ends_of(mark.ours), colour=colour, width=1.8, upright=True, alpha=0.6)
+    if mark.ours.at_least:
+        ax.text(x + aside, to_axis(mark.ours.mean), "≥ ", fontsize=7, color=colour, ha="right", va="center", zorder=4)
     ax.plot([x + aside], [to_axis(mark.ours.mean)], marker=shape, markersize=4.6, color=colour, linestyle="",
             zorder=4, clip_on=False)  # fmt: skip
 
@@ -142,7 +145,7 @@ def _about(panels: Sequence[Panel], places: Sequence[str]) -> str:
 
 
 def _ours(mark: Mark) -> str:
-    return _number(mark.ours.mean if mark.ours else None)
+    return ("≥ " if mark.ours and mark.ours.at_least else "") + _number(mark.ours.mean if mark.ours else None)
 
 
 def _number(value: float | None) -> str:

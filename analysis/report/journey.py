@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.breakdown import LABELS, breakdowns, share, whys
+from analysis.breakdown import LABELS, breakdowns, share, whose, whys
 from analysis.findings import TrialFinding
 from analysis.journey.parts import PARTS
 from analysis.metrics import METRICS
@@ -54,9 +54,7 @@ def _facts(trials: Sequence[TrialFinding]) -> list[str]:
     found = []
     attributed = share(trials)
     if attributed is not None:
-        found.append(
-            f"{digits(attributed * 100)} % of the deliveries in the window could be followed through the packets."
-        )
+        found.append(f"Latency {whose(trials)}: {digits(attributed * 100)} % could be followed through the packets.")
     copies = [said for direction in ("uplink", "downlink") if (said := _copies(trials, direction))]
     if copies:
         found.append(f"A segment of theirs was sent {' and '.join(copies)}, in the mean.")

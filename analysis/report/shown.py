@@ -19,9 +19,9 @@ class Shown:
     aside: str = ""
 
 
-def amount(metric: Metric, value: float | None) -> Shown:
-    """A value with its unit."""
-    return Shown(quantity(metric, value), _finite(value))
+def amount(metric: Metric, value: float | None, *, at_least: bool = False) -> Shown:
+    """A value with its unit.  at_least: it is a lower bound."""
+    return Shown(quantity(metric, value, at_least=at_least), _finite(value))
 
 
 def estimated(metric: Metric, found: Estimate | None) -> Shown:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from analysis.backlog import growing_line, growing_text
 from analysis.compare import comparisons, matches
 from analysis.findings import CellFinding, Findings, Standing
 from analysis.headlines import headlines, trends_line, verdict_line
@@ -24,7 +25,8 @@ class NoReport(Exception):
 class MetricSummary(Record):
     """A mean over n valid trials in SI units and its 95 % interval; text: with unit, as the report writes it.
 
-    at_least: the mean is a lower bound.  bootstrap: ends of the interval by resampling, None below 5 trials.
+    at_least: the mean is a lower bound, and there is no interval.  bootstrap: ends of the interval by resampling, None
+    below 5 trials.
     """
 
     n: int
@@ -40,7 +42,7 @@ class CellSummary(Record):
     """states: verdict (valid, invalid, inconclusive, damaged, missing) to number of trials.
 
     metrics: by the names of analysis.metrics, only those that a valid trial has.  stopping: how the cell ended by
-    the stopping rule, '' without one.
+    the stopping rule, '' without one.  backlog: that it grows, and by how much; '' where it does not.
     """
 
     name: str
@@ -48,6 +50,7 @@ class CellSummary(Record):
     states: dict[str, int]
     metrics: dict[str, MetricSummary]
     stopping: str = ""
+    backlog: str = ""
 
 
 class RatioSummary(Record):
@@ -110,7 +113,7 @@ def summarise(findings: Findings) -> Summary:
         scenario=findings.campaign.scenario,
         campaign=findings.folder.name,
         verdict=verdict_line(findings),
-        trends=trends_line(findings),
+        trends=" ".join(filter(None, (trends_line(findings), growing_line(findings)))),
         headlines=headlines(findings),
         cells=tuple(_cell(cell) for cell in findings.cells),
         ratios=tuple(
@@ -145,11 +148,12 @@ def _cell(cell: CellFinding) -> CellSummary:
                 low=one.low,
                 high=one.high,
                 at_least=one.at_least,
-                bootstrap=bootstrap_mean(cell.values(name)),
+                bootstrap=bootstrap_mean(cell.spread(name)),
                 text=interval(metric, one),
             )
             for name, (metric, one) in found.items()
             if one is not None
         },
         stopping=cell.precision.text if cell.precision else "",
+        backlog=growing_text(cell),
     )

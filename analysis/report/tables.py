@@ -24,11 +24,12 @@ def write_tables(folder: Path, findings: Findings) -> None:
     flow_names = list(dict.fromkeys(n for t in findings.trials for flow in t.flows.values() for n in flow))
     shapes: dict[str, tuple[Row, Iterator[Row]]] = {
         "trials": (
-            ["cell", *factors, "trial", "seed", "state", *METRICS, "reasons", "trends"], _trials(findings, factors),
+            ["cell", *factors, "trial", "seed", "state", *METRICS, "reasons", "trends", "lower_bounds", "latency_of"],
+            _trials(findings, factors),
         ),
         "cells": (
             ["cell", *factors, *Standing, "metric", "unit", "n", "mean", "ci95_low",
-             "ci95_high", "at_least", "bootstrap95_low", "bootstrap95_high"],
+             "ci95_high", "lower_bound", "bootstrap95_low", "bootstrap95_high"],
             _cells(findings, factors),
         ),
         "comparison": (
@@ -43,12 +44,14 @@ def write_tables(folder: Path, findings: Findings) -> None:
             ["cell", "trial", "state", "series", "change_share_of_mean", "p", "p_adjusted", "told"], _trends(findings)
         ),
         "percentiles": (
-            ["cell", "trial", "state", "percentile", "latency_s", "order95_low_s", "order95_high_s"],
+            ["cell", "trial", "state", "percentile", "latency_s", "order95_low_s", "order95_high_s", "lower_bound",
+             "latency_of"],
             _percentiles(findings),
         ),
-        "latency-ecdf": (["cell", "trial", "state", "latency_s", "share"], _ecdf(findings)),
+        "latency-ecdf": (["cell", "trial", "state", "latency_s", "share", "latency_of"], _ecdf(findings)),
         "journey": (
-            ["cell", "trial", "state", "attributed_share", "of", *(f"{part}_s" for part in (LATENCY, *PARTS)), "why"],
+            ["cell", "trial", "state", "attributed_share", "of", *(f"{part}_s" for part in (LATENCY, *PARTS)), "why",
+             "latency_of"],
             _journey(findings),
         ),
     }  # fmt: skip
@@ -67,7 +70,9 @@ def _trials(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
             metrics = [trial.metrics.get(name, "") for name in METRICS]
             reasons = "; ".join(trial.reasons)
             trends = "; ".join(one.text for one in trial.trends)
-            yield [cell.name, *levels, trial.number, trial.seed, trial.standing, *metrics, reasons, trends]
+            bounds = "; ".join(name for name in METRICS if name in trial.at_least)
+            yield [cell.name, *levels, trial.number, trial.seed, trial.standing, *metrics, reasons, trends, bounds,
+                   trial.latency_of]  # fmt: skip
 
 
 def _cells(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
@@ -76,7 +81,7 @@ def _cells(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
         counts = [cell.count(standing) for standing in Standing]
         for name, metric in METRICS.items():
             if (found := cell.estimate(name)) is not None:
-                spread = [found.low, found.high, "yes" if found.at_least else "no", *_ends(cell.values(name))]
+                spread = [found.low, found.high, "yes" if found.at_least else "no", *_ends(cell.spread(name))]
                 yield [cell.name, *levels, *counts, name, metric.unit, found.n, found.mean, *spread]
 
 
@@ -116,7 +121,8 @@ def _percentiles(findings: Findings) -> Iterator[Row]:
     for trial in findings.trials:
         for name, found in trial.percentiles.items():
             yield [trial.cell, trial.number, trial.standing, name,
-                   *(found.get(part, "") for part in ("latency", "low", "high"))]  # fmt: skip
+                   *(found.get(part, "") for part in ("latency", "low", "high")),
+                   "yes" if name in trial.at_least else "no", trial.latency_of]  # fmt: skip
 
 
 def _flows(findings: Findings, names: Sequence[str]) -> Iterator[Row]:
@@ -142,7 +148,7 @@ def _events(findings: Findings) -> Iterator[Row]:
 def _ecdf(findings: Findings) -> Iterator[Row]:
     for trial in findings.trials:
         for latency, share in trial.ecdf:
-            yield [trial.cell, trial.number, trial.standing, latency, share]
+            yield [trial.cell, trial.number, trial.standing, latency, share, trial.latency_of]
 
 
 def _journey(findings: Findings) -> Iterator[Row]:
@@ -152,6 +158,6 @@ def _journey(findings: Findings) -> Iterator[Row]:
         for key in KEYS:
             if key in trial.journey:
                 parts = [trial.journey[key].get(part, "") for part in (LATENCY, *PARTS)]
-                yield [*head, key, *parts, trial.journey_why]
+                yield [*head, key, *parts, trial.journey_why, trial.latency_of]
         if not trial.journey:
-            yield [*head, *[""] * (len(PARTS) + 2), trial.journey_why]
+            yield [*head, *[""] * (len(PARTS) + 2), trial.journey_why, trial.latency_of]

@@ -47,7 +47,12 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
         "unrecorded": unrecorded_checks(source.verdict),
         "notes": _notes(trial, checks),
         "figures": [
-            (metric.label, metric.about, amount(metric, trial.metrics[name]), means[name])
+            (
+                metric.label,
+                metric.about,
+                amount(metric, trial.metrics[name], at_least=name in trial.at_least),
+                means[name],
+            )
             for name, metric in METRICS.items()
             if name in trial.metrics
         ],

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.compare import FACTOR, Comparison, Match, comparisons, describe, matches
+from analysis.backlog import growing_line, growing_text
+from analysis.compare import FACTOR, Comparison, Match, comparisons, describe, held, matches
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.headlines import headlines, trends_line, verdict_line
 from analysis.metrics import INTERRUPTED, KEY, METRICS
@@ -57,7 +58,7 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "campaign": findings.campaign,
         "name": findings.folder.name,
         "verdict": verdict_line(findings),
-        "trends": trends_line(findings),
+        "trends": " ".join(filter(None, (trends_line(findings), growing_line(findings)))),
         "tone": "good" if valid == len(findings.trials) else "mixed" if valid else "bad",
         "headlines": headlines(findings),
         "standings": [standing.value for standing in Standing],
@@ -65,9 +66,11 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "stopping": any(cell.precision is not None for cell in findings.cells),
         "reasons": any(trial.reasons for trial in findings.trials),
         "comparison": [_match(match, other) for match in matches(findings) for other in match.others],
-        "key_metrics": [METRICS[name] for name in KEY],
-        "overview": [[cell.name, title_of(cell), [estimated(METRICS[n], cell.estimate(n)) for n in KEY]]
-                     for cell in findings.cells],
+        "key_metrics": [METRICS[name] for name in _there(KEY, findings)],
+        "overview": [
+            [cell.name, title_of(cell), [estimated(METRICS[n], cell.estimate(n)) for n in _there(KEY, findings)]]
+            for cell in findings.cells
+        ],
         "interrupted_metrics": [METRICS[name] for name in INTERRUPTED],
         "interrupted": [[cell.name, title_of(cell), [estimated(METRICS[n], cell.estimate(n)) for n in INTERRUPTED]]
                         for cell in findings.cells if cell.estimate("interruptions") is not None],
@@ -75,8 +78,8 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "latency_plots": [drawing(plot) for plot in {p.name: p for p in plots.latency.values()}.values()],
         "journey_plots": [drawing(plot) for plot in plots.journey],
         "journey_untold": _untold(findings),
-        "cells": [_cell(cell, plots) for cell in findings.cells],
-        "per_trial": [METRICS[name] for name in _PER_TRIAL],
+        "cells": [_cell(cell, plots, _there(_PER_TRIAL, findings)) for cell in findings.cells],
+        "per_trial": [METRICS[name] for name in _there(_PER_TRIAL, findings)],
         "glossary": [(metric.label, metric.about) for metric in METRICS.values()],
         "facts": provenance.facts(found),
         "links": provenance.link_rows(found),
@@ -84,6 +87,11 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "dumps": provenance.dumps(found),
         "captures": provenance.capture_lines(found),
     }  # fmt: skip
+
+
+def _there(names: Sequence[str], findings: Findings) -> list[str]:
+    """These metrics, a latency by the definition that all cells have."""
+    return [held(name, *findings.cells) for name in names]
 
 
 def title_of(cell: CellFinding) -> str:
@@ -157,14 +165,17 @@ def _tone(one: Comparison) -> str:
     return "better" if (ratio > 1) == (better == "higher") else "worse"
 
 
-def _cell(cell: CellFinding, plots: Plots) -> dict[str, Any]:
+def _cell(cell: CellFinding, plots: Plots, per_trial: Sequence[str]) -> dict[str, Any]:
     images = [plots.overtime.get(cell.name), plots.bars.get(cell.name)]
     return {
         "name": cell.name,
         "title": title_of(cell),
-        "trials": [_trial(trial) for trial in cell.trials],
+        "trials": [_trial(trial, per_trial) for trial in cell.trials],
         "reasons": any(trial.reasons for trial in cell.trials),
-        "trends": [f"Trial {trial.number}: {one.text}" for trial in cell.trials for one in trial.trends],
+        "trends": [
+            *(f"Every latency here: {text}." for text in [growing_text(cell)] if text),
+            *(f"Trial {trial.number}: {one.text}" for trial in cell.trials for one in trial.trends),
+        ],
         "metrics": [
             (metric.label, estimated(metric, found), found.n)
             for metric in METRICS.values()
@@ -177,11 +188,11 @@ def _cell(cell: CellFinding, plots: Plots) -> dict[str, Any]:
     }
 
 
-def _trial(trial: TrialFinding) -> dict[str, Any]:
+def _trial(trial: TrialFinding, names: Sequence[str]) -> dict[str, Any]:
     return {
         "number": trial.number,
         "page": trial_page(trial.cell, trial.number) if trial.path else "",
         "state": trial.standing.value,
-        "values": [amount(METRICS[name], trial.metrics.get(name)) for name in _PER_TRIAL],
+        "values": [amount(METRICS[name], trial.metrics.get(name), at_least=name in trial.at_least) for name in names],
         "reasons": trial.reasons,
     }

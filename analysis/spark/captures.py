@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from analysis.capture.ranges import RANGE_BYTES, from_json, index, to_json
 from analysis.capture.reader import read_capture
 from analysis.files.summarise import TOP, Totals, add_packets, add_totals, span
+from analysis.partial import said
 from analysis.rows import DDL, SCHEMA, Rows
 from analysis.spark import pieces
 
@@ -62,17 +63,24 @@ def reduce_capture(path: Path, number: int) -> pa.RecordBatch:
     rows = Rows(number)
     try:
         file = read_capture(path)
-    except (OSError, ValueError) as error:
+        packets, v6 = file.tcp, file.v6
+        within = span(packets)
+        add_totals(rows, Totals(records=file.records, kinds=file.kinds), within)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are told
+        rows = Rows(number)
         rows.add("damage", "unreadable", text=_said(error, path))
         return rows.batch()
     if file.damage is not None:
         rows.add("damage", "capture", text=file.damage)
-    packets, v6 = file.tcp, file.v6
-    within = span(packets)
-    add_totals(rows, Totals(records=file.records, kinds=file.kinds), within)
     del file  # its bytes are not needed any more
     if within is not None:
-        add_packets(rows, packets, within=within, v6=v6)
+        flows = Rows(number)
+        try:
+            add_packets(flows, packets, within=within, v6=v6)
+        except Exception as error:  # noqa: BLE001 - as above
+            rows.add("damage", "flows", text=_said(error, path))
+        else:
+            rows.take(flows)
     return rows.batch()
 
 
@@ -95,7 +103,7 @@ def _large(files: Sequence[str], split_above: int, range_bytes: int) -> _Large:
             if Path(name).stat().st_size <= split_above:
                 continue
             found = index(Path(name), range_bytes=range_bytes)
-        except (OSError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are told
             broken.add(number)
             rows.add("damage", "unreadable", text=_said(error, Path(name)))
         else:
@@ -110,7 +118,7 @@ def _large(files: Sequence[str], split_above: int, range_bytes: int) -> _Large:
 def _said(error: Exception, path: Path) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{path}: {error.strerror}"
-    return str(error) or type(error).__name__
+    return said(error)
 
 
 def _whole(spark: SparkSession, files: Sequence[str], numbers: Sequence[int]) -> DataFrame:

@@ -20,6 +20,7 @@ from analysis.capture.columns import Packets
 from analysis.capture.ranges import Range
 from analysis.capture.reader import read_range
 from analysis.files.summarise import Span, Totals, add_packets, add_totals, span
+from analysis.partial import said
 from analysis.rows import Rows
 
 SCHEMA = pa.schema(
@@ -37,6 +38,17 @@ _NOT_SENT = frozenset({"at"})  # the payload is not sent, so its place says noth
 
 def decode(path: Path, piece: Range, *, capture: int, buckets: int) -> Iterator[pa.RecordBatch]:
     """A row of SCHEMA for each bucket with the TCP packets of its connections, in file order."""
+    try:
+        about, packed = _decoded(path, piece, buckets)
+    except Exception as error:  # noqa: BLE001 - a range that cannot be read ends its file, not the others
+        about, packed = json.dumps({"failed": said(error)}), [b""] * buckets
+    for bucket in range(buckets):
+        cells = [[capture], [bucket], [piece.first_frame], [about], [packed[bucket]]]
+        arrays = [pa.array(cell, field.type) for cell, field in zip(cells, SCHEMA, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _decoded(path: Path, piece: Range, buckets: int) -> tuple[str, list[bytes]]:
     file = read_range(path, piece)
     packets = file.tcp
     found = span(packets)
@@ -49,11 +61,7 @@ def decode(path: Path, piece: Range, *, capture: int, buckets: int) -> Iterator[
     of = bucket_of(packets, buckets)
     order = np.argsort(of, kind="stable")
     edges = np.searchsorted(of[order], np.arange(buckets + 1))
-    for bucket in range(buckets):
-        rows = order[edges[bucket] : edges[bucket + 1]]
-        cells = [[capture], [bucket], [piece.first_frame], [about], [_pack(packets, rows)]]
-        arrays = [pa.array(cell, field.type) for cell, field in zip(cells, SCHEMA, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+    return about, [_pack(packets, order[edges[bucket] : edges[bucket + 1]]) for bucket in range(buckets)]
 
 
 def bucket_of(packets: Packets, buckets: int) -> np.ndarray:
@@ -85,18 +93,32 @@ def _unpack(parts: Sequence[bytes]) -> Packets:
 
 
 def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int) -> pa.RecordBatch:
-    """Rows of one bucket of a capture from its pieces (SCHEMA, one per range); bucket 0 adds the totals."""
+    """Rows of one bucket of a capture from its pieces (SCHEMA, one per range); bucket 0 adds the totals.
+
+    Where a range could not be decoded, its connections would look whole and be not: then there are no flows, but a row
+    of table damage.
+    """
     pieces = pieces.sort_by("first_frame")
-    abouts = [json.loads(text) for text in pieces.column("about").to_pylist()]
+    told = [json.loads(text) for text in pieces.column("about").to_pylist()]
+    abouts = [about for about in told if "failed" not in about]
+    failed = next((about["failed"] for about in told if "failed" in about), None)
     spans = [about["span"] for about in abouts if about["span"]]
     rows = Rows(capture)
     whole = Span(low_ns=min(one[0] for one in spans), high_ns=max(one[1] for one in spans)) if spans else None
     if bucket == 0:
         records = sum(about["records"] for about in abouts)
         add_totals(rows, Totals(records=records, kinds=_added(about["kinds"] for about in abouts)), whole)
-    if whole is not None:
-        v6 = merge({int(number): bytes.fromhex(raw) for number, raw in about["v6"].items()} for about in abouts)
-        add_packets(rows, _unpack(pieces.column("packets").to_pylist()), within=whole, v6=v6)
+    if failed is None and whole is not None:
+        mine = Rows(capture)
+        try:
+            v6 = merge({int(number): bytes.fromhex(raw) for number, raw in about["v6"].items()} for about in abouts)
+            add_packets(mine, _unpack(pieces.column("packets").to_pylist()), within=whole, v6=v6)
+        except Exception as error:  # noqa: BLE001 - other files, and other connections of this one, are told
+            failed = said(error)
+        else:
+            rows.take(mine)
+    if failed is not None:
+        rows.add("damage", "flows", text=failed)
     return rows.batch()
 
 

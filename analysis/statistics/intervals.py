@@ -18,10 +18,10 @@ Support = Literal["any", "positive", "share"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Mean of n trials; low, high: ends of its 95 % interval, None where there is none (n is 1).
+    """Mean of n trials; low, high: ends of its 95 % interval, None where there is none (n is 1, or a lower bound).
 
     The interval need not be symmetric: whoever estimates says where it ends.  at_least: the mean is a lower bound of
-    what was asked, because some of the values could only be told to be above something.
+    what was asked, since something that counts in it had not arrived when its trial ended; then there is no interval.
     """
 
     n: int

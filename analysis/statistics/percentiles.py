@@ -37,7 +37,13 @@ def percentile(ordered: np.ndarray, share: float) -> Percentile:
     low = int(below[-1]) if len(below) else None
     high = int(above[0]) if len(above) and above[0] < n else None
     return Percentile(
-        value=float(np.quantile(ordered, share)),
+        value=_value(ordered, share),
         low=None if low is None else float(ordered[low]),
         high=None if high is None else float(ordered[high]),
     )
+
+
+def _value(ordered: np.ndarray, share: float) -> float:
+    """By linear interpolation; infinite where a rank that it needs is."""
+    place = share * (len(ordered) - 1)
+    return float(np.quantile(ordered, share)) if np.isfinite(ordered[math.ceil(place)]) else math.inf

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from common.capture import write_capture
 from hypothesis import given
@@ -18,11 +20,15 @@ from pcap_files import ACK, SYN, Segment, frame, pcap, segments_pcap, write
 from piecewise import in_ranges
 from test_analysis_chromium import measured
 
+from analysis.capture.ranges import index
 from analysis.capture.reader import read_capture
+from analysis.files.build import write_report
 from analysis.files.model import CaptureFile, gather
 from analysis.files.plots import rates
 from analysis.files.summarise import Span
+from analysis.spark import pieces
 from analysis.spark.captures import reduce_captures
+from analysis.tcp import connections
 from analysis.tcp.analysis import analyse
 from analysis.tcp.flows import flow_table
 
@@ -195,3 +201,50 @@ def test_a_capture_in_ranges_gives_what_it_gives_as_a_whole(
     path = tmp_path_factory.mktemp("any") / "any.pcap"
     path.write_bytes(segments_pcap(segments) + pcap([(10**18, ARP)])[24:] + pcap([(10**18, frame(segments[0]))])[24:50])
     assert in_ranges(path, range_bytes).equals(reduce_captures([path]))
+
+
+def test_a_capture_that_cannot_be_analysed_does_not_end_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A capture of more flows than can be held, between two that are sound."""
+    many = [Segment(t_ns=10**18 + n, sport=1000 + n, payload=10) for n in range(9)]
+    paths = [
+        write(tmp_path / "first.pcap", many[:1]),
+        write(tmp_path / "many.pcap", many),
+        write(tmp_path / "last.pcap", many[:2]),
+    ]
+    monkeypatch.setattr(connections, "MOST_FLOWS", 3)
+    files = gather(paths, reduce_captures(paths))
+    assert [len(one.flows) for one in files] == [1, 0, 2]
+    assert [one.failed is not None for one in files] == [False, True, False]
+    assert "at most 3 are analysed" in (files[1].failed or "")
+    assert (files[1].tcp, files[1].unreadable) == (9, None)
+    page = write_report(tmp_path / "out", files).read_text()
+    assert "Not analysed as a whole: 9 TCP flows" in page
+    assert {row["capture"] for row in rows(tmp_path / "out" / "flows.csv")} == {str(paths[0]), str(paths[2])}
+
+
+def test_a_range_that_cannot_be_decoded_takes_its_file_s_flows_and_no_others(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.pcap", [Segment(t_ns=10**18 + n, sport=1000 + n % 5, payload=10) for n in range(200)])
+    found = index(path, range_bytes=4000)
+    pieces_of = [list(pieces.decode(path, one, capture=7, buckets=2)) for one in found.ranges]
+    assert len(pieces_of) > 2
+    lost = list(pieces.decode(tmp_path / "gone.pcap", found.ranges[1], capture=7, buckets=2))
+    for batches, whole in ((pieces_of, True), ([pieces_of[0], lost, *pieces_of[2:]], False)):
+        held = pa.Table.from_batches([batch for one in batches for batch in one])
+        told = [
+            pieces.analyse_bucket(held.filter(pc.equal(held["bucket"], bucket)), capture=7, bucket=bucket).to_pylist()
+            for bucket in (0, 1)
+        ]
+        tables = {row["table"] for bucket in told for row in bucket}
+        assert ("flow" in tables, "damage" in tables) == (whole, not whole)
+
+
+def test_both_directions_of_a_connection_have_its_number(tmp_path: Path) -> None:
+    """The first connection's answer was not captured."""
+    first = Segment(t_ns=10**18, seq=10, flags=SYN)
+    second = Segment(t_ns=10**18 + 10**9, seq=999, flags=SYN)
+    path = write(tmp_path / "a.pcap", [first, second, second.back(t_ns=10**18 + 2 * 10**9, seq=5, ack=1000, flags=ACK)])
+    ends = "10.0.0.1:40000 → 10.0.0.2:61613"
+    back = "10.0.0.2:61613 → 10.0.0.1:40000"
+    assert set(file_of(path).flows.column("key").to_pylist()) == {ends, f"{ends} #2", f"{back} #2"}

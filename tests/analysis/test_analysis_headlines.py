@@ -14,7 +14,8 @@ from analysis.units import factor_text, times_text
 
 def said(*lab: bool) -> str:
     trials = [
-        SimpleNamespace(standing=Standing.VALID, metrics={"lab_kernel": float(one), "waived": 0.0}) for one in lab
+        SimpleNamespace(standing=Standing.VALID, metrics={"lab_kernel": float(one), "waived": 0.0}, partial={})
+        for one in lab
     ]
     return verdict_line(SimpleNamespace(trials=trials, cells=()))  # type: ignore[arg-type]
 

@@ -74,7 +74,7 @@ def test_the_page_of_a_trial_has_its_checks_figures_flows_and_files(report: Path
     assert all(flow in text for flow in trial.flows)
     assert "sta1.pcap" in text
     assert "bernoulli, seed 7" in text
-    assert "97.0 % of the deliveries in the window could be followed" in text
+    assert "Latency of what was sent in the window and arrived: 97.0 % could be followed through" in text
     assert "This trial was limited by the link." in text
     assert '<th scope="row">link</th><td class="n" data-v="0.98">' in text
     assert "<td>link</td>" in report.read_text()

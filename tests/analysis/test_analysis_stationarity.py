@@ -51,7 +51,9 @@ def test_page_tables_and_summary_tell_trends(rising: Findings) -> None:
     assert found.verdict == "All 4 trials are valid: no health check failed."
     told = sum(bool(trial.trends) for trial in found.trials)
     assert told >= 2
-    assert found.trends.startswith(f"In {told} of 4 trials subscriber throughput or publisher throughput still rose")
+    series = "subscriber throughput or publisher throughput or backlog"
+    assert found.trends.startswith(f"In {told} of 4 trials {series} still rose")
+    assert "more is sent than arrives" not in found.trends, "what is under way follows the rate"
     assert found.trends in text
     assert "Trial 1: subscriber throughput rose by 3" in text
     with (path.parent / "tables" / "trends.csv").open() as file:
@@ -80,4 +82,4 @@ def test_many_windows_are_not_many_alarms() -> None:
 def test_a_change_too_small_to_matter_is_not_told() -> None:
     small = WindowTrend(series="latency_s", change=-0.004, p=1e-9, p_adjusted=1e-8)
     assert not small.told
-    assert small.text == "latency fell by 0.4 % of its mean over the window (p < 0.0001)"
+    assert small.text == "latency of arrivals fell by 0.4 % of its mean over the window (p < 0.0001)"

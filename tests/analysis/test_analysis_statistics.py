@@ -124,3 +124,5 @@ def test_values_carry_their_unit_and_a_fitting_prefix() -> None:
     assert quantity(METRICS["deliveries"], 12345.0) == "12\u202f345"
     assert quantity(METRICS["latency_p50_s"], None) == "–"
     assert interval(METRICS["latency_p50_s"], Estimate(n=3, mean=0.0123, low=0.0119, high=0.0127)) == "12.3 ± 0.4 ms"
+    late = Estimate(n=3, mean=12.3, low=None, high=None, at_least=True)
+    assert interval(METRICS["latency_p50_s"], late) == "≥ 12.3 s"

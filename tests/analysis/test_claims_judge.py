@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.claims import wording
 from analysis.claims.comparisons import Comparison, Quantity, comparisons
 from analysis.claims.judge import Answer, Verdict, judge, outcome, quantified
 from analysis.claims.vocabulary import Claim, Difference, Knee, Monotone, Ratio, WithinPercent
@@ -28,6 +29,14 @@ class Values:
     exact: bool = False
     why: str = field(default="not there")
     not_alike: str = ""
+    bounded: frozenset[Quantity] = frozenset()
+
+    def held(self, wanted: Quantity) -> Quantity:
+        return wanted
+
+    def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
+        assert wanted in beside
+        return wanted in self.bounded
 
     def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
         return self.values.get(wanted, {})
@@ -149,6 +158,44 @@ def test_a_zero_has_no_ratio_but_a_difference() -> None:
     assert outcome(ratio(high=1), nothing).answer is Answer.UNCLEAR
     apart = Comparison(over=(A,), under=(B,), scale="difference", high=5)
     assert outcome(apart, values).answer is Answer.YES
+
+
+@pytest.mark.parametrize(
+    ("bounded", "asked", "answer", "sign"),
+    [
+        (A, {"low": 1.5}, Answer.YES, "≥"),  # 2 at least
+        (A, {"low": 3.0}, Answer.UNCLEAR, "≥"),
+        (A, {"high": 3.0}, Answer.UNCLEAR, "≥"),  # it may be more
+        (A, {"high": 1.5}, Answer.NO, "≥"),
+        (A, {"low": 1.9, "high": 2.1}, Answer.UNCLEAR, "≥"),
+        (B, {"high": 3.0}, Answer.YES, "≤"),  # 2 at most
+        (B, {"low": 3.0}, Answer.NO, "≤"),
+        (B, {"low": 1.5}, Answer.UNCLEAR, "≤"),
+    ],
+)
+def test_a_lower_bound_decides_a_direction_and_no_interval(
+    bounded: Quantity, asked: dict[str, float], answer: Answer, sign: str
+) -> None:
+    values = Values({A: trials(20.0, 20.2, 19.9), B: trials(10.0, 10.1, 9.95)}, bounded=frozenset({bounded}))
+    found = outcome(ratio(**asked), values)
+    assert (found.answer, found.sign, found.low, found.high) == (answer, sign, None, None)
+    assert found.centre == pytest.approx(2.0, rel=0.01)
+    assert wording.effect(found).startswith(f"{sign} 2.00")
+
+
+def test_bounds_on_both_sides_decide_nothing_and_lean_nowhere() -> None:
+    both = Values({A: trials(20.0, 20.2, 19.9), B: trials(1.0, 1.1, 0.9)}, bounded=frozenset({A, B}))
+    found = judge(claim({"test": "ratio", **BASE, "pairs": [["a", "b"]], "above": 1}), both)
+    assert (found.outcomes[0].answer, found.outcomes[0].centre) == (Answer.UNCLEAR, None)
+    assert (found.verdict, found.leaning) == (Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE)
+
+
+def test_a_bound_of_a_single_trial_leans_only_the_way_that_it_bounds() -> None:
+    one = Values({A: trials(20.0), B: trials(10.0)}, bounded=frozenset({A}))
+    leanings = [
+        judge(claim({"test": "ratio", **BASE, "pairs": [["a", "b"]], "above": limit}), one).leaning for limit in (1, 5)
+    ]
+    assert leanings == [Verdict.HOLDS, Verdict.INCONCLUSIVE]
 
 
 def test_one_trial_has_no_interval_and_what_is_missing_is_named() -> None:

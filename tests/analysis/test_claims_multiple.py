@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -27,6 +27,14 @@ quantifiers = st.sampled_from(["all", "most", "any"])
 class Values:
     values: Mapping[Quantity, Mapping[int, float]]
     exact: bool = False
+    bounded: frozenset[Quantity] = frozenset()
+
+    def held(self, wanted: Quantity) -> Quantity:
+        return wanted
+
+    def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
+        assert wanted in beside
+        return wanted in self.bounded
 
     def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
         return self.values.get(wanted, {})
@@ -148,3 +156,31 @@ def test_an_effect_has_its_number_of_pairs() -> None:
     assert effect(judge(claim("all", above=1), Values(values)).outcomes[3]).endswith("], 4 and 3 trials")
     values[Quantity("base", "wire", "delivered_per_s")] = {0: 1.0}
     assert effect(judge(claim("all", above=1), Values(values)).outcomes[3]) == "0.800 (one trial, no interval)"
+
+
+def test_a_lower_bound_counts_among_many_with_the_p_of_its_own_direction() -> None:
+    plain = equal_but_noisy(np.random.default_rng(5))
+    bound = replace(plain, bounded=frozenset(one for one in plain.values if one.case != "base"))
+
+    def chances(values: Values, **band: float) -> list[Chance]:
+        return [one.chance for one in judge(claim("all", **band), values).outcomes if one.chance is not None]
+
+    assert chances(bound, above=1) == [Chance(one.inside, 1.0) for one in chances(plain, above=1)]
+    assert chances(bound, below=1) == [Chance(1.0, one.outside) for one in chances(plain, below=1)]
+    above_all = [one.outside for one in chances(plain, below=1.1)]
+    assert chances(bound, above=0.9, below=1.1) == [Chance(1.0, outside) for outside in above_all]
+
+
+def test_lower_bounds_far_from_the_limit_decide_as_many_comparisons_do() -> None:
+    values = {
+        Quantity(case, "wire", "delivered_per_s"): {
+            seed: (1.0 if case == "base" else 3.0) * (1 + 0.01 * seed) for seed in range(4)
+        }
+        for case in (*CASES, "base")
+    }
+    bound = Values(values, bounded=frozenset(one for one in values if one.case != "base"))
+    assert judge(claim("all", above=2), bound).verdict is Verdict.HOLDS
+    assert judge(claim("all", below=2), bound).verdict is Verdict.FAILS
+    assert judge(claim("all", above=4), bound).verdict is Verdict.INCONCLUSIVE  # the values may be above 4
+    assert judge(claim("any", below=4), bound).verdict is Verdict.INCONCLUSIVE
+    assert effect(judge(claim("all", above=2), bound).outcomes[0]).startswith("≥ 3.00, 4 pairs (")

@@ -8,9 +8,15 @@ from typing import Any
 from invented import manifest
 
 from results.campaign import Planned
+from results.link import LinkProof
 from results.manifest import Cell
-from results.store import Trial, TrialWriter, write_record
+from results.schema import TABLES
+from results.store import Trial, TrialWriter, write_record, write_table
 from results.verdict import Check, Health, HealthCheck, State, Verdict
+
+LINK = LinkProof(
+    profile="nistnet-80211", medium="shared", rate_uplink=1e6, rate_downlink=1e6, checks=(), loss_lists=(), counters=()
+)
 
 
 def finish(
@@ -39,9 +45,14 @@ def finish(
         machine_cpu=machine_cpu,
         beside=beside,
         notes=notes,
+        rows=dict.fromkeys(TABLES, 0),
+        latency_of="sent",
         **more,
     )
     write_record(path / "manifest.json", record)
+    for name, schema in TABLES.items():
+        write_table(path / f"{name}.parquet", schema.empty_table())
+    write_record(path / "link.json", LINK)
     write_record(path / "verdict.json", verdict(state, failed if isinstance(failed, tuple) else (failed,)))
     path.rename(writer.final)
     return Trial(writer.final)

@@ -55,7 +55,9 @@ def test_trials_side_by_side_keep_apart_and_are_recorded_as_such(tmp_path: Path)
         manifest = trial.manifest()
         assert manifest.machine_cpu is not None
         assert 0 < manifest.machine_cpu < 1.05  # the kernel counts in ticks
-        assert manifest.figures == figures(trial.table("published"), trial.table("delivered"), manifest.window)
+        assert manifest.figures == figures(
+            trial.table("published"), trial.table("delivered"), manifest.window, manifest.workload.consumers
+        )
         set_aside = list(trial.path.parent.glob(".set-aside-*"))
         repeated = set_aside or any("so it is run again" in note for note in manifest.notes)
         assert bool(manifest.beside) != bool(repeated), "beside another, or repeated alone"

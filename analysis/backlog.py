@@ -1,0 +1,76 @@
+"""Messages that were sent and have not arrived: whether they became more and more while the window lasted.
+
+Where they did, there is no steady latency: each message waits for all before it, and a mean says how long the load
+lasted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.findings import CellFinding, Findings, rises
+from analysis.stationarity import BACKLOG
+from analysis.statistics import Trend, trend
+from results.manifest import Window
+from results.waits import Waits
+
+GROWTH = "backlog_growth_share"
+NOTABLE = 0.05  # of what was sent in the window: less piles up where little is sent and the rate itself rises
+_POINTS = 64
+_FEWEST = 16  # messages
+
+
+def backlog(deliveries: Waits, at_ns: np.ndarray) -> np.ndarray:
+    """How many (message, consumer) pairs were under way at each of these times."""
+    sent = np.searchsorted(np.sort(deliveries.begun_ns), at_ns, side="right")
+    return sent - np.searchsorted(np.sort(deliveries.ended_ns), at_ns, side="right")
+
+
+def backlog_metrics(deliveries: Waits, window: Window) -> dict[str, float]:
+    """GROWTH: what the backlog grew by inside the window, as a share of what was sent in it; {} when nothing was."""
+    sent = len(deliveries.begun_in(window.start_ns, window.end_ns).begun_ns)
+    if not sent:
+        return {}
+    before, after = backlog(deliveries, np.array([window.start_ns, window.end_ns])).tolist()
+    return {GROWTH: (after - before) / sent}
+
+
+def backlog_trend(deliveries: Waits, window: Window) -> dict[str, Trend]:
+    """The backlog's trend inside the window, by its series; {} with too few messages."""
+    if len(deliveries.begun_in(window.start_ns, window.end_ns).begun_ns) < _FEWEST:
+        return {}
+    at = np.linspace(window.start_ns, window.end_ns, _POINTS).astype(np.int64)
+    found = trend(backlog(deliveries, at).astype(float))
+    return {} if found is None else {BACKLOG: found}
+
+
+def grows(cell: CellFinding) -> bool:
+    """Whether the backlog grew in at least half of the cell's valid trials, by more than chance and notably."""
+    growth = cell.values(GROWTH)
+    return bool(growth) and float(np.mean(growth)) > NOTABLE and rises(cell, BACKLOG)
+
+
+def growing_text(cell: CellFinding) -> str:
+    """What is said of a cell whose backlog grows; empty for others."""
+    if not grows(cell):
+        return ""
+    share = float(np.mean(cell.values(GROWTH)))
+    return f"backlog grows by {share * 100:.2g} % of what is sent: latency says how long the load lasted"
+
+
+def growing_line(findings: Findings) -> str:
+    """How many cells have a backlog that grows; empty when none has."""
+    names = _titles([cell for cell in findings.cells if grows(cell)])
+    if not names:
+        return ""
+    many = f"In {len(names)} of {len(findings.cells)} cells"
+    return (
+        f"{many} more is sent than arrives, for as long as the load lasts: their latencies say how long that was, and "
+        f"are compared in equal windows only ({', '.join(names)})."
+    )
+
+
+def _titles(cells: Sequence[CellFinding]) -> list[str]:
+    return [cell.name for cell in cells]

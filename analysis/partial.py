@@ -1,0 +1,44 @@
+"""Parts of a trial's analysis: one that fails is marked with the reason, and takes nothing of the others with it.
+
+A trial counts when its records and its ledger can be read (results.counting): what captures and journeys add may be
+missing.  A record or ledger that cannot be read is damage, and its trial does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import pyarrow as pa
+
+from analysis.rows import Rows
+from results.store import DamagedTrial
+
+PARTIAL = "partial"
+# What reading a folder that somebody damaged may raise; the name of anything else is said too: it is a mistake of ours.
+DAMAGE = (DamagedTrial, OSError, ValueError, ArithmeticError, LookupError, pa.ArrowException)
+
+
+def said(error: Exception) -> str:
+    """Why a part failed, for readers."""
+    text = str(error)
+    if not text:
+        return type(error).__name__
+    return text if isinstance(error, DAMAGE) else f"{type(error).__name__}: {text}"
+
+
+def part(
+    name: str, rows: Rows, work: Callable[[Rows], None], *, table: str = PARTIAL, without: Collection[str] = ()
+) -> bool:
+    """Add what `work` adds to the rows it is given; when it fails, nothing of it but one row, and False.
+
+    table: `partial` where the trial counts without this part, `damage` where it does not.  without: tables of whose
+    rows none is taken.
+    """
+    mine = Rows(rows.trial)
+    try:
+        work(mine)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other parts stand
+        rows.add(table, name, text=said(error))
+        return False
+    rows.take(mine, without=without)
+    return True
