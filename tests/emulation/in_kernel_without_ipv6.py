@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
 import json
 import os
 import socket
+import sys
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))
+import playbook_modules
 
 from emulation import ipv6
 from emulation.probe import MIN_FRAME, probe_path
 from topologies.star import star
-
-MODULE = Path(__file__).parents[2] / "playbooks" / "plugins" / "modules" / "service_process.py"
 
 
 def has_ipv6() -> bool:
@@ -36,11 +37,7 @@ def crossed() -> int:
 
 def holder() -> str:
     """Who the deploying module says has a port that this process listens on."""
-    spec = importlib.util.spec_from_file_location("service_process", MODULE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = playbook_modules.load("service_process")
     with socket.create_server(("127.0.0.1", 0)) as server:
         told: str = module.holder(server.getsockname()[1])
     return told

@@ -7,6 +7,8 @@ import shlex
 import signal
 import subprocess
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -57,6 +59,23 @@ def begin(scenario: Path, results: Path, *, finished: int) -> tuple[subprocess.P
         assert time.monotonic() < deadline
         time.sleep(0.02)
     return process, process_namespaces(process.pid)
+
+
+def clients_of(pid: int) -> list[psutil.Process]:
+    """The load's clients below a process; they begin to connect when packets are recorded already."""
+    found = []
+    for one in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if "experiments.load.client" in one.cmdline():
+                found.append(one)
+    return found
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def assert_gone(spaces: Spaces, before: dict[str, object], folder: Path) -> None:
@@ -134,9 +153,8 @@ def test_an_interrupted_scenario_is_taken_up_and_a_killed_trial_is_a_failed_one(
 
 def test_a_killed_client_fails_its_trial_with_a_log_that_is_there(tmp_path: Path) -> None:
     process, spaces = begin(scenario_file(tmp_path, window=LONG), tmp_path / "results", finished=0)
-    below = psutil.Process(process.pid).children(recursive=True)
-    victim = next(one for one in below if "experiments.load.client" in one.cmdline())
-    victim.kill()
+    until(lambda: bool(clients_of(process.pid)))
+    clients_of(process.pid)[0].kill()
     said, complaints = process.communicate(timeout=600)
     assert process.returncode == 1, said + complaints
     assert f"it ended with signal SIGKILL\n{tmp_path}" in said

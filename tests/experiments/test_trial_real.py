@@ -62,7 +62,9 @@ def test_a_trial_ends_valid_with_everything_recorded(tmp_path: Path) -> None:
     manifest, link = trial.manifest(), trial.link()
     assert [phase.name for phase in phases if phase.name != "load"] == ["build", "deploy", "connect", "drain", "stop"]
     assert link.holds == (not failed(verdict) & LINK)
-    assert {one.quantity for one in link.checks} == {"rate", "delay", "reordered", "losses", "duplicates", "loss"}
+    assert {one.quantity for one in link.checks} == {
+        "rate", "delay", "reordered", "losses", "duplicates", "loss", "bypass"
+    }  # fmt: skip
     assert {one.direction: one.listed for one in link.loss_lists}.keys() == {"uplink", "downlink"}
     assert {one.side for one in manifest.captures} == {"station", "wired", "client", "server"}
     for capture in manifest.captures:

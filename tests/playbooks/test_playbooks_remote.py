@@ -47,6 +47,7 @@ class Machine:
         """Do actions for role `client`."""
         host = {
             "ansible_connection": "ordinary",
+            "ansible_user": "nobody",
             "ansible_python_interpreter": "/usr/bin/python3",
             "ansible_remote_tmp": str(self.folder / "remote-tmp"),
             "ansible_become_exe": str(self.folder / "become"),

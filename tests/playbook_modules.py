@@ -8,7 +8,7 @@ from types import ModuleType
 
 import ansible.module_utils
 
-PLUGINS = Path(__file__).parents[2] / "playbooks" / "plugins"
+PLUGINS = Path(__file__).parents[1] / "playbooks" / "plugins"
 ansible.module_utils.__path__.append(str(PLUGINS / "module_utils"))
 
 
