@@ -47,7 +47,6 @@ class Machine:
         """Do actions for role `client`."""
         host = {
             "ansible_connection": "ordinary",
-            "ansible_user": "nobody",
             "ansible_python_interpreter": "/usr/bin/python3",
             "ansible_remote_tmp": str(self.folder / "remote-tmp"),
             "ansible_become_exe": str(self.folder / "become"),
@@ -73,6 +72,8 @@ class Machine:
                 "ANSIBLE_HOME": str(self.here),
                 "TMPDIR": str(self.here),
                 "ANSIBLE_NOCOLOR": "1",
+                # The plugin's parent takes itself for connected as the user of this process.
+                "ANSIBLE_BECOME_ALLOW_SAME_USER": "1",
                 "LC_ALL": "C.UTF-8",
             },
             capture_output=True,
