@@ -47,7 +47,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for trial in trials(folder):
         wide = trial.path.parent.name == CELL
         figures = {"delivered_per_s": 100.0 + (40 if wide else 0.1) * trial.number}
-        update = {"figures": figures, "machine_cpu": 0.1 * trial.number}
+        update = {"figures": figures, "latency_of": "sent", "machine_cpu": 0.1 * trial.number}
         write_record(trial.path / MANIFEST, trial.manifest().model_copy(update=update))
     spoiled = copy_of_trial(folder / CELL / "trial-003")
     set_aside(Trial(folder / CELL / "trial-003"), "the machine stalled, so it is run again (heartbeat)")
