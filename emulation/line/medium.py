@@ -1,0 +1,200 @@
+"""All of an access point's medium in virtual time: frames go in at ports and come out of ports.  Pure.
+
+A frame meets, in this order: its queue, the air, the losses, and then delay, order, copies and damage.  Packets are
+numbered as they leave the air, those of an outage too.  Moments and durations are ns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Sequence as Ordered
+from heapq import heappop, heappush
+
+from emulation.direction import DirectionProfile
+from emulation.line.air import NEVER, Air, Price, Sender
+from emulation.line.draws import Draws
+from emulation.line.fate import Fate, Odds, damaged
+from emulation.loss import SeededLosses
+
+WIRED = 0  # the port of the wired side; a station's port is its place in the layout, from 1
+_IP = (b"\x08\x00", b"\x86\xdd")
+_TYPE = slice(12, 14)
+_TO_A_GROUP = 1  # the lowest bit of an address's first byte (IEEE 802)
+
+
+class Sequence:
+    """Numbered packets, and the draws that decide their fates.  next: the number of the next one."""
+
+    __slots__ = ("draws", "next")
+
+    def __init__(self, seed: int, name: str) -> None:
+        self.draws = Draws(seed, name)
+        self.next = 0
+
+
+class Counted:
+    """A list of losses and the packets that met it: seen, and of them dropped by it or dark (lost in an outage)."""
+
+    __slots__ = ("dark", "dropped", "losses", "lost", "modulus", "seen")
+
+    def __init__(self, losses: SeededLosses) -> None:
+        self.losses = losses
+        self.lost = frozenset(losses.indices.tolist())
+        self.modulus = losses.modulus
+        self.seen = self.dropped = self.dark = 0
+
+
+class Lane:
+    """One direction of one station's link.
+
+    station: its port.  port: where the frames come out.  air: None = the rate has no limit.  sequence: shared by the
+    lanes whose packets are numbered together.  dark: nothing gets through.
+    """
+
+    __slots__ = (
+        "air",
+        "dark",
+        "keep_order",
+        "last_ns",
+        "losses",
+        "odds",
+        "port",
+        "price",
+        "sender",
+        "sequence",
+        "station",
+    )
+
+    def __init__(self, *, station: int, port: int, air: Air | None, sender: Sender, sequence: Sequence) -> None:
+        self.station, self.port, self.air, self.sender, self.sequence = station, port, air, sender, sequence
+        self.last_ns = 0
+
+    def set(self, settings: DirectionProfile, price: Price, losses: Counted, *, dark: bool) -> None:
+        """What holds for the packets that leave the air from here on, and the price of what is sent."""
+        self.price, self.losses, self.dark = price, losses, dark
+        self.keep_order = settings.keep_order
+        self.odds = Odds(settings)
+
+
+class Medium:
+    """Takes frames in at ports, and says which come out of which port when.
+
+    up, down: a lane for each station, in the order of their ports.  stations: MAC address to port.  airs: those of the
+    lanes, each once.
+    """
+
+    def __init__(
+        self, *, up: Ordered[Lane], down: Ordered[Lane], airs: Ordered[Air], stations: Mapping[bytes, int]
+    ) -> None:
+        self._up, self._down, self._airs, self._stations = up, down, airs, stations
+        self._out: list[tuple[int, int, int, bytes]] = []  # moment, order, port, frame
+        self._again: list[tuple[int, int, Lane, bytes]] = []  # frames from station to station, on their way down
+        self._order = 0
+
+    def arrive(self, now: int, port: int, data: bytes) -> None:
+        """A frame arrives at a port."""
+        self.advance(now)
+        if port != WIRED:
+            self._enter(now, self._up[port - 1], data)
+            return
+        for lane in self._towards(data, None):
+            self._enter(now, lane, data)
+
+    def due(self) -> int:
+        """When something happens next, or comes out; NEVER when nothing does before another frame arrives."""
+        return min(self._next(), self._out[0][0] if self._out else NEVER)
+
+    def advance(self, now: int) -> None:
+        """Do all that happens up to `now`, in the order in which it does."""
+        while (moment := self._next()) <= now:
+            for air in self._airs:
+                if air.due() <= moment:
+                    air.advance(moment)
+            while self._again and self._again[0][0] <= moment:
+                at, _, lane, data = heappop(self._again)
+                self._enter(at, lane, data)
+
+    def come_out(self, now: int) -> Iterable[tuple[int, int, bytes]]:
+        """What has come out up to `now`: moment, port, frame."""
+        while self._out and self._out[0][0] <= now:
+            moment, _, port, data = heappop(self._out)
+            yield moment, port, data
+
+    def change(self, now: int, apply: Callable[[], None], held: Mapping[Air, bool]) -> None:
+        """Change lanes at a moment (`apply` does); frames that wait or travel keep their place."""
+        self.advance(now)
+        done = False
+
+        def once() -> None:
+            nonlocal done
+            if not done:
+                done = True
+                apply()
+
+        for air in self._airs:
+            air.change(now, once, held=held.get(air, False))
+        once()
+
+    def left(self, now: int, lane: Lane, data: bytes) -> None:
+        """A frame has left the air: what the airs of this medium call."""
+        fate = self._fate(lane, data)
+        if fate is None:
+            return
+        if fate.copy_ns is not None:
+            self._later(now, lane, fate.copy_ns, data)
+        if fate.damage is not None:
+            data = damaged(data, fate.damage)
+        if fate.overtakes:
+            self._give(now, lane, data)
+        else:
+            self._later(now, lane, fate.delay_ns, data)
+
+    def _next(self) -> int:
+        moment = self._again[0][0] if self._again else NEVER
+        for air in self._airs:
+            moment = min(moment, air.due())
+        return moment
+
+    def _enter(self, now: int, lane: Lane, data: bytes) -> None:
+        if lane.air is None:
+            self.left(now, lane, data)
+        else:
+            lane.air.arrive(now, lane, data)
+
+    def _fate(self, lane: Lane, data: bytes) -> Fate | None:
+        """None: it is lost.  What is not IP is neither numbered nor lost, as in the nftables stage."""
+        if data[_TYPE] not in _IP:
+            return lane.odds.usual
+        losses, sequence = lane.losses, lane.sequence
+        number, losses.seen = losses.seen, losses.seen + 1
+        packet, sequence.next = sequence.next, sequence.next + 1
+        if lane.dark:
+            losses.dark += 1
+            return None
+        if number % losses.modulus in losses.lost:
+            losses.dropped += 1
+            return None
+        return lane.odds.fate(sequence.draws, packet)
+
+    def _later(self, now: int, lane: Lane, delay_ns: int, data: bytes) -> None:
+        at = now + delay_ns
+        if lane.keep_order:
+            at = lane.last_ns = max(at, lane.last_ns)
+        self._give(at, lane, data)
+
+    def _give(self, at: int, lane: Lane, data: bytes) -> None:
+        if lane.port == WIRED:
+            for down in self._towards(data, lane.station):
+                self._order += 1
+                heappush(self._again, (at, self._order, down, data))
+            if data[:6] in self._stations:
+                return
+        self._order += 1
+        heappush(self._out, (at, self._order, lane.port, data))
+
+    def _towards(self, data: bytes, sender: int | None) -> Iterable[Lane]:
+        """The lanes down to whom a frame is addressed: a station's, or every one but the sender's for a group."""
+        if data[0] & _TO_A_GROUP:
+            return [lane for port, lane in enumerate(self._down, 1) if port != sender]
+        port = self._stations.get(data[:6])
+        return () if port is None or port == sender else (self._down[port - 1],)
