@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 NEVER = 1 << 62
 Turns = Literal["packets", "airtime"]
@@ -42,7 +42,7 @@ class Sender:
 
     def __init__(self, *, limit_bytes: int | None = None, limit_packets: int | None = None, own: Price | None = None):
         self.limit_bytes, self.limit_packets, self.own = limit_bytes, limit_packets, own
-        self.queue: deque[tuple[Lane, bytes]] = deque()
+        self.queue: deque[tuple[Any, bytes]] = deque()
         self.backlog_bytes = 0
         self.ready_ns = 0  # from when on its own capacity is free
         self.tag = 0  # how much it has been served, on the air's scale
@@ -61,7 +61,10 @@ class Lane(Protocol):
     price: Price
 
 
-class Air:
+L = TypeVar("L", bound=Lane)
+
+
+class Air(Generic[L]):
     """Sends one frame after another; tells `finish` the moment, the lane and the frame when one is over.
 
     Between senders it takes turns by start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): a turn is a packet,
@@ -88,9 +91,9 @@ class Air:
         "sent_bytes",
     )
 
-    def __init__(self, finish: Callable[[int, Lane, bytes], None], *, turns: Turns = "packets") -> None:
+    def __init__(self, finish: Callable[[int, L, bytes], None], *, turns: Turns = "packets") -> None:
         self._finish, self._turns = finish, turns
-        self._lane: Lane | None = None  # of the frame that is being sent
+        self._lane: L | None = None  # of the frame that is being sent
         self._data = b""
         self._left = 0.0  # bytes of it, from moment `_since` on
         self._since = 0
@@ -104,7 +107,7 @@ class Air:
         self._waiting: list[tuple[int, int, Sender]] = []  # until their own capacity is free
         self.sent = self.sent_bytes = self.overflowed = 0
 
-    def arrive(self, now: int, lane: Lane, data: bytes) -> bool:
+    def arrive(self, now: int, lane: L, data: bytes) -> bool:
         """A frame arrives; False when there is no room for it."""
         self.advance(now)
         sender = lane.sender
@@ -184,7 +187,7 @@ class Air:
         self._order += 1
         heappush(self._active, (max(self._served, sender.tag), self._order, sender))
 
-    def _begin(self, start: int, sender: Sender, lane: Lane, data: bytes) -> None:
+    def _begin(self, start: int, sender: Sender, lane: L, data: bytes) -> None:
         size = len(data)
         paid = lane.price
         self._lane, self._data, self._price = lane, data, paid

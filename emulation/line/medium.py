@@ -65,7 +65,7 @@ class Lane:
         "station",
     )
 
-    def __init__(self, *, station: int, port: int, air: Air | None, sender: Sender, sequence: Sequence) -> None:
+    def __init__(self, *, station: int, port: int, air: Air[Lane] | None, sender: Sender, sequence: Sequence) -> None:
         self.station, self.port, self.air, self.sender, self.sequence = station, port, air, sender, sequence
         self.last_ns = 0
 
@@ -84,7 +84,7 @@ class Medium:
     """
 
     def __init__(
-        self, *, up: Ordered[Lane], down: Ordered[Lane], airs: Ordered[Air], stations: Mapping[bytes, int]
+        self, *, up: Ordered[Lane], down: Ordered[Lane], airs: Ordered[Air[Lane]], stations: Mapping[bytes, int]
     ) -> None:
         self._up, self._down, self._airs, self._stations = up, down, airs, stations
         self._out: list[tuple[int, int, int, bytes]] = []  # moment, order, port, frame
@@ -120,7 +120,7 @@ class Medium:
             moment, _, port, data = heappop(self._out)
             yield moment, port, data
 
-    def change(self, now: int, apply: Callable[[], None], held: Mapping[Air, bool]) -> None:
+    def change(self, now: int, apply: Callable[[], None], held: Mapping[Air[Lane], bool]) -> None:
         """Change lanes at a moment (`apply` does); frames that wait or travel keep their place."""
         self.advance(now)
         done = False

@@ -31,7 +31,7 @@ class Ends:
         self.seen.append((now, lane.name, data))
 
 
-def to_the_end(air: Air) -> None:
+def to_the_end(air: Air[Lane]) -> None:
     while (due := air.due()) != NEVER:
         air.advance(due)
 
@@ -39,7 +39,7 @@ def to_the_end(air: Air) -> None:
 def test_an_idle_air_takes_the_time_of_the_whole_frame() -> None:
     """100 bytes at 1 Mbit/s take 0.8 ms, a full frame 12.112 ms, and 0.3 ms of overhead come on top."""
     ends = Ends()
-    air = Air(ends)
+    air: Air[Lane] = Air(ends)
     plain, dear = (Lane(Sender(), price(1e6, overhead)) for overhead in (0.0, 300e-6))
     for now, lane, size in ((0, plain, 100), (10**9, plain, 1514), (2 * 10**9, dear, 100)):
         assert air.arrive(now, lane, bytes(size))
@@ -54,7 +54,7 @@ frames = st.lists(st.tuples(st.integers(0, 3_000_000), st.integers(60, 1514)), m
 def test_one_sender_obeys_lindleys_recursion(gaps: list[tuple[int, int]], rate: int, overhead: int) -> None:
     """Each frame ends its airtime after the later of its arrival and the end of the one before it (Lindley 1952)."""
     ends = Ends()
-    air = Air(ends)
+    air: Air[Lane] = Air(ends)
     lane = Lane(Sender(), price(rate, overhead / 1e9))
     now, expected, before = 0, [], 0
     for gap, size in gaps:
@@ -72,7 +72,7 @@ def test_no_frame_is_lost_doubled_or_overtaken_and_the_air_never_rests(
 ) -> None:
     """Conservation: what arrived ends or had no room; in order for each sender; and the air is busy while one waits."""
     ends = Ends()
-    air = Air(ends, turns=turns)  # type: ignore[arg-type]
+    air: Air[Lane] = Air(ends, turns=turns)  # type: ignore[arg-type]
     lanes = [Lane(Sender(limit_packets=5), price(1e6, 0.0), str(number)) for number in range(senders)]
     taken: dict[str, list[bytes]] = {lane.name: [] for lane in lanes}
     now = refused = 0
@@ -101,7 +101,7 @@ def test_no_frame_is_lost_doubled_or_overtaken_and_the_air_never_rests(
 
 def test_what_waits_is_limited_in_bytes_or_in_packets_and_the_frame_on_air_does_not_wait() -> None:
     for sender, waiting in ((Sender(limit_bytes=3028), 2), (Sender(limit_packets=7), 7)):
-        air = Air(Ends())
+        air: Air[Lane] = Air(Ends())
         lane = Lane(sender, price(1e6, 0.0))
         fitted = sum(air.arrive(0, lane, bytes(1514)) for _ in range(20))
         assert fitted == waiting + 1
@@ -111,7 +111,7 @@ def test_what_waits_is_limited_in_bytes_or_in_packets_and_the_frame_on_air_does_
 def served(turns: str, sizes: tuple[int, ...], *, until: int) -> Counter[str]:
     """Bytes that senders with these sizes of frames, who always have some, get through in a time."""
     ends = Ends()
-    air = Air(ends, turns=turns)  # type: ignore[arg-type]
+    air: Air[Lane] = Air(ends, turns=turns)  # type: ignore[arg-type]
     lanes = [Lane(Sender(limit_packets=2), price(1e6, 0.0), str(size)) for size in sizes]
     now = 0
     while now < until:
@@ -138,7 +138,7 @@ def test_senders_take_turns_by_packets_or_by_airtime() -> None:
 def test_who_comes_back_has_saved_nothing_up() -> None:
     """A sender that was away takes every second turn when it comes back, not all of them."""
     ends = Ends()
-    air = Air(ends)
+    air: Air[Lane] = Air(ends)
     first, second = (Lane(Sender(), price(1e6, 0.0), name) for name in ("first", "second"))
     for _ in range(200):
         air.arrive(0, first, bytes(125))
@@ -154,7 +154,7 @@ def test_who_comes_back_has_saved_nothing_up() -> None:
 def test_a_senders_own_capacity_limits_it_and_leaves_the_air_to_others() -> None:
     """One of 1 Mbit/s and one without a limit on an air of 10: 1 and 9 Mbit/s."""
     ends = Ends()
-    air = Air(ends)
+    air: Air[Lane] = Air(ends)
     slow = Lane(Sender(own=price(1e6, 0.0), limit_packets=3), price(10e6, 0.0), "slow")
     free = Lane(Sender(limit_packets=3), price(10e6, 0.0), "free")
     now = 0
@@ -171,7 +171,7 @@ def test_a_senders_own_capacity_limits_it_and_leaves_the_air_to_others() -> None
 
 def test_an_air_with_limited_senders_only_rests_until_one_is_ready() -> None:
     ends = Ends()
-    air = Air(ends)
+    air: Air[Lane] = Air(ends)
     lane = Lane(Sender(own=price(1e6, 0.0)), price(100e6, 0.0))
     for _ in range(3):
         assert air.arrive(0, lane, bytes(1250))
@@ -182,7 +182,7 @@ def test_an_air_with_limited_senders_only_rests_until_one_is_ready() -> None:
 def test_a_change_of_rate_in_mid_frame_is_shared_out() -> None:
     """Half a frame at 1 Mbit/s, the other half at 2; overhead that has begun is what it was."""
     ends = Ends()
-    air = Air(ends)
+    air: Air[Lane] = Air(ends)
     lane = Lane(Sender(), price(1e6, 0.001))
 
     def faster() -> None:
@@ -199,7 +199,7 @@ def test_a_change_of_rate_in_mid_frame_is_shared_out() -> None:
 @given(st.lists(st.tuples(st.integers(1, 5_000_000), st.integers(100_000, 10_000_000)), min_size=1, max_size=20))
 def test_however_often_the_rate_changes_the_bits_of_a_frame_are_sent_once(changes: list[tuple[int, int]]) -> None:
     ends = Ends()
-    air = Air(ends)
+    air: Air[Lane] = Air(ends)
     lane = Lane(Sender(), price(1e6, 0.0))
     air.arrive(0, lane, bytes(1514))
     now, rate, left = 0, 1e6, 1514 * 8.0
@@ -217,7 +217,7 @@ def test_however_often_the_rate_changes_the_bits_of_a_frame_are_sent_once(change
 
 def test_a_held_air_keeps_what_it_has_and_goes_on_where_it_was() -> None:
     ends = Ends()
-    air = Air(ends)
+    air: Air[Lane] = Air(ends)
     lane = Lane(Sender(), price(1e6, 0.0))
     for _ in range(2):
         air.arrive(0, lane, bytes(125))  # 1 ms each
@@ -236,7 +236,7 @@ def test_a_held_air_keeps_what_it_has_and_goes_on_where_it_was() -> None:
 
 def test_an_unlimited_air_takes_no_time() -> None:
     ends = Ends()
-    air = Air(ends)
+    air: Air[Lane] = Air(ends)
     lane = Lane(Sender(), price(None, 0.0))
     for _ in range(3):
         air.arrive(7, lane, bytes(1514))

@@ -58,7 +58,7 @@ def test_each_thing_happens_as_often_as_asked() -> None:
 
 @pytest.mark.parametrize("distribution", ["uniform", "normal", "pareto", JitterTable(values=(-8192, 8192))])
 def test_delays_have_the_mean_and_the_deviation_asked_for(distribution: str | JitterTable) -> None:
-    settings = DirectionProfile(delay=0.05, jitter=0.004, jitter_distribution=distribution)
+    settings = DirectionProfile(delay=0.05, jitter=0.004, jitter_distribution=distribution)  # type: ignore[arg-type]
     delays = [one.delay_ns / 1e9 for one in some(settings)]
     deviation = 0.004 / 3**0.5 if distribution == "uniform" else 0.004
     assert fmean(delays) == pytest.approx(0.05, abs=4 * deviation / len(delays) ** 0.5)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,10 +33,10 @@ class World:
         self, *, shared: bool = True, lost: tuple[int, ...] = (), stations: int = 2, **settings: object
     ) -> None:
         self.settings = DirectionProfile.model_validate({"rate": 1e6} | settings)
-        airs: list[Air] = []
+        airs: list[Air[Lane]] = []
 
-        def air() -> Air:
-            airs.append(Air(lambda now, lane, data: self.medium.left(now, lane, data)))  # type: ignore[arg-type]  # noqa: PLW0108 - there is no medium yet
+        def air() -> Air[Lane]:
+            airs.append(Air(lambda now, lane, data: self.medium.left(now, lane, data)))  # noqa: PLW0108 - there is no medium yet
             return airs[-1]
 
         self.lists: dict[str, Counted] = {}
@@ -59,6 +61,10 @@ class World:
             stations={mac(station): station for station in range(1, stations + 1)},
         )  # fmt: skip
         self.airs = airs
+
+    def darken(self, dark: bool) -> None:
+        for lane in self.lanes["up"]:
+            lane.dark = dark
 
     def price(self) -> Price:
         return price(self.settings.rate, self.settings.frame_overhead)
@@ -136,7 +142,7 @@ def test_an_outage_counts_and_loses_everything() -> None:
             dark = number == 2
             world.medium.change(
                 (number * 2 + 1) * MS + 1,
-                lambda dark=dark: [setattr(lane, "dark", dark) for lane in world.lanes["up"]],  # type: ignore[misc, func-returns-value]
+                partial(world.darken, dark),
                 {},
             )
     came = [int.from_bytes(data[14:18], "big") for _, _, data in world.run()]
@@ -181,7 +187,7 @@ def test_copies_and_those_that_overtake_arrive() -> None:
 
 def test_two_runs_agree_in_everything_whatever_the_pace_of_the_caller() -> None:
     """The same arrivals; once the caller looks at every event, once only when the next frame arrives."""
-    settings = {"delay": 0.02, "jitter": 0.01, "duplicate": 0.1, "corrupt": 0.1, "keep_order": False}
+    settings: dict[str, Any] = {"delay": 0.02, "jitter": 0.01, "duplicate": 0.1, "corrupt": 0.1, "keep_order": False}
     lazy = World(lost=(3, 50), **settings)
     eager = World(lost=(3, 50), **settings)
     found = []
