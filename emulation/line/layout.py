@@ -66,6 +66,13 @@ class Line:
         held = {self.airs[queue.name]: queue.direction in state.held for queue in linkplan.queues(self.plan)}
         self.medium.change(now, lambda: self._set(state), held)
 
+    def renumber(self) -> None:
+        """Number packets from zero on, as if none had come yet."""
+        for one in self.lists.values():
+            one.seen = one.dropped = one.dark = 0
+        for lane in self._lanes.values():
+            lane.sequence.next = 0
+
     def _left(self, now: int, lane: Lane, data: bytes) -> None:
         self.medium.left(now, lane, data)
 
