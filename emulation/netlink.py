@@ -26,6 +26,9 @@ _ATTRIBUTE_MESSAGE = 1  # NLMSGERR_ATTR_MSG
 _NDMSG = struct.Struct("BxxxiHBB")  # struct ndmsg
 _NEW_NEIGHBOUR, _NDA_DST, _NDA_LLADDR, _PERMANENT = 28, 1, 2, 0x80  # RTM_NEWNEIGH, NDA_*, NUD_PERMANENT
 _BATCH_BYTES = 32_768
+# The kernel keeps an acknowledgement of each until it is read, and charges close to a kilobyte for it: 300 overflow the
+# usual buffer of 212,992 bytes.
+_BATCH_MESSAGES = 128
 _PATIENCE_S = 10
 
 
@@ -92,7 +95,7 @@ class Netlink:
             size = _HEADER.size + len(message.payload)
             data += _HEADER.pack(size, message.kind, flags, self._number, 0)
             data += message.payload + b"\0" * (-size % 4)
-            if len(data) > _BATCH_BYTES:
+            if len(data) > _BATCH_BYTES or len(batch) >= _BATCH_MESSAGES:
                 self._exchange(bytes(data), batch)
                 batch, data = {}, bytearray()
         if batch:
