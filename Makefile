@@ -1,6 +1,7 @@
 # Every target does the set-up that it needs.  The work itself is in `lab`; see `lab --help`.
 SCENARIO ?= experiments/wireless-vs-wireline.yaml
 KERNEL ?= auto
+MEDIUM ?= auto
 PIECE = $(if $(FOR),--for $(FOR))
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
@@ -12,11 +13,11 @@ help: ## List the targets
 setup: ## Install what experiments need (system packages, virtual environment)
 	@lab/bootstrap.sh run
 
-experiment: setup ## Run a scenario (SCENARIO=FILE, KERNEL=auto|host|lab, FOR=40m; default: wireless against wireline), with its report
-	@$(LAB) run --kernel $(KERNEL) $(PIECE) $(SCENARIO)
+experiment: setup ## Run a scenario (SCENARIO=FILE, KERNEL=auto|host|lab, MEDIUM=auto|line|tc, FOR=40m; default: wireless against wireline), with its report
+	@$(LAB) run --kernel $(KERNEL) --medium $(MEDIUM) $(PIECE) $(SCENARIO)
 
 paper-gaddah-kunz: setup ## Rerun the 2005 pub/sub study, judge its claims (QUICK=1, SET=1|2, TESTS=1,3,5, FOR=40m)
-	@$(LAB) paper gaddah-kunz --kernel $(KERNEL) $(if $(QUICK),--quick) $(if $(SET),--set $(SET)) $(if $(TESTS),--tests $(TESTS)) $(PIECE)
+	@$(LAB) paper gaddah-kunz --kernel $(KERNEL) --medium $(MEDIUM) $(if $(QUICK),--quick) $(if $(SET),--set $(SET)) $(if $(TESTS),--tests $(TESTS)) $(PIECE)
 
 resume: setup ## Go on with the latest unfinished campaign (FOR=40m)
 	@$(LAB) resume $(PIECE)

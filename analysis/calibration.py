@@ -7,17 +7,23 @@ from collections.abc import Iterator, Sequence
 from results.calibration import Calibrated
 from results.link import LinkCheck
 
-_KERNELS = {"host": "the machine's own kernel", "lab": "the lab kernel"}
+_PLACES = {
+    "host": "the machine's own kernel, by tc",
+    "line": "the machine's own kernel, by the line",
+    "lab": "the lab kernel, by tc",
+}
 _RATES, _TIMES = ((1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")), ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 _METHOD = """\
 Each profile is applied to an access point of its own and probed both ways: the rate by a burst of full frames, the
-one-way delay by the median of small packets and the jitter by their interquartile range (expected of the asked
-distribution), losses by the fate of every packet against the seeded list (*losses*: packets whose fate differs) and by
-the share that was dropped (*loss*). The median of a pareto jitter is below its mean, so such a link's median delay is
-below the delay that is asked. What is tolerated is in `emulation/proof.py` and `emulation/expectation.py`. A profile
-with a timeline is measured as it begins. What does not hold is probed again, at most three times, because a stall of
-the machine spoils times."""
+one-way delay by the medians of single small and single full frames on an idle link and the jitter by their
+interquartile range (expected of the asked distribution), losses by the fate of every packet against the seeded list
+(*losses*: packets whose fate differs) and by the share that was dropped (*loss*). By the line all of a packet's fate is
+seeded: *duplicates*, *damage* and *reordered* are packets that differ from theirs, and *fates* is how far nine of ten
+delays are from theirs at most. The median of a pareto jitter is below its mean, so such a link's median delay is below
+the delay that is asked. What is tolerated is in `emulation/delayproof.py`, `rateproof.py`, `lossproof.py`, `order.py`
+and `expectation.py`. A profile with a timeline is measured as it begins. What does not hold is probed again, at most
+three times, because a stall of the machine spoils times."""
 
 
 def page(found: Sequence[Calibrated], *, command: str, revision: str, machine: str, picture: str) -> str:
@@ -39,19 +45,19 @@ def _lines(found: Sequence[Calibrated], *, command: str, revision: str, machine:
     yield from (f"Made by `{command}` at revision {revision}, on {machine}. {summary(found)}", "")
     yield _METHOD
     yield from ("", f"![Delivered over asked, for each profile and kernel]({picture})", "")
-    for kernel, name in _KERNELS.items():
-        measured = [one for one in found if one.kernel == kernel and not one.refused]
+    for place, name in _PLACES.items():
+        measured = [one for one in found if one.by == place and not one.refused]
         if measured:
             yield from (f"## On {name}", "")
             yield from _table(measured)
             yield ""
     refused = [one for one in found if one.refused]
     if refused:
-        yield from ("## Not measured", "", "| profile | kernel | why |", "|---|---|---|")
-        yield from (f"| {one.profile} | {one.kernel} | {one.refused} |" for one in refused)
+        yield from ("## Not measured", "", "| profile | kernel | medium | why |", "|---|---|---|---|")
+        yield from (f"| {one.profile} | {one.kernel} | {one.medium} | {one.refused} |" for one in refused)
         yield ""
     worst = max((one.stall_s for one in found), default=0.0)
-    repeated = [f"{one.profile} on {one.kernel} ({one.tries} times)" for one in found if one.tries > 1]
+    repeated = [f"{one.profile} on {one.by} ({one.tries} times)" for one in found if one.tries > 1]
     yield f"Worst stall of the machine meanwhile: {worst * 1e3:.1f} ms (a 10 ms sleeper's lateness)."
     yield f"Probed more than once: {', '.join(repeated) or 'none'}."
 
@@ -74,7 +80,7 @@ def text(value: float, check: LinkCheck) -> str:
     """A value of a check with its unit."""
     if check.quantity == "loss":
         return f"{value * 100:.3g} %"
-    if check.quantity in ("losses", "duplicates", "reordered", "bypass"):
+    if check.quantity in ("losses", "duplicates", "damage", "reordered", "bypass"):
         return f"{value:.3g}"
     units = _RATES if check.quantity == "rate" else _TIMES
     factor, unit = next((one for one in units if abs(value) >= one[0]), units[-1])

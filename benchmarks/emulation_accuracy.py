@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from accuracy import changes, delays, losses, queues, rates, speed, traces
 from accuracy.bench import Line, Measure
+from accuracy.table import repeated, shown
 
 from emulation import kernel
 from experiments.conversation import asked, worker
 from experiments.heartbeat import heartbeat
-from topologies.network import Network
 from topologies.star import star
 
 MEASURES: tuple[Measure, ...] = (
     *rates.MEASURES, *queues.MEASURES, *delays.MEASURES, *losses.MEASURES, *changes.MEASURES, *traces.MEASURES,
 )  # fmt: skip
-_TRIES = 3
-_PAUSE_S = 2.0
 
 
 def main() -> int:
@@ -73,20 +71,6 @@ def measured(on: Any, *, quick: bool, only: list[str] | None) -> int:
     return outside + (not ended)
 
 
-def shown(line: Line, tries: int) -> str:
-    """A line of the table."""
-    wanted = "-" if line.asked is None else f"{line.asked:.4g}"
-    if line.low is None and line.high is None:
-        bound, verdict = "-", "reported"
-    else:
-        low, high = ("" if one is None else f"{one:.4g}" for one in (line.low, line.high))
-        bound = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
-        verdict = "inside" if line.holds else "OUTSIDE"
-    again = f"; measured {tries} times" if tries > 1 else ""
-    what = f"{line.what}{f' [{line.unit}]' if line.unit else ''}"
-    return f"{what:<62} {wanted:>9} {line.delivered:>10.4g} {bound:>20}  {verdict}{again}  {line.note}".rstrip()
-
-
 def work() -> int:
     """In the process that measures: what standard input asks for."""
     text, say = asked()
@@ -101,24 +85,11 @@ def work() -> int:
                 if kernel.current() not in measure.kernels or (request["only"] and measure.name not in request["only"]):
                     continue
                 heart.taken()
-                for line, tries in repeated(measure, network, quick=request["quick"]):
+                for line, tries in repeated(partial(measure.run, network, request["quick"])):
                     say(json.dumps({"line": line.data(), "tries": tries}))
                 worst = max(worst, (heart.taken(), measure.name))
     say(json.dumps({"stall_s": worst[0], "during": worst[1]}))
     return 0
-
-
-def repeated(measure: Measure, network: Network, *, quick: bool) -> Iterator[tuple[Line, int]]:
-    """The lines of a measurement; those outside are replaced by the next try's, and how often that was done."""
-    found = {line.what: (line, 1) for line in measure.run(network, quick)}
-    for attempt in range(2, _TRIES + 1):
-        if all(line.holds for line, _ in found.values()):
-            break
-        time.sleep(_PAUSE_S)
-        for line in measure.run(network, quick):
-            if not found[line.what][0].holds:
-                found[line.what] = (line, attempt)
-    yield from found.values()
 
 
 if __name__ == "__main__":

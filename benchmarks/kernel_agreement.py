@@ -27,6 +27,7 @@ METRICS = ("delivered_per_s", "published_per_s", "latency_mean_s", "publish_late
 def campaign_on(kernel: str) -> Path:
     """Run the scenario on a kernel; the campaign's folder."""
     words = [sys.executable, "-m", "lab", "run", str(SCENARIO), "--new", "--no-report", "--kernel", kernel]
+    words += ["--medium", "tc"]
     subprocess.run(words, cwd=ROOT, check=False)
     return (ROOT / "results" / "kernel-agreement" / "latest").resolve()
 

@@ -16,6 +16,7 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analysis.statistics import Count, bootstrap_mean, estimate, share, trend
+from results.equivalence import MARGIN, Answer, compared, looks
 from results.precision import half_width
 from results.stopping import End, Rule, judge
 
@@ -172,6 +173,31 @@ def trends(generator: np.random.Generator) -> None:
             print(f"  {seconds:>3} s, phi {phi}: " + ", ".join(found))
 
 
+def equivalence(generator: np.random.Generator) -> None:
+    planned = looks(3, 48)
+    print(f"{SETS} comparisons, looked at after {planned}: called equal, not equal, undecided; mean trials; and, with")
+    print("each look as if it were the only one, how often something wrong is said")
+    for truth in (0.0, 0.01, 0.02, 0.03, 0.04, 0.06):
+        for spread in (0.005, 0.02, 0.05):
+            worlds = generator.normal(math.log1p(truth), spread, (SETS, planned[-1]))
+            ended = [decided(world, planned, looked=len(planned)) for world in worlds]
+            naive = [decided(world, planned, looked=1)[0] for world in worlds]
+            shares = " ".join(f"{sum(one is answer for one, _ in ended) / SETS:.3f}" for answer in Answer)
+            wrong = Answer.EQUAL if truth >= MARGIN else Answer.DIFFERENT
+            mean = np.mean([number for _, number in ended])
+            mistaken = sum(one is wrong for one in naive) / SETS
+            print(f"  true {truth:.0%}, pairs scatter by {spread:.1%}: {shares}; {mean:.1f}; {mistaken:.3f}")
+
+
+def decided(world: np.ndarray, planned: tuple[int, ...], *, looked: int) -> tuple[Answer, int]:
+    """The answer to a comparison whose differences of logarithms the world decides, and after how many trials."""
+    for number in planned:
+        answer = compared([(1.0, math.exp(one)) for one in world[:number]], looked=looked).answer
+        if answer is not Answer.UNDECIDED:
+            break
+    return answer, number
+
+
 if __name__ == "__main__":
     randomness = np.random.default_rng(20050)
     coverage(randomness)
@@ -179,3 +205,4 @@ if __name__ == "__main__":
     stopping(np.random.default_rng(5))
     bounded(np.random.default_rng(6))
     shares(np.random.default_rng(7))
+    equivalence(np.random.default_rng(8))

@@ -124,6 +124,7 @@ def main() -> int:
             for core, file in zip(sorted(os.sched_getaffinity(0)), noted, strict=True):
                 sleepers.enter_context(watched(core, file))
             words = ["run", str(folder / "scenario.yaml"), "--no-report", "--kernel", arguments.kernel]
+            words += ["--medium", "tc"]  # the line plays timelines by itself
             command = [sys.executable, "-m", "lab", *words, "--results", str(folder / "results")]
             status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, cwd=ROOT).returncode
         if status not in (0, NOT_ALL_VALID):

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import socket
+from dataclasses import dataclass, field
+
+from emulation.namespace import KernelError, in_namespace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """pid: a process in the access point's network namespace.  stations: node name to port.  wired: the other port.
 
-    addresses: node name to IPv4 address, of the stations.  An uplink packet enters by a station's port and leaves
-    by the wired one.
+    addresses, macs: node name to IPv4 and to MAC address, of the stations.  An uplink packet enters by a station's port
+    and leaves by the wired one.
     """
 
     pid: int
     stations: dict[str, str]
     wired: str
     addresses: dict[str, str]
+    macs: dict[str, str] = field(default_factory=dict)
+
+
+def check_ports(ports: Ports) -> None:
+    """Raise KernelError for ports that have gone."""
+    there = {name for _, name in in_namespace(ports.pid, socket.if_nameindex)}
+    if gone := [name for name in (ports.wired, *ports.stations.values()) if name not in there]:
+        raise KernelError(f"interface {', '.join(gone)} of the access point has gone: no packet crosses the link there")

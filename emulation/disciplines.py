@@ -1,17 +1,13 @@
-"""A link's state as queueing disciplines.  Pure: what has to be there, not how it comes to be."""
+"""The queues of a link's state as queueing disciplines.  Pure: what has to be there, not how it comes to be."""
 
 from __future__ import annotations
 
-from emulation import distribution, kernel, qdisc
-from emulation.accesspoint import Ports
+from emulation import kernel, qdisc
 from emulation.direction import DirectionProfile
-from emulation.linkplan import LinkPlan, Queue, medium, side
-from emulation.loss import Direction
+from emulation.linkplan import Queue, medium, side
 from emulation.qdisc import Discipline
 from emulation.timeline import LinkState
 
-_MAX_IN_FLIGHT = 1_000_000
-_SMALLEST_FRAME_BITS = 60 * 8
 # A class with next to no rate of its own borrows each turn from the medium, so that stations take turns packet by
 # packet, as stations that contend for a channel do (802.11's distributed coordination function).
 _NEXT_TO_NO_RATE = 8_000.0
@@ -66,44 +62,6 @@ def counted(queue: Queue) -> tuple[int, ...]:
 def lane_of(queue: Queue, group: int) -> int:
     """The class that a group's packets belong to, where stations with different settings share a queue."""
     return 0x10000 + _FIRST_LANE + queue.groups.index(group)
-
-
-def lates(plan: LinkPlan, ports: Ports, state: LinkState) -> list[tuple[Discipline, tuple[str, ...]]]:
-    """netem for every device that needs it at any time, with the stations whose packets have to be led there.
-
-    Downlink: on the station's own port.  Uplink: on the wired port; where stations differ, on a device for each
-    group.  No stations: packets come there by themselves.
-    """
-    found: list[tuple[Discipline, tuple[str, ...]]] = []
-    several = sum(map(bool, plan.groups)) > 1
-    for group, members in enumerate(plan.groups):
-        if members and plan.ever_late(group, "uplink"):
-            device = f"late-{group}" if several else ports.wired
-            found.append((_netem(plan, device, group, "uplink", state), members if several else ()))
-        if plan.ever_late(group, "downlink"):
-            found += [(_netem(plan, ports.stations[one], group, "downlink", state), ()) for one in members]
-    return found
-
-
-def _netem(plan: LinkPlan, device: str, group: int, direction: Direction, state: LinkState) -> Discipline:
-    one = side(state, group, direction)
-    jitter, values = distribution.table(one)
-    options = qdisc.netem(
-        delay=one.delay,
-        jitter=jitter,
-        distribution=values,
-        keep_order=one.keep_order,
-        reorder=one.reorder,
-        duplicate=one.duplicate,
-        corrupt=one.corrupt,
-        limit=_in_flight(plan.most_in_flight(group, direction)),
-    )
-    return Discipline(device=device, handle=0x30000, parent=qdisc.ROOT, kind="netem", options=options)
-
-
-def _in_flight(bits: float | None) -> int:
-    """netem's limit holds packets in flight as well as queued ones: it must never be what limits."""
-    return _MAX_IN_FLIGHT if bits is None else min(int(bits * 2 / _SMALLEST_FRAME_BITS) + 10_000, _MAX_IN_FLIGHT)
 
 
 def _fifo(queue: Queue, handle: int, parent: int, one: DirectionProfile) -> Discipline:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numpy as np
 from pyroute2 import IPRoute
@@ -11,12 +13,14 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from emulation import filters, kernel, qdisc
 from emulation.kernel import KernelName
+from emulation.line import system
+from emulation.media import MediumName
 from emulation.namespace import KernelError, in_namespace, throwaway_namespace
 from emulation.netlink import Netlink
 from emulation.nft import Nft
 from emulation.profile import LinkProfile
 from emulation.shaper import index_of
-from emulation.stages import CURE, Feature, needed, top_rate
+from emulation.stages import CURE, Feature, needed, needs_line, top_rate
 
 
 class MissingFeature(Exception):
@@ -33,17 +37,35 @@ def probe() -> dict[Feature, str]:
             for feature, attempt in _ATTEMPTS.items():
                 answers[feature] = _try(pid, attempt)
             answers[Feature.NFT_BRIDGE] = _try_nft(pid)
+            answers[Feature.REALTIME] = _try_realtime()
             return answers
     except KernelError as error:
         return dict.fromkeys(Feature, str(error))
 
 
-def missing(profile: LinkProfile, available: dict[Feature, str], on: KernelName) -> str:
-    """Why kernel `on` with these features (from `probe`) cannot do a profile, and the cure; '' when it can."""
-    for feature, needed_by in needed(profile).items():
+@cache
+def times_frames() -> bool:
+    """Whether tc can give a frame its transmission time on this kernel, for which it needs netem; asked once."""
+    if os.geteuid():
+        return False
+    with throwaway_namespace() as pid:
+        return not any(_try(pid, _ATTEMPTS[feature]) for feature in (Feature.VETH, Feature.NETEM))
+
+
+def missing(profile: LinkProfile, available: dict[Feature, str], on: KernelName, medium: MediumName = "tc") -> str:
+    """Why kernel `on` with these features (from `probe`) cannot do a profile, and the cure; '' when it can.
+
+    medium: what is to make the link; how much the line carries is not asked here (emulation.line.ceiling).
+    """
+    for feature, needed_by in needed(profile, medium).items():
         if answer := available[feature]:
             return f"has no {feature}, which profile {profile.name!r} needs for {needed_by} ({answer}): {CURE[feature]}"
-    if (rate := top_rate(profile)) > kernel.CEILING[on]:
+    if medium == "tc" and (why := needs_line(profile)):
+        return (
+            f"cannot do with tc what profile {profile.name!r} asks: {why}; the line can: use --medium line, or leave "
+            "that out of the profile"
+        )
+    if medium == "tc" and (rate := top_rate(profile)) > kernel.CEILING[on]:
         return (
             f"can shape {kernel.CEILING[on] / 1e6:g} Mbit/s at most, and profile {profile.name!r} has "
             f"{rate / 1e6:g} Mbit/s: use a slower profile, or a kernel that can"
@@ -86,6 +108,35 @@ def _try_nft(pid: int) -> str:
     return ""
 
 
+def _try_realtime() -> str:
+    """In a thread of its own, which a class belongs to; it ends with the class."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(_realtime).result()
+
+
+def _realtime() -> str:
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError as error:
+        return str(error.strerror)
+    return ""
+
+
+def _hooks(ip: IPRoute) -> None:
+    one, other = (index_of(ip, name) for name in ("probe-a", "probe-b"))
+    with Netlink() as netlink:
+        qdisc.add(netlink, (other, filters.hooks("probe-b")))
+        netlink.request([filters.move(other, one)])
+
+
+def _tun(_: IPRoute) -> None:
+    try:
+        os.close(system.tap("probe-tap"))
+    except KernelError as error:
+        cause = error.__cause__
+        raise KernelError(f"making a TAP: {cause.strerror if isinstance(cause, OSError) else error}") from error
+
+
 def _veth(ip: IPRoute) -> None:
     ip.link("add", ifname="probe-a", kind="veth", peer="probe-b")
 
@@ -121,7 +172,7 @@ def _redirect(ip: IPRoute) -> None:
     port, air, sink = (index_of(ip, name) for name in ("probe-a", "probe-air", filters.SINK))
     with Netlink() as netlink:
         qdisc.add(netlink, (port, filters.hooks("probe-a")), (sink, filters.sink()))
-        netlink.request([filters.lead(port, air, "uplink", sink=sink)])
+        netlink.request([filters.lead(port, air, sink=sink)])
 
 
 _ATTEMPTS: dict[Feature, Callable[[IPRoute], None]] = {
@@ -131,4 +182,6 @@ _ATTEMPTS: dict[Feature, Callable[[IPRoute], None]] = {
     Feature.HTB: _htb,
     Feature.NETEM: _netem,
     Feature.REDIRECT: _redirect,
+    Feature.HOOKS: _hooks,
+    Feature.TUN: _tun,
 }

@@ -21,6 +21,8 @@ def shared_uses(plan: LinkPlan, group: int, direction: Direction) -> dict[str, f
     one, whole = (linkplan.side(plan.first, number, direction) for number in (group, 0))
     if plan.profile.medium == "duplex" or not one.rate:
         return {}
+    if plan.profile.station_rate == "phy":  # whoever sends uses all of it
+        whole = one
     return {"medium": whole.airtime(FULL_FRAME) / one.airtime(FULL_FRAME) / _MEDIUM_SHARE, f"group {group}": 1.0}
 
 

@@ -10,6 +10,7 @@ from emulation import distribution, loss, timeline
 from emulation.direction import DirectionProfile
 from emulation.loss import DIRECTIONS, Direction, SeededLosses
 from emulation.lossmodel import LossModel, has_memory
+from emulation.media import MediumName
 from emulation.profile import LinkProfile
 from emulation.timeline import LinkState, Step
 
@@ -31,13 +32,26 @@ class Queue:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkPlan:
-    """groups: stations with equal settings, as in LinkProfile.groups.  losses: every list that may be in force."""
+    """groups: stations with equal settings, as in LinkProfile.groups.  losses: every list that may be in force.
+
+    seed, seconds, timeline_s, made_by, times_frames: as given to `plan`.
+    """
 
     profile: LinkProfile
     groups: tuple[tuple[str, ...], ...]
     steps: tuple[Step, ...]
     losses: tuple[SeededLosses, ...]
     models: tuple[LossModel, ...]
+    seed: int
+    seconds: float
+    timeline_s: float
+    made_by: MediumName = "tc"
+    times_frames: bool = False
+
+    @property
+    def pays_for_frames(self) -> bool:
+        """Whether a frame that finds an idle link takes its transmission time, too, and not just the next one."""
+        return self.made_by == "line" or self.times_frames
 
     @property
     def first(self) -> LinkState:
@@ -67,6 +81,10 @@ class LinkPlan:
         """Whether packets of a group and direction are at any time delayed, copied or damaged."""
         return any(one.late for one in self._kinds[group, direction])
 
+    def kinds(self, group: int, direction: Direction) -> tuple[DirectionProfile, ...]:
+        """The settings that a group's direction has at any time, each but for its rate once."""
+        return tuple(self._kinds[group, direction])
+
     def most_in_flight(self, group: int, direction: Direction) -> float | None:
         """Bits of a group and direction that can be delayed at one time; None = the rate has no limit."""
         kinds = self._kinds[group, direction]
@@ -83,7 +101,10 @@ class LinkPlan:
             for group in range(len(self.groups)):
                 for direction in DIRECTIONS:
                     one = side(state, group, direction)
-                    key = (one.delay, one.jitter, one.jitter_distribution, one.late)
+                    key = (
+                        one.delay, one.jitter, one.jitter_distribution, one.late, one.keep_order, one.reorder,
+                        one.duplicate,
+                    )  # fmt: skip
                     seen = found.setdefault((group, direction), {})
                     if key not in seen or (one.rate or 0) > (seen[key].rate or 0):
                         seen[key] = one
@@ -96,17 +117,29 @@ def side(state: LinkState, group: int, direction: Direction) -> DirectionProfile
     return found
 
 
-def plan(profile: LinkProfile, stations: Sequence[str], *, seed: int, seconds: float, timeline_s: float) -> LinkPlan:
+def plan(
+    profile: LinkProfile,
+    stations: Sequence[str],
+    *,
+    seed: int,
+    seconds: float,
+    timeline_s: float,
+    made_by: MediumName = "tc",
+    times_frames: bool = False,
+) -> LinkPlan:
     """What `profile` does to `stations`.  ValueError when it speaks of a station that is not there.
 
     seconds: how long packets are sent at most; the loss lists are as long.  timeline_s: from the window's start
-    to the end, which is how much of the timeline is seen.
+    to the end, which is how much of the timeline is seen.  made_by: what is to make the link.  times_frames: whether
+    tc gives each frame its transmission time, for which the kernel must have netem (emulation.features.times_frames).
     """
     groups = profile.groups(stations)
-    steps = timeline.states(profile, until_s=timeline_s)
+    # Lists are as long for one medium as for the other, so that both lose the same packets.
+    listed = timeline.states(profile, until_s=timeline_s)
+    steps = listed if made_by == "tc" else timeline.states(profile, until_s=timeline_s, made_by=made_by)
     losses: list[SeededLosses] = []
     models: list[LossModel] = []
-    states = [timeline.initial(profile), *(step.state for step in steps if step.label)]
+    states = [timeline.initial(profile), *(step.state for step in listed if step.label)]
     for group, members in enumerate(groups):
         for direction in DIRECTIONS if members else ():
             sides = [side(state, group, direction) for state in states]
@@ -127,7 +160,18 @@ def plan(profile: LinkProfile, stations: Sequence[str], *, seed: int, seconds: f
                     )
                     losses.append(one)
                     models.append(model)
-    return LinkPlan(profile=profile, groups=groups, steps=steps, losses=tuple(losses), models=tuple(models))
+    return LinkPlan(
+        profile=profile,
+        groups=groups,
+        steps=steps,
+        losses=tuple(losses),
+        models=tuple(models),
+        seed=seed,
+        seconds=seconds,
+        timeline_s=timeline_s,
+        made_by=made_by,
+        times_frames=times_frames,
+    )
 
 
 def channels(profile: LinkProfile, members: Sequence[str], model: LossModel) -> Sequence[str]:
@@ -172,6 +216,13 @@ def queues(plan: LinkPlan) -> tuple[Queue, ...]:
 def medium(queue: Queue, state: LinkState) -> DirectionProfile:
     """What limits all that passes a queue: on a shared medium the profile's own settings, not a station's."""
     return side(state, 0 if len(queue.groups) > 1 else queue.groups[0], queue.direction)
+
+
+def air(plan: LinkPlan, state: LinkState, group: int, direction: Direction) -> DirectionProfile:
+    """The settings whose rate and overhead say how long a frame of a group is being sent on an idle medium."""
+    used = [number for number, members in enumerate(plan.groups) if members]
+    whole = plan.profile.medium == "shared" and plan.profile.station_rate != "phy" and len(used) > 1
+    return side(state, 0 if whole else group, direction)
 
 
 def _number(station: str) -> tuple[int, str]:

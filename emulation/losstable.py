@@ -1,7 +1,8 @@
 """The nftables side of a link: which packets are lost, by lists, in the access point's namespace.
 
 Every list that may be in force is loaded in a chain of its own, and a map says which chain a port's packets go
-through.  So the losses of a port are changed by one map element, in one transaction.
+through.  So the losses of a port are changed by one map element, in one transaction.  A second map says which ports are
+in an outage: it takes what their lists leave, and the numbering goes on.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ class LossCount:
 class StageCount:
     """What the loss stage counted since it was loaded, and what it should have.
 
-    dark: packets that an outage dropped, by direction.  entered: IP packets that came into the bridge, just before
-    the others were read and just after, counted where nothing can have taken them away yet.  received: frames that
-    the ports have received since they exist, by the interfaces' own counters.
+    dark: packets that met a list, were not on it, and were dropped by an outage, by direction.  entered: IP packets
+    that came into the bridge, just before the others were read and just after, counted where nothing can have taken
+    them away yet.  received: frames that the ports have received since they exist, by the interfaces' own counters.
     """
 
     losses: tuple[LossCount, ...]
@@ -53,8 +54,8 @@ class StageCount:
     received: Mapping[Direction, int]
 
     def met(self, direction: Direction) -> int:
-        """Packets that met a list or an outage."""
-        return self.dark[direction] + sum(one.seen for one in self.losses if one.direction == direction)
+        """Packets that met a list; those of an outage do, too."""
+        return sum(one.seen for one in self.losses if one.direction == direction)
 
 
 def program(plan: LinkPlan, ports: Ports) -> str:
@@ -71,16 +72,22 @@ def program(plan: LinkPlan, ports: Ports) -> str:
     lines += [f'{_FORWARDED} iifname "{ports.wired}" counter name downlink_entered accept']
     lines += [f"{_FORWARDED} counter name uplink_entered", "}"]
     for direction in DIRECTIONS:
-        ways = ", ".join(f'"{port}" : goto {chain}' for port, chain in _ways(plan, ports, plan.first, direction))
+        # A frame from one station to another goes up first.
+        port, priority = _PORT_OF[direction], PRIORITY + DIRECTIONS.index(direction)
         lines += [
             f"counter {direction}_dark {{ }}",
             f"chain dark_{direction} {{",
             f"counter name {direction}_dark drop",
             "}",
-            f"map {direction}_way {{ typeof {_PORT_OF[direction]} : verdict; elements = {{ {ways} }}\n}}",
+        ]
+        for name, verdicts in _maps(plan, ports, plan.first, direction).items():
+            elements = ", ".join(f'"{one}" : {verdict}' for one, verdict in verdicts.items())
+            held = f"elements = {{ {elements} }}\n" if elements else ""
+            lines.append(f"map {name} {{ typeof {port} : verdict; {held}}}")
+        lines += [
             f"chain {direction} {{",
-            f"type filter hook forward priority {PRIORITY}; policy accept;",
-            f"{_IP} {_PORT_OF[direction]} vmap @{direction}_way",
+            f"type filter hook forward priority {priority}; policy accept;",
+            *(f"{_IP} {port} vmap @{name}" for name in _map_names(direction)),
             "}",
         ]
     return "\n".join([*lines, "}", ""])
@@ -103,15 +110,21 @@ def _rules(loss: SeededLosses) -> Iterator[str]:
         yield f"numgen inc mod {loss.modulus} @list_{loss.name} counter name {loss.name}_dropped drop"
 
 
-def _ways(plan: LinkPlan, ports: Ports, state: LinkState, direction: Direction) -> Iterator[tuple[str, str]]:
-    """The chain that each port's packets go through while the link is in `state`."""
+def _map_names(direction: Direction) -> tuple[str, str]:
+    """The maps in the order in which a packet meets them: its losses, and its outage."""
+    return f"{direction}_way", f"{direction}_out"
+
+
+def _maps(plan: LinkPlan, ports: Ports, state: LinkState, direction: Direction) -> dict[str, dict[str, str]]:
+    """What each map holds while the link is in `state`: port to verdict."""
+    ways, out = {}, {}
     for group, members in enumerate(plan.groups):
         for station in members:
+            port = ports.stations[station]
+            ways[port] = f"jump lose_{plan.in_force(state, group, direction, station).name}"
             if state.dark or station in state.out:
-                chain = f"dark_{direction}"
-            else:
-                chain = f"lose_{plan.in_force(state, group, direction, station).name}"
-            yield ports.stations[station], chain
+                out[port] = f"goto dark_{direction}"
+    return dict(zip(_map_names(direction), (ways, out), strict=True))
 
 
 def load(nft: Nft, plan: LinkPlan, ports: Ports) -> None:
@@ -135,14 +148,18 @@ def renumber(plan: LinkPlan) -> str:
 
 
 def change(plan: LinkPlan, ports: Ports, before: LinkState, after: LinkState) -> str:
-    """The program that puts the losses of another state in force, in one transaction; '' when they are the same."""
+    """The program that puts losses and outages of another state in force, in one transaction; '' if nothing changes."""
     lines = []
     for direction in DIRECTIONS:
-        old = dict(_ways(plan, ports, before, direction))
-        new = dict(_ways(plan, ports, after, direction))
-        for port in (port for port in new if new[port] != old[port]):
-            lines.append(f'delete element bridge {TABLE} {direction}_way {{ "{port}" }}')
-            lines.append(f'add element bridge {TABLE} {direction}_way {{ "{port}" : goto {new[port]} }}')
+        old, new = (_maps(plan, ports, state, direction) for state in (before, after))
+        for name in _map_names(direction):
+            was, now = old[name], new[name]
+            for port in dict.fromkeys((*was, *now)):
+                if was.get(port) == now.get(port):
+                    continue
+                element = f"element bridge {TABLE} {name}"
+                lines += [f'delete {element} {{ "{port}" }}'] if port in was else []
+                lines += [f'add {element} {{ "{port}" : {now[port]} }}'] if port in now else []
     return "\n".join(lines)
 
 
@@ -153,7 +170,7 @@ def unload(nft: Nft) -> None:
 
 def read(nft: Nft, plan: LinkPlan, ports: Ports) -> StageCount:
     """All counters; those of the losses in the order of the plan's."""
-    received = in_namespace(ports.pid, lambda: _received(ports))
+    frames = in_namespace(ports.pid, lambda: received(ports))
     before, packets, after = (_packets(nft) for _ in range(3))
     return StageCount(
         losses=tuple(
@@ -167,7 +184,7 @@ def read(nft: Nft, plan: LinkPlan, ports: Ports) -> StageCount:
         ),
         dark={direction: packets[f"{direction}_dark"] for direction in DIRECTIONS},
         entered={way: (before[f"{way}_entered"], after[f"{way}_entered"]) for way in DIRECTIONS},
-        received=received,
+        received=frames,
     )
 
 
@@ -178,7 +195,7 @@ def _packets(nft: Nft) -> dict[str, int]:
     }
 
 
-def _received(ports: Ports) -> dict[Direction, int]:
+def received(ports: Ports) -> dict[Direction, int]:
     """Frames that came in by the stations' ports and by the wired one, in the calling thread's namespace."""
     lines = Path("/proc/thread-self/net/dev").read_text().splitlines()[2:]
     frames = {name.strip(): int(values.split()[1]) for name, _, values in (line.partition(":") for line in lines)}

@@ -1,4 +1,4 @@
-"""Packets that overtake others: as many as were asked for, and none where order is kept."""
+"""Packets that overtake others: as many as were asked for, or those that must, and none where order is kept."""
 
 from __future__ import annotations
 
@@ -7,10 +7,59 @@ from collections.abc import Sequence
 import numpy as np
 
 from emulation import expectation
+from emulation.asked import Asked
 from emulation.direction import DirectionProfile
+from emulation.foretold import foretell, pairs
 from emulation.loss import Direction
 from emulation.probe import Arrivals
 from results.link import LinkCheck
+
+# What is due nearer together than this may come in either order, as it may have come to the link.
+_NEAR_NS = 1_000_000
+_STALLED = 0.02  # of all packets, which met a stall of this machine before the link
+
+
+def order_checks(asked: Asked, parts: Sequence[Arrivals]) -> tuple[LinkCheck, ...]:
+    """Which packets overtook others; nothing where any may, and which of them is not known."""
+    if order_is_kept(asked.side):
+        return (order_check(asked.direction, parts),)
+    if asked.seeded:
+        return (foretold_order_check(asked, parts),)
+    return (reordering_check(asked.side, asked.direction, parts[-1]),) if asked.side.reorder else ()
+
+
+def foretold_order_check(asked: Asked, parts: Sequence[Arrivals]) -> LinkCheck:
+    """Packets that overtook one that was sent before them and should not have, or should have and did not.
+
+    Without jitter none is tolerated: a stall of this machine is shorter than what they overtake by.
+    """
+    wrong = packets = overtook = 0
+    for part in parts:
+        due = foretell(asked, part).received()
+        mine, theirs = pairs(due, part)
+        number, first = np.unique(due.number[mine], return_index=True)  # of a packet and its copy what comes first
+        at_ns = due.at_ns[mine][first]
+        passed = _latest_before(at_ns) - at_ns
+        found = _latest_before(theirs[first]) > theirs[first]
+        wrong += int(np.count_nonzero(found & (passed < -_NEAR_NS)) + np.count_nonzero(~found & (passed > _NEAR_NS)))
+        packets, overtook = packets + len(number), overtook + int(found.sum())
+    return LinkCheck(
+        quantity="reordered",
+        direction=asked.direction,
+        source="probe",
+        asked=0,
+        delivered=wrong,
+        low=0,
+        high=int(_STALLED * packets) if asked.side.jitter else 0,
+        detail=f"{overtook} of {packets} packets overtook others; so many otherwise than foretold",
+    )
+
+
+def _latest_before(values: np.ndarray) -> np.ndarray:
+    """The largest of all values before each; of the first one its own, less than any difference that matters."""
+    if not len(values):
+        return values
+    return np.concatenate([values[:1] - (1 << 40), np.maximum.accumulate(values)[:-1]])
 
 
 def reordering_check(side: DirectionProfile, direction: Direction, arrivals: Arrivals) -> LinkCheck:

@@ -10,11 +10,12 @@ import socket
 import struct
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from emulation.damage import Watch
 from emulation.namespace import in_namespace
 
 FRAME_OVERHEAD = 14 + 20 + 8  # Ethernet, IPv4, UDP
@@ -38,6 +39,8 @@ class Arrivals:
     """What came of the packets of one direction, in order of arrival.
 
     number: as sent, from 0.  sent_ns, received_ns: wall clock.  frame_bytes: at layer 2.  sent: how many went out.
+    first: the number of the first of them.  went_ns, went_bytes: when each went out, and its size.  damaged: frames
+    that came damaged, where they were watched for.
     """
 
     sent: int
@@ -45,14 +48,19 @@ class Arrivals:
     sent_ns: np.ndarray
     received_ns: np.ndarray
     frame_bytes: np.ndarray
+    first: int = 0
+    went_ns: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    went_bytes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    damaged: tuple[bytes, ...] = ()
 
 
 class ProbePath:
     """One direction between two nodes.  Every packet sent through it has the next number."""
 
-    def __init__(self, sender: socket.socket, receiver: socket.socket) -> None:
-        self._sender, self._receiver = sender, receiver
+    def __init__(self, sender: socket.socket, receiver: socket.socket, watch: Watch | None = None) -> None:
+        self._sender, self._receiver, self._watch = sender, receiver, watch
         self.sent = 0
+        self._went: list[tuple[int, int]] = []
         self._in_order = True
 
     def send(self, frames: Sequence[int], *, spacing_s: float = 0.0) -> Arrivals:
@@ -86,6 +94,7 @@ class ProbePath:
         else:
             self._sender.sendmsg([data], [(socket.SOL_UDP, _UDP_SEGMENT, _SEGMENT.pack(size))])
         self.sent += count
+        self._went += [(now, size + FRAME_OVERHEAD)] * count
 
     def wait(self, seconds: float, *, in_order: bool = True) -> None:
         """How long silence must last before a packet counts as lost; whether nothing comes after the last one."""
@@ -126,8 +135,14 @@ class ProbePath:
             if self._in_order and number == self.sent - 1:
                 break
         table = np.array(rows, dtype=np.int64).reshape(-1, 4)
+        went = np.array(self._went, dtype=np.int64).reshape(-1, 2)
+        self._went = []
         return Arrivals(
             sent=expected,
+            first=self.sent - expected,
+            went_ns=went[:, 0],
+            went_bytes=went[:, 1],
+            damaged=self._watch.damaged() if self._watch else (),
             number=table[:, 0],
             sent_ns=table[:, 1],
             received_ns=table[:, 2],
@@ -136,18 +151,28 @@ class ProbePath:
 
 
 @contextmanager
-def probe_path(*, from_pid: int, to_pid: int, to_address: str, port: int = PORT) -> Iterator[ProbePath]:
-    """Open one direction between the namespaces of two processes."""
+def probe_path(
+    *, from_pid: int, to_pid: int, to_address: str, port: int = PORT, watched_address: str = ""
+) -> Iterator[ProbePath]:
+    """Open one direction between the namespaces of two processes.
+
+    watched_address: the sender's, if frames that come damaged are wanted, too.
+    """
     receiver = in_namespace(to_pid, _socket)
     sender = in_namespace(from_pid, _socket)
-    with sender, receiver:
+    with ExitStack() as opened:
+        opened.enter_context(sender)
+        opened.enter_context(receiver)
+        watch = in_namespace(to_pid, lambda: Watch(watched_address)) if watched_address else None
+        if watch:
+            opened.callback(watch.close)
         receiver.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
         receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         receiver.bind((to_address, port))
         # A burst must wait in the emulated queue, not in the sender's socket.
         sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _BUFFER_BYTES)
         sender.connect((to_address, port))
-        yield ProbePath(sender, receiver)
+        yield ProbePath(sender, receiver, watch)
 
 
 def _socket() -> socket.socket:

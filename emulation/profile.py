@@ -13,6 +13,9 @@ from emulation.frozen import Frozen
 from emulation.lossmodel import has_memory
 
 LossChannel = Literal["shared", "station"]
+Turns = Literal["arrival", "packets", "airtime"]
+StationRate = Literal["limit", "phy"]
+_WITHOUT_A_CHOICE = {"loss_channel": "shared", "turns": "arrival", "station_rate": "limit"}
 
 
 class Sides(Frozen):
@@ -37,6 +40,15 @@ class LinkProfile(Frozen):
     stations: what is different for some of them, by name (sta1, sta2, ...); on a shared medium a station's rate
     limits that station, and the profile's own all of them together.  timeline: what happens to the link
     while it is in use.
+
+    On a shared medium: turns: whose frame is sent next.  `arrival`: one queue for all stations of equal settings, in
+    both directions; those with settings of their own take turns with it, packet by packet.  `packets`: every station
+    and the access point, with one queue for all that goes down, take turns packet by packet, as 802.11's distributed
+    coordination function lets them in the mean.  `airtime`: every station has as much of the medium as any other, up
+    and down together, with a queue for each at the access point (Hoiland-Jorgensen et al., Ending the Anomaly, USENIX
+    ATC 2017).  station_rate: what a station's rate is.  `limit`: its frames take as long as any, and it is held to
+    that rate.  `phy`: its frames are sent at that rate and take longer of everybody's time (Heusse et al., Performance
+    Anomaly of 802.11b, INFOCOM 2003).
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
@@ -44,6 +56,8 @@ class LinkProfile(Frozen):
     source: str
     medium: Literal["shared", "duplex"]
     loss_channel: LossChannel = "shared"
+    turns: Turns = "arrival"
+    station_rate: StationRate = "limit"
     uplink: DirectionProfile
     downlink: DirectionProfile
     stations: dict[StationName, Sides] = Field(default_factory=dict)
@@ -93,6 +107,27 @@ class LinkProfile(Frozen):
                 )
 
     @model_validator(mode="after")
+    def _turns_that_can_be(self) -> LinkProfile:
+        chosen = [
+            f"{key}: {value}"
+            for key, value in (("turns", self.turns), ("station_rate", self.station_rate))
+            if value != _WITHOUT_A_CHOICE[key]
+        ]
+        if chosen and self.medium == "duplex":
+            raise ValueError(
+                f"{chosen[0]}: on a duplex medium no station waits for another: leave it out, or give medium 'shared'"
+            )
+        if chosen and self.uplink.rate is None:
+            raise ValueError(f"{chosen[0]}: without a rate nobody waits for a turn; give a rate, or leave it out")
+        limited = [name for name, sides in self.stations.items() if sides.uplink.rate != self.uplink.rate]
+        if self.turns != "arrival" and limited and self.station_rate == "limit":
+            raise ValueError(
+                f"turns: {self.turns}: {limited[0]} has a rate of its own, and nothing here holds a station to one: "
+                "give station_rate: phy, with which its frames take longer, or leave turns out"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _a_timeline_that_can_be(self) -> LinkProfile:
         from emulation.timeline import check  # noqa: PLC0415 - a timeline is made of profiles
 
@@ -103,7 +138,7 @@ class LinkProfile(Frozen):
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """As before there was a choice, where none was made: digests of scenarios stay what they were."""
         data: dict[str, Any] = handler(self)
-        return {key: value for key, value in data.items() if (key, value) != ("loss_channel", "shared")}
+        return {key: value for key, value in data.items() if _WITHOUT_A_CHOICE.get(key) != value}
 
     @property
     def loss_has_memory(self) -> bool:

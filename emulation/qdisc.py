@@ -59,9 +59,14 @@ def _message(index: int, one: Discipline, flags: int, doing: str) -> Message:
 
 def _ratespec(rate: float, overhead: float) -> tuple[bytes, int]:
     """struct tc_ratespec of a rate (bit/s) and a time (s) that each frame takes beside its bits; and bytes/s."""
-    bytes_per_s = max(round(rate / 8), 1)
-    overhead_bytes = min(round(overhead * bytes_per_s), _MAX_U16)
+    bytes_per_s, overhead_bytes = _bytes(rate, overhead)
     return struct.pack("BBHhHI", 0, _ETHERNET, overhead_bytes, 0, 0, min(bytes_per_s, _MAX_U32)), bytes_per_s
+
+
+def _bytes(rate: float, overhead: float) -> tuple[int, int]:
+    """A rate (bit/s) in bytes/s, and a time (s) in bytes at that rate."""
+    bytes_per_s = max(round(rate / 8), 1)
+    return bytes_per_s, min(round(overhead * bytes_per_s), _MAX_U16)
 
 
 def _ticks(seconds: float) -> int:
@@ -107,19 +112,25 @@ def netem(
     duplicate: float,
     corrupt: float,
     limit: int,
+    rate: float | None = None,
+    overhead: float = 0.0,
 ) -> bytes:
     """Options of netem: seconds and shares.  distribution: quantiles times 8192, int16.
 
-    Every option is given each time: what is absent in a change keeps its old value.  With a rate netem keeps
-    packets in order (each leaves after the one before it); the largest rate there is adds 0.4 us to a full frame.
+    rate: bit/s at which each packet is being sent after its delay, one after the other, overhead: seconds beside its
+    bits; None: that takes no time.  Every option is given each time: what is absent in a change keeps its old value.
+    With a rate netem keeps packets in order (each leaves after the one before it), whatever is asked; the largest rate
+    there is adds 0.4 us to a full frame.
     """
-    packet_rate = _MAX_U32 if keep_order else 0
+    packet_rate, packet_overhead = _MAX_U32 if keep_order else 0, 0
+    if rate is not None:
+        packet_rate, packet_overhead = _bytes(rate, overhead)
     return (
         struct.pack("IIIIII", 0, limit, 0, 1 if reorder else 0, _chance(duplicate), 0)
         + attribute(2, distribution.astype("<i2").tobytes())
         + attribute(3, struct.pack("II", _chance(reorder), 0))
         + attribute(4, struct.pack("II", _chance(corrupt), 0))
-        + attribute(6, struct.pack("IiIi", packet_rate, 0, 0, 0))
+        + attribute(6, struct.pack("IiIi", min(packet_rate, _MAX_U32), packet_overhead, 0, 0))
         + attribute(10, struct.pack("q", int(delay * 1e9)))
         + attribute(11, struct.pack("q", int(jitter * 1e9)))
     )

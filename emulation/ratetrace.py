@@ -123,6 +123,20 @@ def paces(counts: np.ndarray, *, step_s: float) -> list[Pace]:
     return found
 
 
+def shares(counts: np.ndarray, *, step_s: float) -> list[Pace]:
+    """What to set in each step so that `counts` full frames pass in it, where a change of rate holds at once.
+
+    That is so in emulation.line, which shares a change in mid-frame out: the bits that pass are exact at every edge.
+    """
+    passing = [float(count) for count in counts if count]
+    before = passing[0] if passing else 1.0
+    found = []
+    for count in counts:
+        before = float(count) or before
+        found.append(Pace(before * FULL_FRAME * 8 / step_s, held=not count))
+    return found
+
+
 def _settable(frame_s: float) -> tuple[float, float]:
     """The rate (bit/s) at which a full frame takes that time, or a little longer; and how long.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,8 +12,8 @@ from typing import TypeVar
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from emulation import disciplines, filters, losstable, qdisc, queuecounts
-from emulation.accesspoint import Ports
+from emulation import disciplines, filters, losstable, netems, qdisc, queuecounts
+from emulation.accesspoint import Ports, check_ports
 from emulation.direction import FULL_FRAME
 from emulation.linkplan import LinkPlan, queues
 from emulation.namespace import KernelError, in_namespace
@@ -42,8 +42,18 @@ class AppliedLink:
     def __init__(self, plan: LinkPlan, ports: Ports, nft: Nft) -> None:
         self.plan, self.ports, self.state = plan, ports, plan.first
         self.shaped = queues(plan)
+        self.netems = netems.netems(plan, ports)
+        self.devices = frozenset((ports.wired, *ports.stations.values()))
         self._nft = nft
         self._counted: dict[str, list[tuple[int, int]]] = {}
+        self.processes: Mapping[str, int] = {}
+
+    def check(self) -> None:
+        """Raise KernelError when a port has gone."""
+        check_ports(self.ports)
+
+    def late(self) -> None:
+        """The kernel does not tell how late it is."""
 
     def queue_counts(self) -> tuple[QueueCount, ...]:
         """Counters of every shaped queue."""
@@ -104,6 +114,13 @@ class AppliedLink:
             holds=tuple(queue.name for queue in self.shaped if queue.direction in after.holds),
         )
 
+    def go_through(self, states: Sequence[LinkState]) -> None:
+        """Take the link through states, one after the other, at once."""
+        indices = self.inside(self.indices)
+        with self.inside(lambda _: Netlink()) as netlink:
+            for state in states:
+                self.move(netlink, self.prepare(indices, self.state, state))
+
     def move(self, netlink: Netlink, move: Move) -> None:
         """Change the link in place; packets that wait or travel are not touched.
 
@@ -151,36 +168,70 @@ def index_of(ip: IPRoute, name: str) -> int:
 def _all(link: AppliedLink, state: LinkState) -> list[qdisc.Discipline]:
     """Every discipline of a state, in an order that is the same for all of a plan's states."""
     found = [one for queue in link.shaped for one in disciplines.of_queue(queue, state)]
-    return found + [one for one, _ in disciplines.lates(link.plan, link.ports, state)]
+    return found + netems.disciplines(link.plan, link.netems, state)
 
 
 def _build(ip: IPRoute, link: AppliedLink) -> None:
-    ports, lates = link.ports, disciplines.lates(link.plan, link.ports, link.state)
     with _named("shaping the access point"):
         for device in _own_devices(link):
             ip.link("add", ifname=device, kind="ifb")
             ip.link("set", index=index_of(ip, device), state="up", txqlen=1000)
-        hooked = dict.fromkeys(station for queue in link.shaped for station, _ in queue.hooks)
-        led = [ports.stations[station] for station in hooked]
-        led += [ports.wired] if any(stations for _, stations in lates) else []
-        indices = link.indices(ip) | {name: index_of(ip, name) for name in (*led, *_sinks(link))}
+        ways = netems.ways(link.plan, link.ports)
+        again = dict.fromkeys(way.port for way in ways if way.back_from)
+        hooked = dict.fromkeys([*_hooked(link), *(way.port for way in ways)])
+        indices = link.indices(ip) | {name: index_of(ip, name) for name in (*hooked, *_sinks(link))}
         with Netlink() as netlink:
-            planned = [*_all(link, link.state), *map(filters.hooks, led), *(filters.sink() for _ in _sinks(link))]
+            planned = [*_all(link, link.state), *map(netems.second_chance, again), *map(filters.hooks, hooked)]
+            planned += [filters.sink() for _ in _sinks(link)]
             qdisc.add(netlink, *((indices[one.device], one) for one in planned))
-            netlink.request([*_classes(link, indices), *_leads(link, indices)])
+            netlink.request([*_classes(link, indices), *_to_queues(link, indices), *_to_netems(link, ways, indices)])
 
 
-def _leads(link: AppliedLink, indices: Mapping[str, int]) -> Iterator[Message]:
-    """Packets of stations to the queues, and uplink packets of groups whose delays differ to these."""
-    ports = link.ports
+def _hooked(link: AppliedLink) -> list[str]:
+    """Ports at which packets are led to queues."""
+    found = [link.ports.stations[station] for queue in link.shaped for station, _ in queue.hooks]
+    return [*dict.fromkeys(found), *([link.ports.wired] if _downlinks(link) else [])]
+
+
+def _downlinks(link: AppliedLink) -> dict[str, str]:
+    """The queue of each station's downlink, where there is one."""
+    return {station: queue.name for queue in link.shaped for station, way in queue.hooks if way == "downlink"}
+
+
+def _to_queues(link: AppliedLink, indices: Mapping[str, int]) -> Iterator[Message]:
+    """Packets of stations to the queues where they come in; those from one station to another on the way out, too."""
+    ports, sink, downlinks = link.ports, indices.get(filters.SINK, 0), _downlinks(link)
     for queue in link.shaped:
         for station, direction in queue.hooks:
-            port, sink = indices[ports.stations[station]], indices.get(filters.SINK, 0)
-            yield filters.lead(port, indices[queue.name], direction, sink=sink)
-    for one, stations in disciplines.lates(link.plan, ports, link.state):
-        for station in stations:
-            source = ports.addresses[station]
-            yield filters.lead(indices[ports.wired], indices[one.device], "downlink", source=source)
+            if direction == "uplink":
+                yield filters.lead(indices[ports.stations[station]], indices[queue.name], sink=sink)
+    led = [filters.Led(mac=ports.macs[station], to=indices[name]) for station, name in downlinks.items()]
+    if led:
+        yield from filters.lead_each(indices[ports.wired], filters.INGRESS, filters.MAC_DESTINATION, led, sink=sink)
+    for station, name in downlinks.items():
+        yield filters.lead_out(indices[ports.stations[station]], indices[name], rank=2)
+
+
+def _to_netems(link: AppliedLink, ways: Sequence[netems.Way], indices: Mapping[str, int]) -> Iterator[Message]:
+    """Packets that have left their queues to the netems that are not where they pass anyway.
+
+    What leaves by a station's port and came by the wired one has been in its queue.
+    """
+    ports, downlinks = link.ports, _downlinks(link)
+    out = {way.port: way.device for way in ways if not way.stations}
+    for port in dict.fromkeys([*out, *(ports.stations[station] for station in downlinks)]):
+        came_by = "" if port == ports.wired else ports.wired
+        yield filters.lead_out(indices[port], indices[out[port]] if port in out else 0, came_by=came_by)
+    for back in (False, True):
+        led = [
+            filters.Led(mac=ports.macs[station], to=indices[way.device], came_by=way.back_from)
+            for way in ways
+            if bool(way.back_from) == back
+            for station in way.stations
+        ]
+        parent = netems.SECOND_CHANCE if back else filters.EGRESS
+        if led:
+            yield from filters.lead_each(indices[ports.wired], parent, filters.MAC_SOURCE, led)
 
 
 def _classes(link: AppliedLink, indices: Mapping[str, int]) -> Iterator[Message]:
@@ -194,21 +245,21 @@ def _classes(link: AppliedLink, indices: Mapping[str, int]) -> Iterator[Message]
 
 
 def _sinks(link: AppliedLink) -> list[str]:
-    """Where uplink packets end when their copies have been led to a queue."""
-    return [filters.SINK] if any(way == "uplink" for queue in link.shaped for _, way in queue.hooks) else []
+    """Where packets end when their copies have been led to a queue."""
+    return [filters.SINK] if link.shaped else []
 
 
 def _own_devices(link: AppliedLink) -> list[str]:
-    lates = disciplines.lates(link.plan, link.ports, link.state)
-    queues_and_lates = [queue.name for queue in link.shaped] + [one.device for one, stations in lates if stations]
-    return [*queues_and_lates, *_sinks(link)]
+    own = [one.device for one in link.netems if one.own]
+    return [*(queue.name for queue in link.shaped), *own, *_sinks(link)]
 
 
 def _remove(ip: IPRoute, link: AppliedLink) -> None:
     """The kernel lists the disciplines of all devices, whichever is asked for: they are listed once."""
-    ports = {index_of(ip, port) for port in (link.ports.wired, *link.ports.stations.values())}
+    names = (link.ports.wired, *link.ports.stations.values())
+    ports = {index for name in names for index in ip.link_lookup(ifname=name)}  # one may have gone
     for one in list(ip.get_qdiscs()):
-        if one["index"] in ports and one.get_attr("TCA_KIND") in ("clsact", "netem"):
+        if one["index"] in ports and one.get_attr("TCA_KIND") in ("clsact", "netem", "htb"):
             ip.tc("del", one.get_attr("TCA_KIND"), one["index"], parent=one["parent"])
     for device in _own_devices(link):
         for index in ip.link_lookup(ifname=device):

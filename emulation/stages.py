@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from emulation import timeline
 from emulation.loss import DIRECTIONS, Direction
+from emulation.media import MediumName
 from emulation.profile import LinkProfile
 
 
@@ -21,6 +22,9 @@ class Feature(StrEnum):
     HTB = "htb"
     NFT_BRIDGE = "nft_bridge"
     NETEM = "netem"
+    HOOKS = "port hooks"
+    TUN = "tun"
+    REALTIME = "real-time class"
 
 
 CURE: dict[Feature, str] = {
@@ -32,8 +36,13 @@ CURE: dict[Feature, str] = {
     Feature.HTB: "load module sch_htb (package linux-modules-extra or linux-image-amd64)",
     Feature.NFT_BRIDGE: "install package nftables, and load modules nf_tables and nft_numgen",
     Feature.NETEM: "load module sch_netem (package linux-modules-extra, or a kernel with CONFIG_NET_SCH_NETEM)",
+    Feature.HOOKS: "load modules cls_u32, act_mirred and sch_ingress (package linux-modules-extra)",
+    Feature.TUN: "load module tun (modprobe tun), let this container have /dev/net/tun, or use --medium tc",
+    Feature.REALTIME: "allow SCHED_FIFO (CAP_SYS_NICE, cpu.rt_runtime_us of the control group), or use --medium tc",
 }
 ACCESS_POINT = frozenset({Feature.NAMESPACES, Feature.VETH, Feature.BRIDGE})
+# Whatever a profile asks, as the line does all of it by itself: frames are redirected to it and back.
+LINE = frozenset({Feature.HOOKS, Feature.TUN, Feature.REALTIME})
 
 
 _RATE = frozenset({Feature.HTB, Feature.IFB, Feature.REDIRECT})
@@ -69,8 +78,13 @@ def stages(profile: LinkProfile) -> tuple[Stage, ...]:
     return tuple(found)
 
 
-def needed(profile: LinkProfile) -> dict[Feature, str]:
-    """Every feature the profile needs, with what needs it.  Loss is counted by nftables even where it is zero."""
+def needed(profile: LinkProfile, medium: MediumName = "tc") -> dict[Feature, str]:
+    """Every feature the profile needs of a kernel when that medium makes its link, with what needs it.
+
+    With tc, loss is counted by nftables even where it is zero.
+    """
+    if medium == "line":
+        return dict.fromkeys(ACCESS_POINT, "the access point") | dict.fromkeys(LINE, "the line")
     wanted = dict.fromkeys(ACCESS_POINT | {Feature.NFT_BRIDGE}, "the access point")
     for stage in stages(profile):
         wanted |= {feature: f"{stage.direction} {stage.kind}" for feature in stage.needs if feature not in wanted}
@@ -83,3 +97,15 @@ def top_rate(profile: LinkProfile) -> float:
     rates = [getattr(both, way).rate or 0.0 for both in sides for way in DIRECTIONS]
     traces = [event.trace for event in profile.timeline if event.trace]
     return max([*rates, *(trace.top_rate for trace in traces)])
+
+
+def needs_line(profile: LinkProfile) -> str:
+    """What of a profile the kernel's queueing disciplines cannot do, and the line can; '' when there is nothing."""
+    if profile.turns != "arrival":
+        return f"turns: {profile.turns} (htb takes turns between stations with settings of their own, by packets only)"
+    if profile.station_rate == "phy" and any(
+        len({(both.uplink.rate, both.uplink.frame_overhead) for both in state.sides}) > 1
+        for state in timeline.all_states(profile)
+    ):
+        return "station_rate: phy (a class of htb takes what its frames cost at the medium's rate of it)"
+    return ""

@@ -9,18 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from emulation import distribution, linkplan, shaper, timeline
+from emulation import distribution, linkplan, timeline
 from emulation.accesspoint import Ports
 from emulation.direction import FULL_FRAME, DirectionProfile
+from emulation.link import applied
 from emulation.linkplan import LinkPlan
 from emulation.loss import DIRECTIONS, Direction
-from emulation.netlink import Netlink
 from emulation.probe import HURRY_S, MIN_FRAME, probe_path
 from emulation.profile import LinkProfile
-from emulation.proof import RATE_TRIES, Ends, Samples, loss_packets, probe_way, rate_frame_bytes, rate_frames, room
-from emulation.shaper import AppliedLink
+from emulation.proof import Ends, Samples, loss_packets, probe_way, room, single_frames
+from emulation.rateproof import RATE_TRIES, rate_frame_bytes, rate_frames
 from emulation.timeline import LinkState
 from results.link import LinkCheck
 
@@ -88,9 +88,18 @@ def later_states(profile: LinkProfile, groups: Sequence[Sequence[str]], *, until
 
 
 def proof_plan(plan: LinkPlan, *, until_s: float) -> LinkPlan:
-    """The plan of the link on which later states are proven: the trial's own, but for the steps of traces."""
-    bare = _without_traces(plan.profile)
-    return replace(plan, profile=bare, steps=timeline.states(bare, until_s=until_s))
+    """The plan of the link on which later states are proven: the trial's own, but for the steps of traces.
+
+    It is made anew, because a line's process makes its plan from a profile and times, and must come to the same.
+    """
+    return linkplan.plan(
+        _without_traces(plan.profile),
+        [station for members in plan.groups for station in members],
+        seed=plan.seed,
+        seconds=plan.seconds,
+        timeline_s=until_s,
+        made_by=plan.made_by,
+    )
 
 
 def prove_state(plan: LinkPlan, ports: Ports, state: LaterState, ends: Callable[[str], Ends]) -> tuple[LinkCheck, ...]:
@@ -99,8 +108,8 @@ def prove_state(plan: LinkPlan, ports: Ports, state: LaterState, ends: Callable[
     plan: of `proof_plan`.  ends: where a station's link is probed.  Nothing else may use the link meanwhile.
     """
     now = state.path[-1]
-    with shaper.applied(plan, ports) as link:
-        _go_through(link, state.path)
+    with applied(plan, ports) as link:
+        link.go_through(state.path)
         checks = [
             check for way in state.ways for check in probe_way(plan, now, way, ends(plan.groups[way[0]][0]), SAMPLES)
         ]
@@ -117,14 +126,14 @@ def usual_s(state: LaterState) -> float:
     """About how long proving a state takes, in seconds, on a link that holds."""
     return (
         _APPLY_USUAL_S
-        + sum(_probing_s(side, tries=1, silences=4 * side.loss_share) for side in _sides(state))
+        + sum(_probing_s(side, tries=1, silences=5 * side.loss_share) for side in _sides(state))
         + _darkness_s(state)
     )
 
 
 def longest_s(state: LaterState) -> float:
     """How long proving a state can take: what is sent last is always lost, and each rate has to be measured anew."""
-    probing = sum(_probing_s(side, tries=RATE_TRIES, silences=3 + RATE_TRIES) for side in _sides(state))
+    probing = sum(_probing_s(side, tries=RATE_TRIES, silences=4 + RATE_TRIES) for side in _sides(state))
     return _APPLY_LONGEST_S + probing + 2 * _darkness_s(state)
 
 
@@ -157,13 +166,6 @@ def _key(medium: str, state: LinkState, ways: Sequence[Way], dark: Sequence[str]
     ]
     text = json.dumps([medium, settings, list(dark)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _go_through(link: AppliedLink, states: Sequence[LinkState]) -> None:
-    indices = link.inside(link.indices)
-    with link.inside(lambda _: Netlink()) as netlink:
-        for state in states:
-            link.move(netlink, link.prepare(indices, link.state, state))
 
 
 def _dark_check(side: DirectionProfile, direction: Direction, station: str, ends: Ends) -> LinkCheck:
@@ -204,12 +206,12 @@ def _sides(state: LaterState) -> Iterator[DirectionProfile]:
 def _probing_s(side: DirectionProfile, *, tries: int, silences: float) -> float:
     """Seconds that probe_way takes: what is sent and how far apart, by the rate; then waits for what was lost."""
     frame_s = side.airtime(MIN_FRAME)
-    alone_s = max(0.002, 2 * frame_s, SAMPLES.apart * side.jitter)
-    total = frame_s + (SAMPLES.jitter if side.jitter else SAMPLES.delay) * alone_s
+    singles = single_frames(side, SAMPLES)
+    total = frame_s + sum(burst.seconds for burst in singles)
     if side.rate:
         total += tries * sum(rate_frames(side, SAMPLES.rate_s)) * side.airtime(rate_frame_bytes(side))
     loss_s = max(frame_s, side.delay / 20, 2 * HURRY_S / room(side))
     total += loss_packets(side, SAMPLES, loss_s) * loss_s
     waits = side.queue_limit_bytes / FULL_FRAME * side.airtime(FULL_FRAME)
     silence = _PATIENCE_S + side.delay + distribution.longest(side) + waits
-    return total + (3 + tries) * (side.delay + distribution.longest(side)) + silences * silence
+    return total + (2 + len(singles) + tries) * (side.delay + distribution.longest(side)) + silences * silence

@@ -13,6 +13,7 @@ from emulation import ratetrace
 from emulation.direction import DirectionProfile
 from emulation.events import Event, Handover, Trace
 from emulation.loss import DIRECTIONS, Direction
+from emulation.media import MediumName
 from emulation.ratetrace import Pace
 
 if TYPE_CHECKING:
@@ -122,18 +123,23 @@ def all_states(profile: LinkProfile) -> list[LinkState]:
     return [initial(profile), *(step.state for step in _states(profile, plain, end))]
 
 
-def states(profile: LinkProfile, *, until_s: float) -> tuple[Step, ...]:
-    """Every change up to `until_s` seconds after the window's start, in order."""
-    return _states(profile, profile.timeline, until_s)
+def states(profile: LinkProfile, *, until_s: float, made_by: MediumName = "tc") -> tuple[Step, ...]:
+    """Every change up to `until_s` seconds after the window's start, in order.
+
+    made_by: what plays them, which decides how the steps of a trace come to let through what was recorded.
+    """
+    return _states(profile, profile.timeline, until_s, made_by)
 
 
-def _states(profile: LinkProfile, events: Sequence[Event], until_s: float) -> tuple[Step, ...]:
+def _states(
+    profile: LinkProfile, events: Sequence[Event], until_s: float, made_by: MediumName = "tc"
+) -> tuple[Step, ...]:
     now = initial(profile)
     settled = now.sides
     burst: Handover | None = None
     paces: dict[Direction, Pace] = {}
     steps = []
-    for action in sorted(_actions(events, until_s), key=lambda one: one.at_s):
+    for action in sorted(_actions(events, until_s, made_by), key=lambda one: one.at_s):
         if action.at_s > until_s:
             break
         try:
@@ -155,7 +161,7 @@ def _states(profile: LinkProfile, events: Sequence[Event], until_s: float) -> tu
     return tuple(steps)
 
 
-def _actions(events: Sequence[Event], until_s: float) -> Iterator[_Action]:
+def _actions(events: Sequence[Event], until_s: float, made_by: MediumName) -> Iterator[_Action]:
     for event in events:
         if event.outage is not None:
             out = frozenset(event.stations)
@@ -173,13 +179,14 @@ def _actions(events: Sequence[Event], until_s: float) -> Iterator[_Action]:
         elif event.change is not None:
             yield _Action(at_s=event.at, label=_named(event.change), settings=event.change)
         elif event.trace is not None:
-            yield from _trace_actions(event, event.trace, until_s)
+            yield from _trace_actions(event, event.trace, until_s, made_by)
 
 
-def _trace_actions(event: Event, trace: Trace, until_s: float) -> Iterator[_Action]:
+def _trace_actions(event: Event, trace: Trace, until_s: float, made_by: MediumName) -> Iterator[_Action]:
+    paced = ratetrace.shares if made_by == "line" else ratetrace.paces
     length = max(until_s - event.at, trace.step)
     paces = {
-        direction: ratetrace.paces(one.counts(step_s=trace.step, until_s=length), step_s=trace.step)
+        direction: paced(one.counts(step_s=trace.step, until_s=length), step_s=trace.step)
         for direction in DIRECTIONS
         if (one := getattr(trace, direction)) is not None
     }

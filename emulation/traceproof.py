@@ -15,7 +15,7 @@ from emulation import kernel
 from emulation.direction import FULL_FRAME
 from emulation.events import Trace
 from emulation.loss import Direction
-from emulation.proof import RATE_TOLERANCE
+from emulation.rateproof import RATE_TOLERANCE
 from results.link import LinkCheck
 
 # A frame that began before a reading and one that a step's end cut off: emulation.ratetrace is a frame off at most.

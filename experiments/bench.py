@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from emulation import linkplan
 from emulation.linkplan import LinkPlan
+from emulation.media import MediumName
 from emulation.profile import LinkProfile
 from experiments import deploy
 from experiments.capturing import CapturePlan
@@ -25,7 +26,7 @@ class TrialSpec(Record):
     """Everything a trial needs to know; it travels as JSON, so that a trial can run in another process or kernel.
 
     beside: trials of the same campaign that run at the same time, as cell/trial.
-    shared_machine: whether what others use of the machine is told, but not judged.
+    shared_machine: whether what others use of the machine is told, but not judged.  medium: what makes the link.
     """
 
     campaign_folder: str
@@ -40,6 +41,7 @@ class TrialSpec(Record):
     notes: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     shared_machine: bool = False
+    medium: MediumName = "tc"
 
 
 class Phase(Record):
@@ -93,11 +95,23 @@ class Bench:
         return deploy.service_pid(scratch=self.scratch, target=self.server.name, name=service.name)
 
 
-def link_plan(profile: LinkProfile, settings: Settings, stations: Sequence[str], seed: int) -> LinkPlan:
-    """What the profile does in this trial; it depends on the profile, the seed, the stations and the times only."""
+def link_plan(
+    profile: LinkProfile, settings: Settings, stations: Sequence[str], seed: int, medium: MediumName = "tc"
+) -> LinkPlan:
+    """What the profile does in this trial, made by that medium.
+
+    What becomes of packets depends on the profile, the seed, the stations and the times only.
+    """
     times = settings.window
     after_start = times.window_s + times.drain_s
-    return linkplan.plan(profile, stations, seed=seed, seconds=times.warmup_s + after_start, timeline_s=after_start)
+    return linkplan.plan(
+        profile,
+        stations,
+        seed=seed,
+        seconds=times.warmup_s + after_start,
+        timeline_s=after_start,
+        made_by=medium,
+    )
 
 
 def services(settings: Settings) -> tuple[Service, ...]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from emulation.kernel import KernelName
+from emulation import media
+from emulation.media import MediumName
 from emulation.profile import LinkProfile
 from experiments.conversation import worker
 from experiments.isolation import module
 from experiments.kernels import Kernels, NotPossible
+from experiments.place import Place
 from results.calibration import Calibrated
 from results.manifest import Record
 
 WANTED = ("auto", "host", "lab", "both")
+MEDIA = (*media.WANTED, "both")
 
 
 class Request(Record):
@@ -21,6 +24,7 @@ class Request(Record):
 
     profiles: tuple[LinkProfile, ...]
     seed: int
+    medium: MediumName = "tc"
 
 
 def stations_needed(profile: LinkProfile) -> int:
@@ -30,47 +34,59 @@ def stations_needed(profile: LinkProfile) -> int:
 
 
 def calibrate(
-    profiles: Sequence[LinkProfile], *, wanted: str, kernels: Kernels, seed: int, messages: IO[str]
+    profiles: Sequence[LinkProfile], *, wanted: str, medium: str, kernels: Kernels, seed: int, messages: IO[str]
 ) -> Iterator[Calibrated]:
     """Probe every profile on each wanted kernel, one after another; those that a kernel cannot do come first.
 
-    wanted: one of WANTED.  messages: where what workers say on standard error goes.
+    wanted: one of WANTED.  medium: one of MEDIA, for the machine's own kernel; `auto` takes what a trial would have
+    there.  kernels: wanting the same medium.  messages: where what workers say on standard error goes.
     """
-    possible: dict[KernelName, list[LinkProfile]] = {"host": [], "lab": []}
+    possible: dict[Place, list[LinkProfile]] = {}
     for profile in profiles:
-        for kernel, why in _kernels_for(profile, wanted, kernels):
+        for place, why in _places_for(profile, wanted, medium, kernels):
             if why:
-                yield Calibrated(profile=profile.name, kernel=kernel, refused=why)
+                yield Calibrated(profile=profile.name, kernel=place.kernel, medium=place.medium, refused=why)
             else:
-                possible[kernel].append(profile)
-    for kernel, chosen in possible.items():
-        if chosen:
-            yield from _on(kernel, chosen, seed, messages)
+                possible.setdefault(place, []).append(profile)
+    for place in sorted(possible):
+        yield from _on(place, possible[place], seed, messages)
 
 
-def _kernels_for(profile: LinkProfile, wanted: str, kernels: Kernels) -> Iterator[tuple[KernelName, str]]:
-    """Each wanted kernel, and why it cannot do the profile ('' when it can)."""
+def _places_for(profile: LinkProfile, wanted: str, medium: str, kernels: Kernels) -> Iterator[tuple[Place, str]]:
+    """Each wanted kernel and medium, and why it cannot do the profile ('' when it can)."""
+    stations = stations_needed(profile)
     if wanted == "auto":
         try:
-            yield kernels.choose(profile), ""
+            yield kernels.choose(profile, stations=stations), ""
             return
         except NotPossible:
             wanted = "both"
     if wanted in ("host", "both"):
-        yield "host", kernels.why_not_host(profile)
-    if wanted in ("lab", "both"):
-        yield "lab", kernels.why_not_lab(profile)
+        for one in _media(profile, medium, kernels):
+            yield Place("host", one), kernels.why_not_host(profile, stations=stations, medium=one)
+    if wanted in ("lab", "both") and medium != "line":
+        yield Place("lab", "tc"), kernels.why_not_lab(profile)
 
 
-def _on(kernel: KernelName, profiles: Sequence[LinkProfile], seed: int, messages: IO[str]) -> Iterator[Calibrated]:
-    request = Request(profiles=tuple(profiles), seed=seed)
+def _media(profile: LinkProfile, medium: str, kernels: Kernels) -> tuple[MediumName, ...]:
+    if medium == "both":
+        return "tc", "line"
+    if medium == "auto":
+        return (kernels.medium_on_host(profile, stations=stations_needed(profile)),)
+    return ("line",) if medium == "line" else ("tc",)
+
+
+def _on(place: Place, profiles: Sequence[LinkProfile], seed: int, messages: IO[str]) -> Iterator[Calibrated]:
+    request = Request(profiles=tuple(profiles), seed=seed, medium=place.medium)
     waiting = [profile.name for profile in profiles]
     with worker(
-        kernel, module("experiments.calibration_process"), request.model_dump_json(), messages=messages
+        place.kernel, module("experiments.calibration_process"), request.model_dump_json(), messages=messages
     ) as answers:
         for line in answers:
             found = Calibrated.model_validate_json(line)
             waiting.remove(found.profile)
             yield found
     for name in waiting:
-        yield Calibrated(profile=name, kernel=kernel, refused="the worker ended before it", failed=True)
+        yield Calibrated(
+            profile=name, kernel=place.kernel, medium=place.medium, refused="the worker ended before it", failed=True
+        )

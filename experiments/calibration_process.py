@@ -9,7 +9,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from emulation import expectation, kernel, linkplan, shaper
+from emulation import expectation, features, kernel, linkplan
+from emulation.link import applied
 from emulation.linkplan import LinkPlan
 from emulation.losstable import LossCount
 from emulation.namespace import KernelError
@@ -36,17 +37,17 @@ def main() -> int:
     # reno is built into every kernel and allowed everywhere; nothing here uses TCP.
     with star(stations=max(map(stations_needed, request.profiles)), congestion_control="reno") as network:
         for profile in request.profiles:
-            say(_calibrated(profile, network, request.seed).model_dump_json())
+            say(_calibrated(profile, network, request).model_dump_json())
     return 0
 
 
-def _calibrated(profile: LinkProfile, network: Network, seed: int) -> Calibrated:
+def _calibrated(profile: LinkProfile, network: Network, request: Request) -> Calibrated:
     started, worst = time.monotonic(), 0.0
-    found = Calibrated(profile=profile.name, kernel=kernel.current())
+    found = Calibrated(profile=profile.name, kernel=kernel.current(), medium=request.medium)
     for attempt in range(1, _TRIES + 1):
         with heartbeat() as heart:
             try:
-                found = _once(profile, network, seed)
+                found = _once(profile, network, request)
             except (KernelError, OSError) as error:
                 return found.model_copy(update={"refused": str(error), "failed": True, "tries": attempt})
         worst = max(worst, heart.worst_s)
@@ -57,21 +58,35 @@ def _calibrated(profile: LinkProfile, network: Network, seed: int) -> Calibrated
     return found
 
 
-def _once(profile: LinkProfile, network: Network, seed: int) -> Calibrated:
+def _once(profile: LinkProfile, network: Network, request: Request) -> Calibrated:
     """The link before its timeline begins: all of its states would take as long as the timeline does."""
     stations = [node.name for node in network.stations][: stations_needed(profile)]
-    plan = linkplan.plan(profile, stations, seed=seed, seconds=60, timeline_s=0)
+    plan = linkplan.plan(
+        profile,
+        stations,
+        seed=request.seed,
+        seconds=60,
+        timeline_s=0,
+        made_by=request.medium,
+        times_frames=features.times_frames(),
+    )
     names, checks = [], []
     for group, members in enumerate(plan.groups):
         if not members:
             continue
         # Afresh for each group, so that the numbering of its packets starts at zero.
-        with shaper.applied(plan, network.ports) as link:
+        with applied(plan, network.ports) as link:
             probed = probe_link(plan, {group: _ends(network, members)}, _SAMPLES)
             counts = link.loss_counts()
         names.append(", ".join(members))
         checks.append((*probed, *_shares(plan, group, counts)))
-    return Calibrated(profile=profile.name, kernel=kernel.current(), stations=tuple(names), checks=tuple(checks))
+    return Calibrated(
+        profile=profile.name,
+        kernel=kernel.current(),
+        medium=request.medium,
+        stations=tuple(names),
+        checks=tuple(checks),
+    )
 
 
 def _shares(plan: LinkPlan, group: int, counts: Sequence[LossCount]) -> list[LinkCheck]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from experiments.stopping import precision
 from results.campaign import RECORD, Campaign, Cell, Planned, read_campaign, write_campaign
 from results.scratch import remove_abandoned
 from results.stopping import End
-from results.store import DamagedTrial, remove_partials, trial_name
+from results.store import DamagedTrial, remove_partials, trial_name, write_record
 
 SCENARIO_COPY = "scenario.yaml"
 
@@ -33,17 +33,26 @@ def plan(scenario: Scenario) -> tuple[Planned, ...]:
     Trial number t of every cell has the same seed, so cells are compared on the same weather.
     """
     settings = scenario.settings
-    shuffler = np.random.Generator(np.random.PCG64(settings.seed))
+    return rounds([cell.name for cell in scenario.cells], seed=settings.seed, number=settings.trials.cap)
+
+
+def rounds(cells: Sequence[str], *, seed: int, number: int) -> tuple[Planned, ...]:
+    """The trials of so many rounds of the cells; more rounds begin with those of fewer."""
+    shuffler = np.random.Generator(np.random.PCG64(seed))
     planned: list[Planned] = []
-    for trial in range(1, settings.trials.cap + 1):
-        seed = int(np.random.SeedSequence([settings.seed, trial]).generate_state(1)[0])
-        order = shuffler.permutation(len(scenario.cells))
-        planned += [Planned(cell=scenario.cells[position].name, trial=trial, seed=seed) for position in order]
+    for trial in range(1, number + 1):
+        own = int(np.random.SeedSequence([seed, trial]).generate_state(1)[0])
+        planned += [
+            Planned(cell=cells[position], trial=trial, seed=own) for position in shuffler.permutation(len(cells))
+        ]
     return tuple(planned)
 
 
-def create(scenario: Scenario, root: Path) -> Path:
-    """Make a new campaign folder below `root` and return it."""
+def create(scenario: Scenario, root: Path, *, first: int | None = None) -> Path:
+    """Make a new campaign folder below `root` and return it.
+
+    first: how many rounds it has to begin with, where `extend` is to say whether there are more; None = all.
+    """
     campaign = Campaign(
         scenario=scenario.name,
         question=scenario.settings.question,
@@ -63,10 +72,19 @@ def create(scenario: Scenario, root: Path) -> Path:
             )
             for cell in scenario.cells
         ),
-        order=plan(scenario),
+        order=tuple(one for one in plan(scenario) if first is None or one.trial <= first),
         stopping=scenario.settings.trials.rule,
     )
     return write(campaign, root, scenario.source)
+
+
+def extend(folder: Path, more: Sequence[Planned]) -> None:
+    """Let a campaign have more trials, after those that it has; CampaignError when another command has it."""
+    with owned(folder):
+        campaign = read_campaign(folder)
+        partial = folder / f".{RECORD}"
+        write_record(partial, campaign.model_copy(update={"order": (*campaign.order, *more)}))
+        partial.replace(folder / RECORD)
 
 
 def now() -> str:

@@ -9,6 +9,7 @@ from emulation.kernel import KernelName
 from emulation.profile import LinkProfile
 from experiments.connect_time import connect_time
 from experiments.later_states import usual_seconds
+from experiments.place import Place
 from experiments.prepare import settings_of
 from results.campaign import Campaign, Cell, Planned
 from results.times import TrialTime
@@ -28,7 +29,7 @@ class Durations:
     """
 
     own_s: dict[str, float]
-    kernels: dict[str, KernelName]
+    places: dict[str, Place]
     seen: list[TrialTime] = field(default_factory=list)
 
     def trial_s(self, cell: str) -> float:
@@ -36,7 +37,7 @@ class Durations:
 
         The overhead is the largest seen in another cell on the same kernel.  MARGIN is on top of either.
         """
-        kernel = self.kernels[cell]
+        kernel = self.places[cell].kernel
         alike = [one for one in self.seen if one.kernel == kernel]
         if mine := [one.seconds for one in alike if one.cell == cell]:
             return MARGIN * max(mine)
@@ -49,7 +50,7 @@ class Durations:
     def ended(self, planned: Planned, seconds: float, *, load_s: float) -> TrialTime:
         """Take in a trial with a result.  load_s: from go to the end of its drain."""
         overhead_s = max(seconds - load_s, 0.0)
-        kernel = self.kernels[planned.cell]
+        kernel = self.places[planned.cell].kernel
         time = TrialTime(cell=planned.cell, trial=planned.trial, kernel=kernel, seconds=seconds, overhead_s=overhead_s)
         self.seen.append(time)
         return time

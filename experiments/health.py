@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.limiting import limited_by, uses
+from experiments.linechecks import LineSeen, line_checks, too_large
 from experiments.machinechecks import OF_OTHERS, machine_checks
 from experiments.machinewatch import Reading
 from experiments.path_rtt import BARE
@@ -44,8 +45,11 @@ LIMITS: dict[Check, Limit] = {
     Check.LINK_DELAY: Limit(0, "checks outside tolerance", machine_alone=True),
     # The thread that plays the timeline has to wake within 20 ms.
     Check.LINK_TIMELINE: Limit(0, "checks outside tolerance", machine_alone=True),
+    # A small frame takes 0.8 ms at 1 Mbit/s: a medium that is later than that is another one.
+    # A line goes before all other work, so that it is late when the machine, or its hypervisor, does not let it run.
+    Check.LINE_LATENESS: Limit(0.001, "s, at the 99.9th percentile", machine_alone=True),
     # A setting of ours; nothing but us changes it.
-    Check.OFFLOADS_OFF: Limit(0, "offloads on", machine_alone=False),
+    Check.OFFLOADS_OFF: Limit(0, "offloads on, other MTUs, or frames too large for a link", machine_alone=False),
     # The kernel's buffer holds seconds of packets; tcpdump misses some only when it does not run for longer.
     Check.CAPTURE_DROPS: Limit(0, "packets", machine_alone=True),
     # Processor time and memory are those of the stack's own processes: other processes add nothing to them.
@@ -95,6 +99,7 @@ class Evidence:
     host: readings of the whole machine, each with its time (ns), empty when nobody watched it.
     lab: whether the trial ran in a lab kernel.  shared_machine: whether others' use of the machine is not judged.
     open_loop: whether the load follows a schedule.
+    line: how late the line was, None where the kernel made the link.
     path_rtt: what experiments.path_rtt found.  bare: whether the scenario had clients connect on another link.
     """
 
@@ -120,6 +125,7 @@ class Evidence:
     open_loop: bool = False
     stale: int = 0
     bare: bool = False
+    line: LineSeen | None = None
 
 
 def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -> Verdict:
@@ -175,8 +181,8 @@ def _decide(check: Check, measured: float | None, detail: str, *, limit: Limit, 
 def _link(evidence: Evidence) -> dict[Check, Measured]:
     kinds = {
         Check.LINK_RATE: {"rate"},
-        Check.LINK_LOSS: {"loss", "losses", "duplicates", "bypass"},
-        Check.LINK_DELAY: {"delay", "jitter", "reordered"},
+        Check.LINK_LOSS: {"loss", "losses", "duplicates", "damage", "bypass"},
+        Check.LINK_DELAY: {"delay", "jitter", "reordered", "fates"},
         Check.LINK_TIMELINE: {"change"},
     }
     found: dict[Check, Measured] = {}
@@ -202,14 +208,17 @@ def out_of_tolerance(item: LinkCheck) -> str:
 
 def _rest(evidence: Evidence) -> dict[Check, Measured]:
     return {
-        Check.OFFLOADS_OFF: (
-            len(evidence.offloads_on),
-            ", ".join(evidence.offloads_on) or "TSO, GSO, GRO are off",
-        ),
+        Check.OFFLOADS_OFF: _offloads(evidence),
         Check.CAPTURE_DROPS: _capture_drops(evidence.capture_drops),
         Check.PATH_RTT: evidence.path_rtt,
         Check.SERVERS_ALIVE: (len(evidence.lost), "; ".join(evidence.lost[:3]) or "all up to the end"),
     }
+
+
+def _offloads(evidence: Evidence) -> Measured:
+    frames, said = too_large(evidence.resources)
+    on = ", ".join(evidence.offloads_on) or "TSO, GSO, GRO are off"
+    return len(evidence.offloads_on) + frames, f"{on}; {said}" if said else on
 
 
 def _capture_drops(drops: dict[str, int | None] | None) -> Measured:
@@ -260,5 +269,6 @@ _GROUPS: tuple[Callable[[Evidence], dict[Check, Measured]], ...] = (
     _rest,
     process_checks,
     machine_checks,
+    line_checks,
     _ledger,
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from emulation.kernel import KernelName
+from emulation.media import MediumName
 from emulation.profile import LinkProfile
 from emulation.stateproof import LaterState, later_states, longest_s, proof_plan, prove_state, usual_s
 from experiments.bench import Bench
@@ -23,6 +24,7 @@ from topologies.network import probe_ends
 
 # How often a state is proven at most (experiments.trial).
 TRIES = 3
+_BY: dict[MediumName, str] = {"tc": "", "line": ", the line"}
 # Starting threads and moving a link takes that many times as long there.
 _SLOWER: dict[KernelName, float] = {"host": 1.0, "lab": 3.0}
 
@@ -38,7 +40,8 @@ class LaterStates:
         self._campaign = Path(bench.spec.campaign_folder)
         self._trial = f"{bench.spec.cell}/{trial_name(bench.spec.trial)}"
         kernel = this_kernel()
-        self._kernel, self._profile = f"{kernel.release} ({kernel.chosen})", digest(bench.spec.profile)
+        self._kernel = f"{kernel.release} ({kernel.chosen}{_BY[bench.link.made_by]})"
+        self._profile = digest(bench.spec.profile)
         self._elsewhere = self._remembered() if self._states else {}
         self._found: dict[str, tuple[LinkCheck, ...]] = {}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.machinechecks import per_second, whole_machine
-from experiments.samples import Measured
+from experiments.samples import Measured, growth, series
 from results.link import LinkCheck
 from results.verdict import Check, Limiter, Use
 
@@ -17,24 +17,20 @@ if TYPE_CHECKING:
 LINK_LIMIT = 0.95
 # Above this, more time passes with something waiting for a disk than without.
 DISK_LIMIT = 0.5
+# A line is one thread in a real-time class, and Linux stops that class when it uses 95 % of a second.
+LINE_LIMIT = 0.8
 
 
 def uses(evidence: Evidence, measured: Mapping[Check, Measured], limits: Mapping[Check, Limit]) -> tuple[Use, ...]:
     """How much of each thing that can be a limit was used in the window; limits: the defaults, never a scenario's."""
     link = _link(evidence.link_checks)
     disk = per_second(evidence, lambda one: one.io_stalled_s)
-    machine = whole_machine(evidence)
     return (
         Use(of=Limiter.LINK, share=link, limit=LINK_LIMIT, unit="share of its rate, busiest queue"),
         _of(Limiter.SERVER, (Check.SERVER_THREAD, Check.SERVER_CPU), measured, limits),
         _of(Limiter.GENERATOR, (Check.GENERATOR_CPU,), measured, limits),
         Use(of=Limiter.DISK, share=disk, limit=DISK_LIMIT, unit="share of the time that something waited for a disk"),
-        Use(
-            of=Limiter.MACHINE,
-            share=max((one for one in (machine, measured[Check.MACHINE_USE][0]) if one is not None), default=None),
-            limit=limits[Check.MACHINE_USE].value,
-            unit="share of all cores, others' work included",
-        ),
+        _machine(evidence, measured, limits),
     )
 
 
@@ -49,6 +45,21 @@ def limited_by(found: Sequence[Use], *, open_loop: bool) -> Limiter:
     if over:
         return max(over, key=lambda one: (one.share or 0.0) / one.limit).of
     return Limiter.SCHEDULE if open_loop else Limiter.NOTHING
+
+
+def _machine(evidence: Evidence, measured: Mapping[Check, Measured], limits: Mapping[Check, Limit]) -> Use:
+    """All cores, or the one that a line runs on, whichever is nearer to its bound."""
+    shares = (whole_machine(evidence), measured[Check.MACHINE_USE][0])
+    whole = Use(
+        of=Limiter.MACHINE,
+        share=max((one for one in shares if one is not None), default=None),
+        limit=limits[Check.MACHINE_USE].value,
+        unit="share of all cores, others' work included",
+    )
+    line = growth(*series(evidence.resources, "line", "cpu_seconds"), evidence.window)
+    if line is None or line / LINE_LIMIT <= (whole.share or 0.0) / whole.limit:
+        return whole
+    return Use(of=Limiter.MACHINE, share=line, limit=LINE_LIMIT, unit="share of a core, the line's process")
 
 
 def _link(checks: Sequence[LinkCheck]) -> float | None:

@@ -106,13 +106,15 @@ def _softirq_drops(evidence: Evidence) -> Measured:
             ("backlog", "softirq", "dropped_packets"),
             ("ports", "ports", "dropped_packets"),
             ("squeezed", "softirq", "squeezed"),
+            ("refused", "line", "refused_frames"),
         )
     }
     backlog, ports = found["backlog"], found["ports"]
     if backlog is None or ports is None:
         return None, "not recorded: no counts of the kernel's dropped packets around the window"
+    refused = found["refused"] or 0  # 0 as well where there is no line
     said = (
         f"{backlog} packets dropped from the kernel's backlog, {ports} by the link's ports; its softirqs ended with "
         f"packets left {found['squeezed']} times"
-    )
-    return ports if evidence.shared_machine else max(backlog, ports), said
+    ) + f"; ports refused {refused} frames of the line" * (refused > 0)
+    return refused + (ports if evidence.shared_machine else max(backlog, ports)), said

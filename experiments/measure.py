@@ -16,16 +16,19 @@ import pyarrow as pa
 from emulation import kernel
 from emulation.accesspoint import Ports
 from emulation.capture import SETTLE_S, PortCapture, captured
+from emulation.link import Link, Player, applied, playing
 from emulation.losstable import StageCount
+from emulation.mtu import USUAL, mtu
 from emulation.namespace import in_namespace, prefix, run_tool
 from emulation.offloads import still_on
-from emulation.player import Played, Player, playing
+from emulation.player import Played
 from emulation.queuecounts import QueueCount
-from emulation.shaper import AppliedLink, applied
 from experiments import plan, wallclock
 from experiments.bench import Bench, Phase
 from experiments.connect_time import ConnectTime, connect_time
 from experiments.connections import Connections, watched
+from experiments.linechecks import LineSeen
+from experiments.linkguard import guarded
 from experiments.load.fleet import Fleet, FleetProgress, FleetResult, FleetTimeoutError, Member, fleet
 from experiments.priority import ahead
 from experiments.sampling import sampling
@@ -55,6 +58,7 @@ class Measured:
     clock_offset_ns: wall clock minus monotonic, at the start of the window.
     clock_step_s: how far that had moved by the drain's end.
     drained: why the drain ended.
+    line: how late the line was, None where the kernel makes the link.
     gone: servers that did not live to the end of the drain.
     played: the timeline's changes of the link.
     notes: what else the manifest should say.
@@ -65,6 +69,7 @@ class Measured:
     result: FleetResult
     captures: Sequence[PortCapture]
     resources: pa.Table
+    line: LineSeen | None
     readings: tuple[Reading, Reading, Reading, Reading]
     kernel_state: dict[str, str]
     offloads_on: tuple[str, ...]
@@ -90,17 +95,19 @@ async def measure(bench: Bench) -> Measured:
         link = None if bare else shaped.enter_context(applied(bench.link, ports))
         began = time.monotonic()
         async with fleet(_members(bench, limits), logs=bench.folder / "logs", progress=_progress(bench)) as clients:
-            await _ready(bench, clients, limits)
+            async with guarded(link):
+                await _ready(bench, clients, limits)
             connect_s = time.monotonic() - began
             link = link or shaped.enter_context(applied(bench.link, ports))
-            quiet = await connections.quiet(limit_s=limits.quiet_s)
-            with (
-                ahead([one.process.pid for one in captures]),
-                sampling(link, _processes(bench, clients)) as sampler,
-                playing(link) as player,
-            ):
-                loaded = await _load(bench, clients, link, player, connections)
-                state = kernel_state(ports)
+            async with guarded(link):
+                quiet = await connections.quiet(limit_s=limits.quiet_s)
+                with (
+                    ahead([one.process.pid for one in captures]),
+                    sampling(link, _processes(bench, clients)) as sampler,
+                    playing(link) as player,
+                ):
+                    loaded = await _load(bench, clients, link, player, connections)
+                    state = kernel_state(ports)
                 gone = [f"server {one.name} ended" for one in bench.services if not _lives(bench.service_pid(one))]
             shaped.close()
             quiet_since = time.monotonic()
@@ -113,6 +120,7 @@ async def measure(bench: Bench) -> Measured:
         result=result,
         captures=captures,
         resources=sampler.table(),
+        line=sampler.line.seen,
         readings=loaded.readings,
         kernel_state=state,
         offloads_on=offloads_on(bench),
@@ -172,7 +180,7 @@ class _Loaded:
     drained: str
 
 
-async def _load(bench: Bench, clients: Fleet, link: AppliedLink, player: Player, connections: Connections) -> _Loaded:
+async def _load(bench: Bench, clients: Fleet, link: Link, player: Player, connections: Connections) -> _Loaded:
     times = bench.settings.window
     await asyncio.to_thread(link.renumber)
     before = await _read(link)
@@ -203,7 +211,7 @@ async def _load(bench: Bench, clients: Fleet, link: AppliedLink, player: Player,
     )
 
 
-async def _read(link: AppliedLink) -> Reading:
+async def _read(link: Link) -> Reading:
     """In a thread: clients' progress goes on being read."""
     t_ns, queues = await asyncio.to_thread(link.timed_queue_counts)
     return Reading(t_ns=t_ns, queues=queues, stage=await asyncio.to_thread(link.stage_counts))
@@ -222,13 +230,18 @@ def kernel_state(ports: Ports) -> dict[str, str]:
 
 
 def offloads_on(bench: Bench) -> tuple[str, ...]:
-    """`<interface>: <offload>` of every offload that is on, at both ends of every cable."""
+    """`<interface>: <offload>` of every offload that is on, at both ends of every cable, and of every other MTU."""
     ports = bench.network.ports
     ends = [(node.pid, node.interface) for node in bench.network.nodes]
     ends += [(ports.pid, port) for port in (ports.wired, *ports.stations.values())]
     return tuple(
-        f"{interface}: {name}" for pid, interface in ends for name in in_namespace(pid, partial(still_on, interface))
+        f"{interface}: {name}" for pid, interface in ends for name in in_namespace(pid, partial(_set, interface))
     )
+
+
+def _set(interface: str) -> list[str]:
+    size = mtu(interface)
+    return still_on(interface) + ([f"MTU {size}"] if size != USUAL else [])
 
 
 def _lives(pid: int) -> bool:

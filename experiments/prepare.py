@@ -1,4 +1,4 @@
-"""What a campaign needs before its first trial: a kernel for every cell, servers installed, controls allowed."""
+"""What a campaign needs before its first trial: a kernel and a medium for every cell, servers, allowed controls."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from emulation import congestion, memo
-from emulation.kernel import KernelName
 from emulation.profile import LinkProfile
 from experiments import deploy
 from experiments.bench import services
 from experiments.campaign import CampaignError
 from experiments.kernels import Kernels
+from experiments.place import Place
 from experiments.settings import Settings, from_campaign
 from results.campaign import Campaign, Cell
 from results.scratch import scratch
@@ -38,22 +38,25 @@ def profile_of(cell: Cell) -> LinkProfile:
     return LinkProfile.model_validate(cell.settings["profile"])
 
 
-def choose(campaign: Campaign, folder: Path, kernels: Kernels) -> dict[str, KernelName]:
-    """The kernel of every cell; CampaignError when another version of this program wrote the campaign."""
+def choose(campaign: Campaign, folder: Path, kernels: Kernels) -> dict[str, Place]:
+    """The kernel and medium of every cell; CampaignError when another version of this program wrote the campaign."""
     try:
-        for cell in campaign.cells:
-            settings_of(cell)
-        profiles = {cell.name: profile_of(cell) for cell in campaign.cells}
+        cells = {cell.name: (settings_of(cell), profile_of(cell)) for cell in campaign.cells}
     except (ValidationError, KeyError) as error:
         raise CampaignError(
             f"{folder}: this campaign was made by another version, whose settings this one does not know; "
             f"run the scenario anew with --new ({str(error).splitlines()[0]})"
         ) from error
-    return {name: kernels.choose(profile) for name, profile in profiles.items()}
+    return {name: place_of(settings, profile, kernels) for name, (settings, profile) in cells.items()}
+
+
+def place_of(settings: Settings, profile: LinkProfile, kernels: Kernels) -> Place:
+    """The kernel and medium of a cell; NotPossible (of experiments.kernels) says why there is none."""
+    return kernels.choose(profile, stations=settings.stations, medium=settings.medium, kernel=settings.kernel)
 
 
 @contextmanager
-def prepared(campaign: Campaign, chosen: dict[str, KernelName]) -> Iterator[None]:
+def prepared(campaign: Campaign, chosen: dict[str, Place]) -> Iterator[None]:
     """What trials need of this machine: servers and clients installed, congestion controls allowed.
 
     Only root can see to that; an ordinary user's trials find what is installed, in the lab kernel.
@@ -62,7 +65,7 @@ def prepared(campaign: Campaign, chosen: dict[str, KernelName]) -> Iterator[None
         yield
         return
     install(campaign)
-    on_host = {settings_of(cell).congestion_control for cell in campaign.cells if chosen[cell.name] == "host"}
+    on_host = {settings_of(cell).congestion_control for cell in campaign.cells if chosen[cell.name].kernel == "host"}
     with congestion.allowed(on_host) if on_host else nullcontext():
         yield
 

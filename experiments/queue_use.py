@@ -13,8 +13,8 @@ from emulation import kernel, linkplan
 from emulation.direction import FULL_FRAME, DirectionProfile
 from emulation.linkplan import LinkPlan, Queue
 from emulation.player import Played
-from emulation.proof import QueueUse
 from emulation.queuecounts import QueueCount
+from emulation.trialproof import QueueUse
 from experiments.backlogs import Backlog, backlogs, sampled
 from results.airtime import Steps, capacity, carried
 from results.schema import resources_table

@@ -11,11 +11,13 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
-from emulation import kernel
+from emulation import kernel, linkplan
 from emulation.bypass import bypass_checks
 from emulation.capture import PortCapture
+from emulation.line import layout
+from emulation.linkplan import LinkPlan
 from emulation.namespace import in_namespace, read_sysctl
-from emulation.proof import loss_checks, timeline_checks, trial_rate_check
+from emulation.trialproof import loss_checks, timeline_checks, trial_rate_check
 from experiments import provenance
 from experiments.bench import Bench
 from experiments.capturing import why_not_kept
@@ -30,7 +32,17 @@ from experiments.samples import machine_cpu
 from experiments.traced import trace_checks
 from results.figures import figures
 from results.ledger import until
-from results.link import Counters, LaterProof, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
+from results.link import (
+    Counters,
+    FateList,
+    LaterProof,
+    LinkCheck,
+    LinkEvent,
+    LinkProof,
+    LossCounters,
+    LossList,
+    QueueCounters,
+)
 from results.manifest import Capture, Cell, Manifest, Node
 from results.schema import Outcome
 from results.store import LINK, MANIFEST, VERDICT, write_record, write_table
@@ -88,6 +100,7 @@ def record(
             stale=result.stale,
             path_rtt=path_rtt(measured.connecting, bench.link, expected=bool(bench.services)),
             bare=bench.settings.connect == "bare",
+            line=measured.line,
         ),
         bench.settings.checks,
         bench.spec.levels,
@@ -144,6 +157,12 @@ def link_proof(bench: Bench, probed: Sequence[LinkCheck], measured: Measured) ->
             )
             for one in plan.losses
         ),
+        fates=tuple(
+            FateList(name=name, packets=layout.digested(plan), sha256=digest)
+            for name, digest in layout.digests(plan).items()
+        )
+        if plan.made_by == "line"
+        else (),
         counters=(_counters("window", start, end), _counters("trial", before, last)),
     )
 
@@ -192,6 +211,8 @@ def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table], *, 
         clock_offset_ns=measured.clock_offset_ns,
         git=spec.provenance.git,
         kernel=provenance.this_kernel(),
+        medium=bench.link.made_by,
+        transmission_time=_pays_for_frames(bench.link),
         machine=spec.provenance.machine.model_copy(
             update={
                 # What the trial had: a lab kernel has one core and a part of the memory.
@@ -215,6 +236,11 @@ def _manifest(bench: Bench, measured: Measured, tables: dict[str, pa.Table], *, 
         connecting=measured.connecting,
         notes=(*spec.notes, *measured.notes),
     )
+
+
+def _pays_for_frames(plan: LinkPlan) -> bool:
+    """Whether a frame takes its transmission time on an idle link, too; without a rate it has none."""
+    return plan.pays_for_frames or not linkplan.queues(plan)
 
 
 def _sysctls(bench: Bench) -> dict[str, dict[str, str]]:

@@ -1,17 +1,21 @@
-"""Running a trial again: the same link, the same losses, and, if wanted, another stack under them."""
+"""Running a trial again: the same link, the same fates of packets, and, if wanted, another stack under them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from emulation.line import layout
+from emulation.media import MediumName
 from emulation.profile import LinkProfile
 from experiments import campaign as campaigns
 from experiments.bench import link_plan
 from experiments.campaign import SCENARIO_COPY, CampaignError
+from experiments.kernels import Kernels, NotPossible
 from experiments.scenario import cell_name
 from experiments.settings import Settings, from_campaign
 from results.campaign import Campaign, Cell, Planned, read_campaign
@@ -20,10 +24,11 @@ from stacks import registry
 from stacks.driver import Pattern
 
 
-def create(trial: Trial, root: Path, *, stack: str | None) -> Path:
-    """Make a campaign below `root` that consists of a trial run again, and return its folder.
+def create(trial: Trial, root: Path, *, stack: str | None, kernels: Kernels) -> Path:
+    """Make a campaign below `root` that consists of a trial run again, by its own medium, and return its folder.
 
-    CampaignError when the trial's losses cannot be had again, or the other stack cannot do its workload.
+    CampaignError when the trial's losses, or the fates of its packets, cannot be had again, or the other stack cannot
+    do its workload.  NotPossible when its medium cannot be had here.
     """
     manifest, proof = trial.manifest(), trial.link()
     original = read_campaign(trial.path.parent.parent)
@@ -39,14 +44,15 @@ def create(trial: Trial, root: Path, *, stack: str | None) -> Path:
             f"({str(error).splitlines()[0]})"
         ) from error
     stations = [node.name for node in manifest.nodes if node.role == "station"]
-    again = {one.name: one.digest for one in link_plan(profile, settings, stations, manifest.seed).losses}
-    recorded = {one.name or one.direction: one.sha256 for one in proof.loss_lists}
-    if again != recorded:
-        different = sorted(name for name in recorded if again.get(name) != recorded[name])
-        raise CampaignError(
-            f"{trial.path}: this version expands seed {manifest.seed} to other losses ({', '.join(different)}); "
-            f"replay it with revision {manifest.git.revision[:12]}"
-        )
+    medium = manifest.medium or "tc"
+    _require(medium, trial, profile, settings, kernels)
+    settings = settings.model_copy(update={"medium": medium})
+    plan = link_plan(profile, settings, stations, manifest.seed, medium)
+    losses = {one.name or one.direction: one.sha256 for one in proof.loss_lists}
+    fates = {one.name: one.sha256 for one in proof.fates}
+    _same(trial, "losses", losses, {one.name: one.digest for one in plan.losses})
+    if fates:  # a link made by queueing disciplines has none that could be had again
+        _same(trial, "fates of packets", fates, layout.digests(plan))
     levels = dict(cell.levels)
     if stack is not None:
         settings = _with_stack(settings, stack)
@@ -70,8 +76,30 @@ def create(trial: Trial, root: Path, *, stack: str | None) -> Path:
     return campaigns.write(campaign, root, (trial.path.parent.parent / SCENARIO_COPY).read_bytes())
 
 
+def _same(trial: Trial, what: str, recorded: Mapping[str, str], again: Mapping[str, str]) -> None:
+    """CampaignError unless all digests are equal."""
+    if again != recorded:
+        manifest = trial.manifest()
+        different = sorted(name for name in recorded.keys() | again.keys() if again.get(name) != recorded.get(name))
+        raise CampaignError(
+            f"{trial.path}: this version expands seed {manifest.seed} to other {what} ({', '.join(different)}); "
+            f"replay it with revision {manifest.git.revision[:12]}"
+        )
+
+
 def _digest(cell: Cell, seed: int) -> str:
     return hashlib.sha256(json.dumps([cell.model_dump(mode="json"), seed], sort_keys=True).encode()).hexdigest()
+
+
+def _require(medium: MediumName, trial: Trial, profile: LinkProfile, settings: Settings, kernels: Kernels) -> None:
+    """NotPossible when the medium that made a trial's link cannot make it again."""
+    made = f"{trial.path}: its link was made by {'the line' if medium == 'line' else 'tc'}, and a replay's is, too"
+    if kernels.medium not in ("auto", medium):
+        raise NotPossible(f"{made}: --medium {kernels.medium} would give packets other fates; leave it out")
+    try:
+        kernels.choose(profile, stations=settings.stations, medium=medium, kernel=settings.kernel)
+    except NotPossible as error:
+        raise NotPossible(f"{made}: {error}") from error
 
 
 def _with_stack(settings: Settings, stack: str) -> Settings:

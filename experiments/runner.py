@@ -12,7 +12,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol
 
-from emulation.kernel import KernelName
+from emulation.line import ceiling
+from emulation.media import MediumName
 from experiments import again, launch, prepare, provenance
 from experiments import campaign as campaigns
 from experiments.bench import TrialSpec
@@ -20,6 +21,7 @@ from experiments.durations import Durations, own_s
 from experiments.kernels import Kernels
 from experiments.launch import Outcome, Processes, Way
 from experiments.piece import Piece
+from experiments.place import Place
 from experiments.provenance import Provenance
 from experiments.repeats import SideBySide
 from experiments.revision import code_digest
@@ -81,10 +83,10 @@ def run(
         course = Course(
             folder=folder,
             campaign=campaign,
-            kernels=chosen,
+            places=chosen,
             watcher=watcher,
             origin=provenance.gather(),
-            durations=Durations(own_s=own_s(campaign), kernels=chosen, seen=trial_times(folder)),
+            durations=Durations(own_s=own_s(campaign), places=chosen, seen=trial_times(folder)),
             notes=tuple(notes),
         )
         course.left = campaigns.missing(folder, campaign)
@@ -103,7 +105,7 @@ class Course:
 
     folder: Path
     campaign: Campaign
-    kernels: dict[str, KernelName]
+    places: dict[str, Place]
     watcher: Watcher
     origin: Provenance
     durations: Durations
@@ -130,7 +132,7 @@ class Course:
     def next_turn(self) -> tuple[Planned, ...]:
         """The trials that run next, together."""
         most = self._parallel.trials
-        if "lab" in self.kernels.values():
+        if any(place.kernel == "lab" for place in self.places.values()):
             # Each lab kernel has a core to itself: more would wait for one, and begin in the window of another.
             most = min(most, len(os.sched_getaffinity(0)))
         return next_turn(self.left, most=most, shares=self._shares)
@@ -145,7 +147,7 @@ class Course:
             def phase(name: str, delivered: int) -> None:
                 done.put(partial(self.watcher.phase, planned, name, delivered))
 
-            way = Way(kernel=self.kernels[planned.cell], planned=planned, log=self.folder / LOG, phase=phase)
+            way = Way(kernel=self.places[planned.cell].kernel, planned=planned, log=self.folder / LOG, phase=phase)
             beside = [one for one in turn if one != planned]
             try:
                 outcome = launch.run_one(self._spec(planned, beside), way, processes)
@@ -258,6 +260,8 @@ class Course:
         if planned.cell in self.crowded or planned in self.alone or aside(self._trial(planned)):
             return False
         wanted, cell = self._parallel, self._cell(planned)
+        if self.places[cell.name].medium == "line" and not _line_has_room(cell, trials=wanted.trials):
+            return False
         unnamed = wanted.trials > 1 and not wanted.when
         return may_share(wanted, cell.levels, last_alone_cpu(self.folder / cell.name) if unnamed else None)
 
@@ -272,7 +276,20 @@ class Course:
         if not notes and planned in self.alone:
             notes = [self.alone[planned]]
         notes += self.notes
-        return spec(self.folder, self.campaign, self._cell(planned), planned, self.origin, beside=beside, notes=notes)
+        return spec(
+            self.folder,
+            self.campaign,
+            self._cell(planned),
+            planned,
+            self.origin,
+            medium=self.places[planned.cell].medium,
+            beside=beside,
+            notes=notes,
+        )
+
+
+def _line_has_room(cell: Cell, *, trials: int) -> bool:
+    return ceiling.has_room(prepare.profile_of(cell), prepare.settings_of(cell).stations, trials=trials)
 
 
 def last_alone_cpu(cell: Path) -> float | None:
@@ -292,6 +309,7 @@ def spec(
     planned: Planned,
     origin: Provenance,
     *,
+    medium: MediumName = "tc",
     beside: Sequence[Planned] = (),
     notes: Sequence[str] = (),
 ) -> TrialSpec:
@@ -309,6 +327,7 @@ def spec(
         notes=tuple(notes),
         beside=tuple(f"{one.cell}/{trial_name(one.trial)}" for one in beside),
         shared_machine=shared_machine(),
+        medium=medium,
     )
 
 

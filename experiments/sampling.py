@@ -11,10 +11,11 @@ from contextlib import contextmanager, suppress
 import psutil
 import pyarrow as pa
 
-from emulation.namespace import enter
+from emulation.link import Link
+from emulation.namespace import KernelError, enter
 from emulation.netlink import Netlink
-from emulation.shaper import AppliedLink
 from experiments.heartbeat import Heartbeat, heartbeat
+from experiments.linesamples import LineSamples
 from experiments.softnet import port_drops, softnet
 from experiments.threads import Threads
 from results import no_gc
@@ -24,7 +25,7 @@ PERIOD_S = 0.25
 
 
 class Sampler:
-    """Collects rows of results.schema.RESOURCES; subjects may be added while it runs."""
+    """Collects rows of results.schema.RESOURCES.  line: what a line told of itself."""
 
     def __init__(self, processes: Mapping[str, int]) -> None:
         self._rows: list[tuple[int, str, str, float]] = []
@@ -34,30 +35,33 @@ class Sampler:
                 self._processes[subject] = psutil.Process(pid)
         mark, servers = "server:", processes.items()
         self._threads = Threads({name.removeprefix(mark): pid for name, pid in servers if name.startswith(mark)})
+        self.line = LineSamples()
         self._stop = threading.Event()
 
     def table(self) -> pa.Table:
         """Everything sampled so far."""
-        return resources_table([*self._rows, *self._threads.rows()])
+        return resources_table([*self._rows, *self._threads.rows(), *self.line.rows])
 
-    def sample(self, link: AppliedLink, heart: Heartbeat) -> None:
+    def sample(self, link: Link, heart: Heartbeat) -> None:
         """Sample on a fixed grid until told to stop; runs in a thread of its own, in the access point's namespace."""
         enter(link.ports.pid)
         due = time.monotonic()
-        with Netlink() as netlink:
+        with Netlink() as netlink, suppress(KernelError):  # the link no longer works, which its guard notices, too
+            self.line.begin(link)
             while True:
                 self._take(netlink, link, heart)
                 no_gc.sweep()
                 due += PERIOD_S
                 if self._stop.wait(max(0.0, due - time.monotonic())):
                     self._take(netlink, link, heart)
+                    self.line.end(link)
                     return
 
     def stop(self) -> None:
         """Let the thread end."""
         self._stop.set()
 
-    def _take(self, netlink: Netlink, link: AppliedLink, heart: Heartbeat) -> None:
+    def _take(self, netlink: Netlink, link: Link, heart: Heartbeat) -> None:
         for queue in link.read_queues(netlink):
             now, subject = time.monotonic_ns(), f"queue:{queue.name}"
             self._rows += [
@@ -69,16 +73,17 @@ class Sampler:
         for subject, process in self._processes.items():
             self._take_process(subject, process)
         self._threads.take()
+        self.line.take(link)
         self._take_drops(link)
         now = time.monotonic_ns()
         self._rows.append((now, "heartbeat", "lateness_s", heart.taken()))
         self._rows.append((now, "machine", "load_1m", os.getloadavg()[0]))
         self._rows.append((now, "machine", "cpu_seconds", _busy_seconds()))
 
-    def _take_drops(self, link: AppliedLink) -> None:
+    def _take_drops(self, link: Link) -> None:
         try:
             now, (dropped, squeezed) = time.monotonic_ns(), softnet()
-            ports = port_drops({link.ports.wired, *link.ports.stations.values()})
+            ports = port_drops(set(link.devices))
         except (OSError, ValueError, IndexError):  # not recorded then, which its check says
             return
         self._rows.append((now, "softirq", "dropped_packets", dropped))
@@ -102,9 +107,9 @@ def _busy_seconds() -> float:
 
 
 @contextmanager
-def sampling(link: AppliedLink, processes: Mapping[str, int]) -> Iterator[Sampler]:
-    """Sample while the context lasts.  processes: subject (`server:...`, `generator:...`) to pid."""
-    sampler = Sampler(processes)
+def sampling(link: Link, processes: Mapping[str, int]) -> Iterator[Sampler]:
+    """Sample while the context lasts.  processes: subject (`server:...`, `generator:...`) to pid, beside the link's."""
+    sampler = Sampler({**processes, **link.processes})
     with no_gc.paused(), heartbeat() as heart:
         thread = threading.Thread(target=sampler.sample, args=(link, heart), name="sampler", daemon=True)
         thread.start()

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from emulation import library
+from emulation.line import ceiling
 from emulation.profile import LinkProfile
 from experiments import cases, health, overlay
 from experiments.settings import Settings
@@ -260,6 +261,8 @@ def _check_against_the_lab(settings: Settings, place: Callable[[Key], Key], comp
     try:
         profile = library.load(settings.network, beside=complain.file_of(place(("network",))).parent)
         profile.groups([f"sta{number}" for number in range(1, settings.stations + 1)])
+        if settings.medium == "line" and (why := ceiling.why_not(profile, settings.stations)):
+            complain.add(place(("medium",)), f"'line': {why}")
         return profile
     except (library.ProfileError, ValueError) as error:
         complain.add(place(("network",)), str(error))

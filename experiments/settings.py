@@ -6,8 +6,18 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
+from emulation.media import WantedMedium
 from emulation.units import parse_time
 from experiments.load.protocol import LARGEST_BODY_BYTES
 from experiments.repeats import Repeats, SideBySide
@@ -233,12 +243,21 @@ _NUMBERS = re.compile(r"-?\d{1,12}( \d{1,12}){0,3}")
 TcpSysctls = Annotated[dict[str, str], BeforeValidator(_tcp_sysctls)]
 
 
+# What is not said where no choice was made, as before there was one: digests of scenarios stay what they were.
+_LEFT_OUT = (("kernel", "auto"), ("medium", "auto"))
+
+
 class Settings(_Settings):
-    """One cell.  connect: whether clients connect over the link that they will use, or `bare`, before it is applied."""
+    """One cell.  connect: whether clients connect over the link that they will use, or `bare`, before it is applied.
+
+    kernel, medium: where the link is and what makes it; `auto` leaves it to the machine (experiments.kernels).
+    """
 
     scenario: Name
     question: str = ""
     network: str
+    kernel: Literal["auto", "host", "lab"] = "auto"
+    medium: WantedMedium = "auto"
     baseline: str | None = None
     stations: Annotated[int, Field(ge=1, le=250)] = 1
     stack: str = "activemq"
@@ -262,6 +281,12 @@ class Settings(_Settings):
         return self
 
     @model_validator(mode="after")
+    def _the_line_is_on_the_machines_own_kernel(self) -> Settings:
+        if (self.kernel, self.medium) == ("lab", "line"):
+            raise ValueError("kernel lab with medium line: the line runs on the machine's own kernel, as root")
+        return self
+
+    @model_validator(mode="after")
     def _two_stations_to_be_apart(self) -> Settings:
         if self.workload.clients.apart and self.stations < 2:
             raise ValueError("workload.clients.apart: publishers and subscribers need stations: 2 or more to be apart")
@@ -276,6 +301,11 @@ class Settings(_Settings):
                 f"lasts {self.window.window_s:g} s: make it longer, or let them leave earlier"
             )
         return self
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if (key, value) not in _LEFT_OUT}
 
     def fault_words(self) -> list[str]:
         """The faults as the reference broker takes them."""

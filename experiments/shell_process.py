@@ -23,19 +23,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from emulation import congestion, kernel, linkplan
+from emulation import congestion, features, kernel, linkplan
+from emulation.link import applied, playing
 from emulation.linkplan import LinkPlan
 from emulation.namespace import KernelError, prefix
-from emulation.player import playing
 from emulation.proof import probe_link
-from emulation.shaper import applied
-from experiments.shell_request import REQUEST, ShellRequest
+from experiments.shell_request import REQUEST, STATIONS, ShellRequest
 from results.link import LinkCheck
 from topologies.network import Network, Node, probe_ends
 from topologies.star import star
 
 FAILED = 125
-STATIONS = 1
 # How long packets and the timeline are planned for: after that the losses repeat, and the link stays as it is.
 PLANNED_S = 600.0
 _READY_S = 3.0
@@ -56,6 +54,8 @@ def main() -> int:
                 seed=request.seed,
                 seconds=PLANNED_S,
                 timeline_s=PLANNED_S,
+                made_by=request.medium,
+                times_frames=features.times_frames(),
             )
             if request.prove:
                 _prove(plan, network)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from emulation.media import MediumName
 from emulation.profile import LinkProfile
 from results.manifest import Record
 
 REQUEST = "request.json"
+STATIONS = 1
 
 
 class ShellRequest(Record):
@@ -17,4 +19,5 @@ class ShellRequest(Record):
     seed: int
     congestion_control: str
     prove: bool
+    medium: MediumName = "tc"
     environment: dict[str, str]

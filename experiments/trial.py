@@ -13,11 +13,11 @@ from pathlib import Path
 
 import psutil
 
-from emulation import kernel
+from emulation import features, kernel
 from emulation.kernel import KernelName
+from emulation.link import applied
 from emulation.profile import LinkProfile
 from emulation.proof import probe_link
-from emulation.shaper import applied
 from experiments import deploy, plan
 from experiments.bench import Bench, Phase, TrialSpec, link_plan, services
 from experiments.capturing import capture_plan
@@ -94,7 +94,8 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], hos
     with star(
         stations=settings.stations, congestion_control=settings.congestion_control, sysctls=settings.sysctls
     ) as network:
-        link = link_plan(profile, settings, [node.name for node in network.stations], spec.seed)
+        link = link_plan(profile, settings, [node.name for node in network.stations], spec.seed, spec.medium)
+        link = replace(link, times_frames=features.times_frames())
         bench = Bench(
             spec=spec,
             settings=settings,

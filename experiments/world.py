@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass
 
-from emulation.kernel import KernelName
 from experiments.bench import services
 from experiments.linkbound import link_decides
+from experiments.place import Place
 from experiments.prepare import settings_of
 from experiments.provenance import Provenance
 from experiments.revision import changed_since
@@ -20,7 +20,6 @@ from results.verdict import State
 
 # What a server's speed depends on, by the role that deploys it: names in a manifest's versions.
 _VERSIONS = {"activemq": ("activemq", "java"), "reference": ("python",)}
-_MEDIA: dict[str, str] = {"host": "the machine's own kernel", "lab": "the lab kernel"}
 _SERIES = re.compile(r"\d+\.\d+")
 _MOST_FILES = 4
 
@@ -42,13 +41,13 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Now:
-    """Where and with what trials would run now.  kernels: of each cell.  lab_release: of the lab kernel.
+    """Where and with what trials would run now.  places: of each cell.  lab_release: of the lab kernel.
 
     changed: the files that have changed since a revision, see experiments.revision.
     """
 
     origin: Provenance
-    kernels: Mapping[str, KernelName]
+    places: Mapping[str, Place]
     lab_release: str
     changed: Callable[[Git], tuple[str, ...] | None] = changed_since
 
@@ -68,8 +67,8 @@ def differences(
 ) -> tuple[Difference, ...]:
     """In what the next trials (of cells `todo`) would differ from the valid ones; empty when they may stand together.
 
-    Code, link emulation (own kernel or lab kernel), kernel release, versions of the servers and kind of processor are
-    compared; what a manifest does not say is passed over.  Cells that the link decides (experiments.linkbound) may
+    Code, link emulation (own kernel, lab kernel or line), kernel release, versions of the servers and kind of processor
+    are compared; what a manifest does not say is passed over.  Cells that the link decides (experiments.linkbound) may
     have another kind of processor, and another build of the same series of kernels.
     """
     cells = {cell.name: cell for cell in campaign.cells}
@@ -124,22 +123,21 @@ def _revision(git: Git) -> str:
 
 
 def _medium(compared: _Compared) -> Iterator[Difference]:
-    """Cell by cell: a campaign may have some on one kernel and some on the other."""
-    kernels = compared.now.kernels
-    return _counted(
-        "link emulated by",
-        (
-            (_MEDIA[one.kernel.chosen], _MEDIA[kernels[one.cell.name]])
-            for one in compared.valid
-            if kernels.get(one.cell.name, one.kernel.chosen) != one.kernel.chosen
-        ),
-    )
+    """Cell by cell: a campaign may have some on one kernel or medium and some on another."""
+    places = compared.now.places
+    pairs = [(_place(one), places.get(one.cell.name, _place(one))) for one in compared.valid]
+    return _counted("link emulated by", ((before.text, now.text) for before, now in pairs if before != now))
+
+
+def _place(manifest: Manifest) -> Place:
+    """Where a trial's link was; before there was a choice of media, tc made all."""
+    return Place(manifest.kernel.chosen, manifest.medium or "tc")
 
 
 def _kernel(compared: _Compared) -> Iterator[Difference]:
     pairs = []
     for chosen, release in (("host", compared.now.origin.kernel.release), ("lab", compared.now.lab_release)):
-        mine = [cell for cell in compared.todo if compared.now.kernels[cell.name] == chosen]
+        mine = [cell for cell in compared.todo if compared.now.places[cell.name].kernel == chosen]
         if not mine:
             continue
         series_is_enough = all(cell.name in compared.elsewhere for cell in mine)

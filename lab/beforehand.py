@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from emulation import labkernel
-from emulation.kernel import KernelName
 from experiments import diskneeds, prepare, provenance
 from experiments.campaign import CampaignError
 from experiments.diskneeds import Part
 from experiments.kernels import Kernels
+from experiments.place import Place
 from experiments.scenario import Scenario
 from experiments.settings import Settings
 from experiments.world import Now, differences
@@ -86,7 +86,7 @@ def _look_at_worlds(
     folder: Path,
     campaign: Campaign,
     todo: Sequence[Planned],
-    chosen: dict[str, KernelName],
+    chosen: dict[str, Place],
     *,
     care: Care,
     again: Command,
@@ -94,7 +94,7 @@ def _look_at_worlds(
     finished = trials(folder)
     if not finished:
         return ()
-    now = Now(origin=provenance.gather(), kernels=chosen, lab_release=labkernel.release())
+    now = Now(origin=provenance.gather(), places=chosen, lab_release=labkernel.release())
     found = differences(campaign, finished, {one.cell for one in todo}, now)
     if not found:
         return ()

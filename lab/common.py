@@ -13,13 +13,13 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from emulation import congestion
+from emulation import congestion, media
 from emulation.library import ProfileError
 from emulation.namespace import KernelError
 from experiments import campaign as campaigns
 from experiments.campaign import CampaignError
 from experiments.deploy import DeployError
-from experiments.kernels import WANTED, Kernels, NotPossible
+from experiments.kernels import NOT_IN_THE_LAB, WANTED, Kernels, NotPossible
 from experiments.papers import UnknownPaper
 from experiments.runner import GaveUp
 from experiments.scenario import ScenarioError
@@ -80,6 +80,16 @@ Kernel = Annotated[
     ),
 ]
 
+Medium = Annotated[
+    str,
+    typer.Option(
+        "--medium",
+        envvar="AIRWIRE_MEDIUM",
+        help="What makes links. tc: htb, netem and nftables; line: ours in user space, on this machine's own kernel; "
+        "auto: what suits kernel and profile.",
+    ),
+]
+
 _USAGE_ERRORS = (NeitherYesNorNo, ScenarioError, ProfileError, UnknownPaper)
 _FAILURES = (BadPack, CampaignError, DamagedTrial, DeployError, GaveUp, KernelError, NotPossible)
 
@@ -113,11 +123,15 @@ def tidy(results: Path) -> None:
         campaigns.sweep(results)
 
 
-def kernels(wanted: str) -> Kernels:
-    """The kernels to choose from, by the user's word."""
+def kernels(wanted: str, medium: str = "auto") -> Kernels:
+    """The kernels and media to choose from, by the user's words."""
     if wanted not in WANTED:
         fail(f"--kernel: {wanted!r} is not one of {', '.join(WANTED)}", Status.USAGE)
-    return Kernels(wanted=wanted)
+    if medium not in media.WANTED:
+        fail(f"--medium: {medium!r} is not one of {', '.join(media.WANTED)}", Status.USAGE)
+    if (wanted, medium) == ("lab", "line"):
+        fail(f"--kernel lab --medium line: {NOT_IN_THE_LAB}; leave one of them out", Status.USAGE)
+    return Kernels(wanted=wanted, medium=medium)
 
 
 def find(results: Path, name: str | None) -> Path:

@@ -13,7 +13,9 @@ from emulation import congestion, labkernel, library
 from emulation.namespace import read_sysctl
 from emulation.stages import CURE
 from experiments import provenance
+from experiments.calibration import stations_needed
 from experiments.kernels import Kernels, NotPossible
+from experiments.place import Place
 from lab.common import DEFAULT_RESULTS, ROOT, Status, out, tidy, told
 
 _TOOLS = {
@@ -25,6 +27,11 @@ _TOOLS = {
     "setpriv": "apt-get install util-linux",
     "java": "apt-get install openjdk-17-jre-headless",
     "ansible-playbook": "make setup",
+}
+_HEADINGS = {
+    Place("host", "tc"): "[green]natively, by tc[/]    ",
+    Place("host", "line"): "[green]natively, by line[/]  ",
+    Place("lab", "tc"): "[yellow]in the lab kernel[/]  ",
 }
 
 
@@ -55,22 +62,24 @@ def examine(kernels: Kernels) -> Status:
     out.print(table)
     if fails:
         out.print(f"\nlab kernel: {kernels.lab.why}", markup=False)
-    ways: dict[str, list[str]] = {"host": [], "lab": []}
+    ways: dict[Place, list[str]] = {Place("host", "tc"): [], Place("host", "line"): [], Place("lab", "tc"): []}
     nowhere: dict[str, str] = {}
     for name in library.names():
         try:
-            ways[kernels.choose(library.load(name))].append(name)
+            profile = library.load(name)
+            ways[kernels.choose(profile, stations=stations_needed(profile))].append(name)
         except NotPossible as error:
             nowhere[name] = str(error)
-    out.print(f"\n[green]natively[/]           {', '.join(ways['host']) or 'no link profile'}")
-    out.print(f"[yellow]in the lab kernel[/]  {', '.join(ways['lab']) or 'no link profile'}")
+    out.print()
+    for place, names in ways.items():
+        out.print(f"{_HEADINGS[place]}{', '.join(names) or 'no link profile'}")
     out.print(f"[red]not at all[/]         {', '.join(nowhere) or 'no link profile'}")
     for why in nowhere.values():
         out.print(f"    {why.splitlines()[0]}", markup=False)
     machine = provenance.gather()
     out.print(f"\nkernel {machine.kernel.release}; {machine.machine.cpu_model}, {machine.machine.cores} cores")
     out.print(f"TCP congestion controls: {read_sysctl(congestion.AVAILABLE)}")
-    if tools or not (ways["host"] or ways["lab"]):
+    if tools or not any(ways.values()):
         return Status.FAILED
     uncertain = fails or kernels.lab.outcome is labkernel.Outcome.UNTRIED
     return Status.NOT_ALL_VALID if nowhere or uncertain else Status.ALL_VALID

@@ -83,7 +83,7 @@ def execute(
         if found.end is not End.GOING_ON:
             out.print(f"{cell}: {found.text}", markup=False)
     for name in sorted(doubts.keys() - just_told):
-        out.print(f"{name}, run earlier: {doubts[name]}", markup=False)
+        out.print(f"{name}, run earlier: {doubts[name]}", markup=False, soft_wrap=True)
     if closing is not None and trials(folder):
         status = gravest(status, _closed(folder, closing, piece))
     time_is_up = piece is not None and piece.shortage is not None

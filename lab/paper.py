@@ -14,7 +14,21 @@ from experiments import papers
 from lab import execution
 from lab.beforehand import Care, LowDisk, Mix
 from lab.closing import Closing
-from lab.common import DEFAULT_RESULTS, Kernel, Results, Status, err, find, gravest, kernels, out, shown, tidy, told
+from lab.common import (
+    DEFAULT_RESULTS,
+    Kernel,
+    Medium,
+    Results,
+    Status,
+    err,
+    find,
+    gravest,
+    kernels,
+    out,
+    shown,
+    tidy,
+    told,
+)
 from lab.run import begun
 from lab.within import Command, For, budget, options
 from results.campaign import read_campaign
@@ -31,6 +45,7 @@ def paper(
     name: Annotated[str, typer.Argument(help="Name of the study, e.g. gaddah-kunz.")],
     results: Results = DEFAULT_RESULTS,
     kernel: Kernel = "auto",
+    medium: Medium = "auto",
     number: Annotated[int | None, typer.Option("--set", help="Only this set of experiments.")] = None,
     tests: Annotated[str, typer.Option(metavar="1,3,5", help="Only these rows of the published tables.")] = "",
     only: Annotated[
@@ -71,11 +86,13 @@ def paper(
         tidy(results)
         if campaigns:
             raise typer.Exit(_reported(asked, campaigns, with_reports=False))
-        chosen = kernels(kernel)
+        chosen = kernels(kernel, medium)
         choice = Choice(number=number, tests=_numbers(tests), only=tuple(only or ()), quick=quick)
         scenario = papers.chosen(folder, number=number, tests=choice.tests, only=choice.only, quick=quick)
         where = (*options(results=results), *(("--out", shown(to)) if to else ()))
-        again = Command(words=("paper", name, *choice.words(), *options(kernel=kernel), *where), duration=duration)
+        again = Command(
+            words=("paper", name, *choice.words(), *options(kernel=kernel, medium=medium), *where), duration=duration
+        )
         closing = Closing(
             build=lambda one: _reported(asked, [one], with_reports=True),
             later=lambda one: (

@@ -7,10 +7,12 @@ from rich.text import Text
 
 from emulation import library
 from emulation.direction import DirectionProfile
-from emulation.kernel import KernelName
+from emulation.line import ceiling
 from emulation.profile import LinkProfile
 from emulation.stages import Feature, needed
+from experiments.calibration import stations_needed
 from experiments.kernels import Kernels, NotPossible
+from experiments.place import Place
 from lab.common import DEFAULT_RESULTS, err, out, tidy, told
 
 
@@ -27,7 +29,7 @@ def profiles() -> None:
 def table(kernels: Kernels) -> Table:
     """A row for every profile of the library."""
     rows = Table(box=None, pad_edge=False)
-    for heading in ("profile", "medium", "up", "down", "delay", "loss", "needs", "runs on", "what it is"):
+    for heading in ("profile", "medium", "up", "down", "delay", "loss", "tc needs", "runs on", "link by", "what it is"):
         rows.add_column(heading, overflow="fold")
     for name in library.names():
         profile = library.load(name)
@@ -41,28 +43,41 @@ def table(kernels: Kernels) -> Table:
             _both(f"{up.loss_share * 100:.2g} %", f"{down.loss_share * 100:.2g} %"),
             ", ".join(sorted(needs(profile))) or "-",
             where(kernels, profile),
+            by(kernels, profile),
             profile.description,
         )
     return rows
 
 
 def needs(profile: LinkProfile) -> set[str]:
-    """What not every kernel with an access point has."""
+    """What tc needs of it that not every kernel with an access point has."""
     return {str(feature) for feature in needed(profile) if feature in (Feature.NETEM, Feature.HTB)}
 
 
-def chosen(kernels: Kernels, profile: LinkProfile) -> KernelName | None:
-    """The kernel that `auto` takes for a profile, None when there is none."""
+def chosen(kernels: Kernels, profile: LinkProfile) -> Place | None:
+    """The kernel and medium that `auto` takes for a profile and few stations, None when there are none."""
     try:
-        return kernels.choose(profile)
+        return kernels.choose(profile, stations=stations_needed(profile))
     except NotPossible:
         return None
 
 
 def where(kernels: Kernels, profile: LinkProfile) -> Text:
     """The kernel that `auto` takes for a profile, or that there is none."""
-    name = chosen(kernels, profile)
-    return Text(name or "nowhere here", style={"host": "green", "lab": "yellow"}.get(name or "", "red"))
+    place = chosen(kernels, profile)
+    if place is None:
+        return Text("nowhere here", style="red")
+    return Text(place.kernel, style="green" if place.kernel == "host" else "yellow")
+
+
+def by(kernels: Kernels, profile: LinkProfile) -> str:
+    """What makes the profile's link there, and for how many stations where that is not for all."""
+    place = chosen(kernels, profile)
+    if place is None:
+        return "-"
+    most = ceiling.most_stations(profile) if place.medium == "line" else ceiling.MOST_STATIONS
+    few = f", {most} station{'s' * (most != 1)} at most" if most < ceiling.MOST_STATIONS else ""
+    return f"{place.medium}{few}"
 
 
 def _rate(side: DirectionProfile) -> str:

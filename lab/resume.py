@@ -13,7 +13,7 @@ from experiments import retrying
 from experiments.campaign import CampaignError
 from lab import execution
 from lab.beforehand import Care, LowDisk, Mix
-from lab.common import DEFAULT_RESULTS, Kernel, Results, Status, fail, find, kernels, out, shown, tidy, told
+from lab.common import DEFAULT_RESULTS, Kernel, Medium, Results, Status, fail, find, kernels, out, shown, tidy, told
 from lab.within import For, budget, resuming
 from results.campaign import read_campaign
 from results.store import DamagedTrial
@@ -23,6 +23,7 @@ def resume(
     campaign: Annotated[str | None, typer.Argument(help="Folder or name; default: the latest unfinished one.")] = None,
     results: Results = DEFAULT_RESULTS,
     kernel: Kernel = "auto",
+    medium: Medium = "auto",
     report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
     retry: Annotated[
         str | None,
@@ -40,11 +41,11 @@ def resume(
     with told():
         if retry not in (None, "invalid"):
             fail(f"--retry: {retry!r} is not invalid, the only kind of finished trials that is run again", Status.USAGE)
-        chosen, limit = kernels(kernel), budget(duration)
+        chosen, limit = kernels(kernel, medium), budget(duration)
         tidy(results)
         folder = find(results, campaign) if campaign else _latest(results, retry=retry is not None)
         out.print(f"taking up {shown(folder)}")
-        again = resuming(folder, kernel=kernel, report=report, duration=duration)
+        again = resuming(folder, kernel=kernel, medium=medium, report=report, duration=duration)
         closing = execution.reporting() if report else None
         care = Care(mix=mix, room=low_disk)
         status = execution.execute(

@@ -11,10 +11,11 @@ import typer
 from experiments import campaign as campaigns
 from experiments import scenario as scenarios
 from experiments.kernels import Kernels, NotPossible
+from experiments.prepare import place_of
 from experiments.scenario import Scenario
 from lab import execution
 from lab.beforehand import Care, LowDisk, Mix, look_at_room
-from lab.common import DEFAULT_RESULTS, Kernel, Results, kernels, out, shown, tidy, told
+from lab.common import DEFAULT_RESULTS, Kernel, Medium, Results, kernels, out, shown, tidy, told
 from lab.within import For, budget, resuming
 
 
@@ -22,6 +23,7 @@ def run(
     scenario: Annotated[Path, typer.Argument(help="Scenario file (YAML), e.g. experiments/wireless-vs-wireline.yaml.")],
     results: Results = DEFAULT_RESULTS,
     kernel: Kernel = "auto",
+    medium: Medium = "auto",
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="FACTOR=LEVEL", help="Only cells with this level.")
     ] = None,
@@ -37,11 +39,11 @@ def run(
     never run again.  A changed scenario is a new campaign.
     """
     with told():
-        chosen, limit = kernels(kernel), budget(duration)
+        chosen, limit = kernels(kernel, medium), budget(duration)
         tidy(results)
         loaded = scenarios.only(scenarios.load(scenario), only or [])
         folder, care = begun(loaded, results, chosen, new=new, care=Care(mix=mix, room=low_disk))
-        again = resuming(folder, kernel=kernel, report=report, duration=duration)
+        again = resuming(folder, kernel=kernel, medium=medium, report=report, duration=duration)
         closing = execution.reporting() if report else None
         raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing, budget=limit, care=care))
 
@@ -66,15 +68,16 @@ def begun(loaded: Scenario, results: Path, chosen: Kernels, *, new: bool, care: 
 def _check(scenario: Scenario, chosen: Kernels) -> None:
     """NotPossible when a cell's link cannot be had here, with the way to run the others."""
     possible: set[str] = set()
-    problems: dict[str, NotPossible] = {}
+    problems: dict[str, str] = {}
     for cell in scenario.cells:
         try:
-            chosen.choose(cell.profile)
+            place_of(cell.settings, cell.profile, chosen)
             possible.add(cell.settings.network)
         except NotPossible as error:
-            problems[cell.settings.network] = error
+            problems[str(error)] = cell.settings.network
     if not problems:
         return
-    others = " ".join(f"--only network={name}" for name in scenario.factors.get("network", ()) if name in possible)
+    runs = possible - set(problems.values())
+    others = " ".join(f"--only network={name}" for name in scenario.factors.get("network", ()) if name in runs)
     hint = f"\nthe other cells can be run: {others}" if others else ""
-    raise NotPossible("\n".join(map(str, problems.values())) + hint)
+    raise NotPossible("\n".join(problems) + hint)

@@ -17,8 +17,8 @@ from emulation import congestion, library
 from emulation.kernel import KernelName
 from experiments.isolation import SOURCES, isolated, module
 from experiments.kernels import Kernels
-from experiments.shell_request import REQUEST, ShellRequest
-from lab.common import DEFAULT_RESULTS, Kernel, Status, fail, kernels, tidy, told
+from experiments.shell_request import REQUEST, STATIONS, ShellRequest
+from lab.common import DEFAULT_RESULTS, Kernel, Medium, Status, fail, kernels, tidy, told
 from results.scratch import scratch
 
 _END_S = 10.0
@@ -29,6 +29,7 @@ def shell(
     command: Annotated[list[str] | None, typer.Argument(help="Command to run; default: your shell.")] = None,
     wired: Annotated[str, typer.Option(help="A command to run on the wired node meanwhile.")] = "",
     kernel: Kernel = "auto",
+    medium: Medium = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Decides which packets are lost.")] = 1,
     congestion_control: Annotated[str, typer.Option(help="TCP's, on both nodes.")] = "cubic",
     prove: Annotated[bool, typer.Option("--prove", help="First measure the link, and print what it delivers.")] = False,
@@ -41,7 +42,7 @@ def shell(
         lab shell lte --wired 'iperf3 -s' -- iperf3 -c '$WIRED'
     """
     with told():
-        chosen = kernels(kernel)
+        chosen = kernels(kernel, medium)
         tidy(DEFAULT_RESULTS)
         try:
             serve = shlex.split(wired)
@@ -60,13 +61,14 @@ def shell(
 
 
 def _run(chosen: Kernels, request: ShellRequest) -> int:
-    where = chosen.choose(request.profile)
+    place = chosen.choose(request.profile, stations=STATIONS)
+    where = place.kernel
     control = request.congestion_control
     with (
         scratch("shell") as folder,
         congestion.allowed({control}) if where == "host" else nullcontext(),
     ):
-        (folder / REQUEST).write_text(request.model_dump_json())
+        (folder / REQUEST).write_text(request.model_copy(update={"medium": place.medium}).model_dump_json())
         here = Path.cwd()
         own = here == Path("/") or here.is_relative_to("/run")  # a lab kernel has its own of these
         write = [folder, *([here] if os.access(here, os.W_OK) and not own else [])]

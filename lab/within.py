@@ -66,16 +66,19 @@ class Command:
         return shlex.join(["lab", *self.words, *(["--for", duration] if duration else [])])
 
 
-def resuming(folder: Path, *, kernel: str, report: bool = True, duration: str | None = None) -> Command:
+def resuming(
+    folder: Path, *, kernel: str, medium: str = "auto", report: bool = True, duration: str | None = None
+) -> Command:
     """The command that goes on with the campaign in `folder`."""
-    words = ("resume", shown(folder), *options(kernel=kernel), *(() if report else ("--no-report",)))
+    words = ("resume", shown(folder), *options(kernel=kernel, medium=medium), *(() if report else ("--no-report",)))
     return Command(words=words, duration=duration)
 
 
-def options(*, kernel: str = "auto", results: Path = DEFAULT_RESULTS) -> tuple[str, ...]:
+def options(*, kernel: str = "auto", medium: str = "auto", results: Path = DEFAULT_RESULTS) -> tuple[str, ...]:
     """What several verbs can be given, where it is not what they take by themselves."""
     return (
         *(("--kernel", kernel) if kernel != "auto" else ()),
+        *(("--medium", medium) if medium != "auto" else ()),
         *(("--results", shown(results)) if results.absolute() != DEFAULT_RESULTS else ()),
     )
 

@@ -11,13 +11,13 @@ from results.link import LinkCheck
 from results.manifest import Record
 
 COLUMNS = (
-    "profile", "kernel", "stations", "direction", "quantity",
+    "profile", "kernel", "medium", "stations", "direction", "quantity",
     "asked", "delivered", "low", "high", "holds", "tries", "detail",
 )  # fmt: skip
 
 
 class Calibrated(Record):
-    """A profile on one kernel (`host` or `lab`).
+    """A profile on one kernel (`host` or `lab`), its link made by one medium (`tc` or `line`).
 
     stations: names of the groups of equal stations that were probed, in the order of `checks`.  tries: how often it
     was probed; only a profile that did not hold is probed again, because a stall of the machine spoils times.
@@ -26,6 +26,7 @@ class Calibrated(Record):
 
     profile: str
     kernel: str
+    medium: str = "tc"
     stations: tuple[str, ...] = ()
     checks: tuple[tuple[LinkCheck, ...], ...] = ()
     tries: int = 0
@@ -35,13 +36,18 @@ class Calibrated(Record):
     failed: bool = False
 
     @property
+    def by(self) -> str:
+        """What emulated the link, as one word: host, line or lab."""
+        return "line" if self.medium == "line" else self.kernel
+
+    @property
     def outside(self) -> tuple[LinkCheck, ...]:
         """The checks that do not hold."""
         return tuple(check for group in self.checks for check in group if not check.holds)
 
     def rows(self) -> list[dict[str, Any]]:
         """A mapping of COLUMNS for each check; one that only says why, where there is none."""
-        same = {"profile": self.profile, "kernel": self.kernel, "tries": self.tries}
+        same = {"profile": self.profile, "kernel": self.kernel, "medium": self.medium, "tries": self.tries}
         if self.refused:
             return [dict.fromkeys(COLUMNS, "") | same | {"detail": self.refused}]
         return [
@@ -52,5 +58,5 @@ class Calibrated(Record):
 
 
 def write_csv(path: Path, found: Sequence[Calibrated]) -> None:
-    """One line per profile, kernel, direction and quantity; rates in bit/s, times in seconds, shares from 0 to 1."""
+    """One line for each check of each profile and place; rates in bit/s, times in seconds, shares from 0 to 1."""
     spreadsheet.write_csv(path, COLUMNS, ([row[name] for name in COLUMNS] for one in found for row in one.rows()))

@@ -16,16 +16,20 @@ class LinkCheck(Record):
 
     quantity: rate (bit/s at layer 2), delay (seconds, one way), jitter (interquartile range of delays, seconds),
     loss (share), losses (positions that differ from the list), duplicates and reordered (packets; older records have
-    the latter only where it was asked for), bypass (packets that came to the access point and met no list of losses
-    and no outage; below 0: that met two), change (seconds that the latest change of a timeline was late).  low..high:
-    what is tolerated.  source: `probe` before the trial, `trial` from counters.  delivered is infinite where nothing
-    came.  state: which change had led to the state of the link that was probed; '' = none, as it is before its timeline
+    the latter only where it was asked for), damage (packets), fates (seconds by which nine of ten delays differ at
+    most from what was foretold), bypass (packets that came to the access point and met no list of losses and no
+    outage; below 0: that met two), change (seconds that the latest change of a timeline was late).  By a link whose
+    fates follow from a seed, duplicates, damage and reordered are packets that differ from theirs.  low..high: what is
+    tolerated.  source: `probe` before the trial, `trial` from counters.  delivered is infinite where nothing came.
+    state: which change had led to the state of the link that was probed; '' = none, as it is before its timeline
     begins.
     """
 
     model_config = ConfigDict(ser_json_inf_nan="strings")  # JSON has no infinity, and null could not be read back
 
-    quantity: Literal["rate", "delay", "jitter", "loss", "losses", "duplicates", "reordered", "bypass", "change"]
+    quantity: Literal[
+        "rate", "delay", "jitter", "loss", "losses", "duplicates", "damage", "reordered", "fates", "bypass", "change"
+    ]
     direction: Direction
     source: Literal["probe", "trial"]
     asked: float
@@ -53,6 +57,18 @@ class LossList(Record):
     seed: int
     modulus: int
     listed: int
+    sha256: str
+
+
+class FateList(Record):
+    """What else happens to the packets that meet a list of losses: delay, order, copies, damage.
+
+    name: the list's; `#<k>` behind it for settings that come later.  packets: how many of the first ones the digest
+    is of.
+    """
+
+    name: str
+    packets: int
     sha256: str
 
 
@@ -110,6 +126,7 @@ class LinkProof(Record):
 
     overhead: seconds that each frame takes on the medium beside its bits.  events: changes of a timeline, in
     order; of a recorded trace only its beginning, its steps are in the trial's resources.
+    fates: of a link whose packets' fates follow from a seed; () where they do not, but for their losses.
     later: states that the timeline leads to, each proven once per campaign; None = not recorded.
     """
 
@@ -122,6 +139,7 @@ class LinkProof(Record):
     events: tuple[LinkEvent, ...] = ()
     checks: tuple[LinkCheck, ...]
     loss_lists: tuple[LossList, ...]
+    fates: tuple[FateList, ...] = ()
     counters: tuple[Counters, ...]
     later: tuple[LaterProof, ...] | None = None
 

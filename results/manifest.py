@@ -209,6 +209,10 @@ class Manifest(Record):
     clock_offset_ns: int = Field(description="CLOCK_REALTIME minus CLOCK_MONOTONIC at the start of the window")
     git: Git
     kernel: Kernel
+    medium: Literal["tc", "line", ""] = Field(default="", description="what made the link; '' = not recorded, tc")
+    transmission_time: bool | None = Field(
+        default=None, description="whether a frame takes its transmission time on an idle link, too; None: not recorded"
+    )
     machine: Machine
     versions: dict[str, str]
     sysctls: dict[str, dict[str, str]]

@@ -15,11 +15,14 @@ ONE_SIDED = (1 - CONFIDENCE) / 2  # the level of a one-sided test that agrees wi
 _ROUNDING = 1e-12  # equal values differ by this much after floating-point arithmetic
 
 
-def t_quantile(freedom: float) -> float:
-    """Student's t for a two-sided 95 % interval; degrees of freedom need not be whole (Welch)."""
+def t_quantile(freedom: float, *, beyond: float = ONE_SIDED) -> float:
+    """Student's t that is exceeded with probability `beyond`; by itself that of a two-sided 95 % interval.
+
+    Degrees of freedom need not be whole (Welch).
+    """
     from scipy.special import stdtrit  # noqa: PLC0415
 
-    return float(stdtrit(freedom, 1 - ONE_SIDED))
+    return float(stdtrit(freedom, 1 - beyond))
 
 
 def deviation(values: Sequence[float] | np.ndarray, *, scale: float | None = None) -> float:

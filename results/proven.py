@@ -19,7 +19,10 @@ FILE = "proven-states.jsonl"
 
 
 class ProvenState(Record):
-    """kernel: its release and kind.  profile, state: digests.  change: what leads there.  trial: cell/trial."""
+    """kernel: its release and kind, and the medium where that is not tc.  profile, state: digests.
+
+    change: what leads there.  trial: cell/trial.
+    """
 
     kernel: str
     profile: str

@@ -14,6 +14,7 @@ class Check(StrEnum):
     LINK_LOSS = "link_loss"
     LINK_DELAY = "link_delay"
     LINK_TIMELINE = "link_timeline"
+    LINE_LATENESS = "line_lateness"
     OFFLOADS_OFF = "offloads_off"
     CAPTURE_DROPS = "capture_drops"
     GENERATOR_CPU = "generator_cpu"
@@ -43,6 +44,7 @@ ADDED_LATER = frozenset(
         Check.CPU_QUOTA,
         Check.SOFTIRQ_DROPS,
         Check.PATH_RTT,
+        Check.LINE_LATENESS,
     }
 )
 

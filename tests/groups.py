@@ -32,11 +32,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "trials 1": (
         "experiments/test_runner_real.py",
         "experiments/test_pieces_real.py",
+        "experiments/test_line_impaired_real.py",
         "lab/test_paper_real.py",
     ),
     "trials 2": (
         "experiments/test_trial_real.py",
         "experiments/test_faults_real.py",
+        "experiments/test_line_trial_real.py",
         "experiments/test_side_by_side_real.py",
         "experiments/test_launch.py",
     ),
@@ -58,6 +60,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "experiments/test_roaming_real.py",
         "experiments/test_journey_real.py",
         "experiments/test_timeline_real.py",
+        "experiments/test_line_trials_real.py",
+        "experiments/test_line_gone_real.py",
     ),
     "broker": (
         "stacks/test_activemq_broker.py",

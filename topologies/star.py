@@ -101,6 +101,7 @@ def _build(net: Any, stations: int, sysctls: Mapping[str, str]) -> Network:
             stations={name: port for name, port in ports.items() if name != _SERVER},
             wired=ports[_SERVER],
             addresses={name: address for name, address in addresses.items() if name != _SERVER},
+            macs={name: mac for name, mac in macs.items() if name != _SERVER},
         ),
     )
 

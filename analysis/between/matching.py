@@ -8,11 +8,13 @@ from typing import Any
 
 from analysis.compare import describe
 from analysis.findings import CellFinding, Findings
+from analysis.report.places import place
 from analysis.report.provenance import Source
 
 # Settings that do not change what a trial measures.
 _APART = frozenset({"scenario", "question", "baseline", "network", "trials", "seed", "checks", "capture"})
 _MOST_SAID = 4
+_TIMED = {True: "yes", False: "no", None: "(not recorded)"}
 
 
 class NothingToCompare(Exception):
@@ -94,6 +96,8 @@ def _origins(found: Sequence[Source]) -> dict[str, list[str]]:
         facts = {
             "machine": f"{manifest.machine.cpu_model}, {manifest.machine.cores} cores",
             "kernel": f"{manifest.kernel.release} ({manifest.kernel.chosen} kernel)",
+            "link made by": place(manifest),
+            "frames take their transmission time": _TIMED[manifest.transmission_time],
             "stack": manifest.stack,
             "guarantee class": manifest.guarantee_class,
             "clients connected over": manifest.connecting.over if manifest.connecting else "(not recorded)",

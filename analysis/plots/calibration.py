@@ -15,8 +15,12 @@ from results.calibration import Calibrated
 from results.link import LinkCheck
 
 _PANELS = {"rate": "rate", "delay": "one-way delay", "jitter": "jitter", "loss": "loss share"}
-_COLOUR = {"host": COLOURS[0], "lab": COLOURS[1]}
-_LANE = {("host", "uplink"): -0.27, ("host", "downlink"): -0.09, ("lab", "uplink"): 0.09, ("lab", "downlink"): 0.27}
+_NAME = {"host": "host kernel", "line": "the line", "lab": "lab kernel"}
+_COLOUR = {"host": COLOURS[0], "line": COLOURS[2], "lab": COLOURS[1]}
+_LANE = {
+    ("host", "uplink"): -0.33, ("host", "downlink"): -0.2, ("line", "uplink"): -0.07, ("line", "downlink"): 0.07,
+    ("lab", "uplink"): 0.2, ("lab", "downlink"): 0.33,
+}  # fmt: skip
 _MARK = {"uplink": "^", "downlink": "v"}
 _WIDTH_IN, _ROW_IN, _ABOVE_IN, _BELOW_IN = 8.4, 0.3, 0.95, 0.5
 _TICKS = (0.1, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0, 1.01, 1.02, 1.05, 1.1, 1.25, 2.0, 5.0, 10.0)
@@ -42,11 +46,11 @@ def calibration_plot(found: Sequence[Calibrated]) -> Plot:
         _panel(ax, names, list(_shown(measured, quantity)), _PANELS[quantity])
     axes[0].set_yticks(range(len(names)), names, fontsize=8)
     axes[0].set_ylim(len(names) - 0.4, -0.6)
-    kernels = sorted({one.kernel for one in measured})
+    places = [place for place in _NAME if any(one.by == place for one in measured)]
     heading(figure, "What link profiles deliver of what they ask", "")
-    _legend(figure, kernels, height)
-    outside = [f"{one.profile} on {one.kernel}" for one in measured if one.outside]
-    about = f"{len(names)} profiles on {', '.join(kernels)}; outside: {', '.join(outside) or 'none'}"
+    _legend(figure, places, height)
+    outside = [f"{one.profile} on {one.by}" for one in measured if one.outside]
+    about = f"{len(names)} profiles on {', '.join(places)}; outside: {', '.join(outside) or 'none'}"
     return finish(figure, name="calibration", title="Calibration", about=about)
 
 
@@ -69,7 +73,7 @@ def _panel(ax: Any, names: Sequence[str], shown: Sequence[tuple[Calibrated, Link
     left, right = max(min(lows), 0.2) / 1.01, min(max(highs), 8.0) * 1.01
     ax.set_xlim(left, right)
     for one, check in shown:
-        y, colour = names.index(one.profile) + _LANE[one.kernel, check.direction], _COLOUR[one.kernel]
+        y, colour = names.index(one.profile) + _LANE[one.by, check.direction], _COLOUR[one.by]
         whisker(ax, y, (check.low / check.asked, check.high / check.asked), colour=HAIR, width=3.2)
         ratio = inside(check.delivered / check.asked, left, right)
         ax.plot(
@@ -94,15 +98,15 @@ def _ratio_ticks(ax: Any, left: float, right: float) -> None:
     ax.tick_params(axis="x", labelsize=7.5)
 
 
-def _legend(figure: Figure, kernels: Sequence[str], height: float) -> None:
-    place = 1 - 0.34 / height
+def _legend(figure: Figure, places: Sequence[str], height: float) -> None:
+    below = 1 - 0.34 / height
     figure.text(
-        0.02, place,
+        0.02, below,
         "delivered / asked, logarithmic; grey: what is tolerated; red rim: outside it; triangles point up for uplink",
         ha="left", va="top", fontsize=8, color=MUTED,
     )  # fmt: skip
-    for number, kernel in enumerate(kernels):
+    for number, place in enumerate(places):
         figure.text(
-            0.98 - 0.13 * (len(kernels) - 1 - number), 0.985, f"\u25cf {kernel} kernel",
-            ha="right", va="top", fontsize=8.5, color=_COLOUR[kernel],
+            0.98 - 0.13 * (len(places) - 1 - number), 0.985, f"\u25cf {_NAME[place]}",
+            ha="right", va="top", fontsize=8.5, color=_COLOUR[place],
         )  # fmt: skip

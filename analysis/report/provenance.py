@@ -11,6 +11,7 @@ from analysis.findings import CellFinding, Findings, folder_of
 from analysis.metrics import Metric, Unit
 from analysis.report import timeline
 from analysis.report.connecting import connected, known_at_start
+from analysis.report.places import place
 from analysis.units import quantity
 from results.link import LinkCheck, LinkProof
 from results.manifest import Manifest
@@ -21,7 +22,7 @@ from results.verdict import Verdict
 R = TypeVar("R")
 _UNITS: dict[str, Unit] = {
     "rate": "bit/s", "delay": "s", "jitter": "s", "loss": "share", "losses": "count", "duplicates": "count",
-    "reordered": "count", "bypass": "count", "change": "s",
+    "damage": "count", "reordered": "count", "fates": "s", "bypass": "count", "change": "s",
 }  # fmt: skip
 
 
@@ -72,6 +73,7 @@ def facts(found: Sequence[Source]) -> list[tuple[str, str]]:
         "Stack": [f"{m.stack}, guarantee class {m.guarantee_class}" for m in manifests],
         "Git revision": [m.git.text for m in manifests],
         "Kernel": [f"{m.kernel.release} ({m.kernel.chosen} kernel)" for m in manifests],
+        "Link made by": [place(m) for m in manifests],
         "Machine": [
             f"{m.machine.cpu_model}, {m.machine.cores} cores, {m.machine.memory_bytes / 2**30:.1f} GiB"
             for m in manifests

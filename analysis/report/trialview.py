@@ -16,6 +16,7 @@ from analysis.report import provenance, timeline
 from analysis.report.flows import flow_rows
 from analysis.report.journey import journey_table
 from analysis.report.limits import limited_trial, unrecorded_checks, use_rows
+from analysis.report.places import untimed
 from analysis.report.provenance import Source
 from analysis.report.shown import Shown, amount, number
 from analysis.report.view import drawing, title_of
@@ -45,7 +46,7 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
         "limited": limited_trial(source.verdict),
         "uses": use_rows(source.verdict),
         "unrecorded": unrecorded_checks(source.verdict),
-        "notes": _notes(trial, checks),
+        "notes": [*_notes(trial, checks), *filter(None, [untimed([source.manifest] if source.manifest else [])])],
         "figures": [
             (
                 metric.label,

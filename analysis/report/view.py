@@ -20,9 +20,11 @@ from analysis.report import provenance, timeline
 from analysis.report.flows import flow_rows
 from analysis.report.journey import journey_table
 from analysis.report.limits import limited_cell
+from analysis.report.places import places, untimed
 from analysis.report.provenance import Source
 from analysis.report.shown import amount, estimated, number
 from analysis.units import NOTABLE, difference_text, factor_text, times_text
+from results.manifest import Manifest
 
 MOST_FLOWS = 24  # per cell in the page; all of them are in tables/flows.csv
 _PER_TRIAL = (
@@ -62,7 +64,12 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "tone": "good" if valid == len(findings.trials) else "mixed" if valid else "bad",
         "headlines": headlines(findings),
         "standings": [standing.value for standing in Standing],
-        "verdicts": [_verdict_row(cell) | {"limited": limited_cell(found, cell.name)} for cell in findings.cells],
+        "verdicts": [
+            _verdict_row(cell)
+            | {"limited": limited_cell(found, cell.name), "place": places(_manifests(found, cell.name))}
+            for cell in findings.cells
+        ],
+        "untimed": untimed(_manifests(found)),
         "stopping": any(cell.precision is not None for cell in findings.cells),
         "reasons": any(trial.reasons for trial in findings.trials),
         "comparison": [_match(match, other) for match in matches(findings) for other in match.others],
@@ -87,6 +94,10 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "dumps": provenance.dumps(found),
         "captures": provenance.capture_lines(found),
     }  # fmt: skip
+
+
+def _manifests(found: Sequence[Source], cell: str | None = None) -> list[Manifest]:
+    return [one.manifest for one in found if one.manifest is not None and cell in (None, one.cell.name)]
 
 
 def _there(names: Sequence[str], findings: Findings) -> list[str]:

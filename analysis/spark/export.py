@@ -112,7 +112,9 @@ def _about(trial: Trial, manifest: Manifest) -> dict[str, object]:
         "scenario": manifest.scenario, "campaign": manifest.campaign, "cell": trial.path.parent.name,
         "trial": trial.number, "seed": manifest.seed, "state": state,
         "window_start_ns": window.start_ns, "window_end_ns": window.end_ns,
-        "clock_offset_ns": manifest.clock_offset_ns, "levels": json.dumps(dict(manifest.cell.levels)),
+        "clock_offset_ns": manifest.clock_offset_ns,
+        "kernel": manifest.kernel.chosen, "medium": manifest.medium or "tc",
+        "transmission_time": manifest.transmission_time, "levels": json.dumps(dict(manifest.cell.levels)),
     }  # fmt: skip
 
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from emulation import linkplan, shaper
+from emulation import link, linkplan
 from emulation.direction import FULL_FRAME
+from emulation.link import Link
 from emulation.linkplan import LinkPlan
+from emulation.media import MediumName
 from emulation.probe import Arrivals, ProbePath, probe_path
 from emulation.profile import LinkProfile
-from emulation.shaper import AppliedLink
 from topologies.network import Network, Node
 
 SEED = 1
@@ -67,13 +68,14 @@ def profile(**settings: Any) -> LinkProfile:
 
 @contextmanager
 def applied(
-    network: Network, *, seconds: float = 60, timeline_s: float = 0, **settings: Any
-) -> Iterator[tuple[LinkPlan, AppliedLink]]:
+    network: Network, *, seconds: float = 60, timeline_s: float = 0, made_by: MediumName = "tc", **settings: Any
+) -> Iterator[tuple[LinkPlan, Link]]:
     """A link with these settings, in force."""
     names = [node.name for node in network.stations]
-    plan = linkplan.plan(profile(**settings), names, seed=SEED, seconds=seconds, timeline_s=timeline_s)
-    with shaper.applied(plan, network.ports) as link:
-        yield plan, link
+    made = profile(**settings)
+    plan = linkplan.plan(made, names, seed=SEED, seconds=seconds, timeline_s=timeline_s, made_by=made_by)
+    with link.applied(plan, network.ports) as one:
+        yield plan, one
 
 
 @contextmanager

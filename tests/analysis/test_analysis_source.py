@@ -108,6 +108,8 @@ def test_a_campaign_is_exported_with_its_ledgers_and_every_trial_is_named(tmp_pa
     assert delivered.groupby("cell", observed=True).size().to_dict() == wanted
     about = pd.read_parquet(tmp_path / "out" / "trials.parquet")
     assert sorted(about["cell"]) == sorted(wanted)
+    assert set(zip(about["kernel"], about["medium"], strict=True)) == {("host", "tc")}, "as before there was a choice"
+    assert about["transmission_time"].isna().all()
     packets = pd.read_parquet(tmp_path / "out" / "packets")
     assert set(packets["cell"]) == set(wanted)
 

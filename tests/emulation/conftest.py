@@ -1,4 +1,4 @@
-"""Folders for lab kernels."""
+"""Folders for lab kernels, and both ways of making a link."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from emulation.media import MediumName
 
 
 @pytest.fixture
@@ -23,3 +25,10 @@ def shared() -> Iterator[Path]:
     """A folder to share with the guest, under one that the guest has its own of."""
     with tempfile.TemporaryDirectory(prefix="lab kernel ", dir="/tmp") as folder:
         yield Path(folder)
+
+
+@pytest.fixture(params=["tc", "line"])
+def made_by(request: pytest.FixtureRequest) -> MediumName:
+    """What makes a link: a test runs with each."""
+    name: MediumName = request.param
+    return name

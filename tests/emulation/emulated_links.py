@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from emulation import linkplan, shaper
+from emulation import features, linkplan
+from emulation.link import Link, applied
 from emulation.linkplan import LinkPlan
-from emulation.probe import ProbePath, probe_path
+from emulation.media import MediumName
+from emulation.probe import PORT, ProbePath, probe_path
 from emulation.profile import LinkProfile
 from emulation.proof import Ends, Samples, probe_link
-from emulation.shaper import AppliedLink
 from experiments.priority import ahead
 from results.link import LinkCheck
 from topologies.network import Network
@@ -25,8 +26,25 @@ def profile(**settings: Any) -> LinkProfile:
     return LinkProfile.model_validate(base | settings)
 
 
-def plan_of(network: Network, one: LinkProfile, *, seed: int = 1, timeline_s: float = 10) -> LinkPlan:
-    return linkplan.plan(one, list(network.ports.stations), seed=seed, seconds=10, timeline_s=timeline_s)
+def plan_of(
+    network: Network,
+    one: LinkProfile,
+    *,
+    seed: int = 1,
+    timeline_s: float = 10,
+    made_by: MediumName = "tc",
+    times_frames: bool | None = None,
+) -> LinkPlan:
+    """times_frames: whether frames pay on an idle link, too; None: if this kernel can have them pay."""
+    return linkplan.plan(
+        one,
+        list(network.ports.stations),
+        seed=seed,
+        seconds=10,
+        timeline_s=timeline_s,
+        made_by=made_by,
+        times_frames=features.times_frames() if times_frames is None else times_frames,
+    )
 
 
 def ends(network: Network, station: str = "sta1") -> Ends:
@@ -35,39 +53,58 @@ def ends(network: Network, station: str = "sta1") -> Ends:
 
 
 @contextmanager
-def link(network: Network, *, timeline_s: float = 10, **settings: Any) -> Iterator[AppliedLink]:
+def link(
+    network: Network,
+    *,
+    timeline_s: float = 10,
+    made_by: MediumName = "tc",
+    times_frames: bool | None = None,
+    **settings: Any,
+) -> Iterator[Link]:
     """A link with these settings, in force."""
-    with shaper.applied(plan_of(network, profile(**settings), timeline_s=timeline_s), network.ports) as made:
+    plan = plan_of(network, profile(**settings), timeline_s=timeline_s, made_by=made_by, times_frames=times_frames)
+    with applied(plan, network.ports) as made:
         yield made
 
 
 @contextmanager
-def path(network: Network, direction: str = "uplink", *, silence_s: float = 0.5) -> Iterator[ProbePath]:
-    where = ends(network)
+def path(
+    network: Network, direction: str = "uplink", *, silence_s: float = 0.5, station: str = "sta1"
+) -> Iterator[ProbePath]:
+    """A port of its own for each station, so that several can be open at one end."""
+    where = ends(network, station)
     up = direction == "uplink"
     with probe_path(
         from_pid=where.station_pid if up else where.wired_pid,
         to_pid=where.wired_pid if up else where.station_pid,
         to_address=where.wired_address if up else where.station_address,
+        port=PORT + list(network.ports.stations).index(station),
     ) as found:
         found.wait(silence_s)
         yield found
 
 
-def prove(network: Network, asked: LinkProfile, made: LinkProfile | None = None) -> list[LinkCheck]:
-    """Probe a link for what `asked` says, which is as `made` says; every group of stations."""
-    plan, real = plan_of(network, asked), plan_of(network, made or asked)
+def prove(
+    network: Network, asked: LinkProfile, made: LinkProfile | None = None, *, made_by: MediumName = "tc", seed: int = 1
+) -> list[LinkCheck]:
+    """Probe a link for what `asked` says (by seed 1), which is as `made` says (by `seed`); every group of stations."""
+    plan = plan_of(network, asked, made_by=made_by)
+    return prove_plan(network, plan, plan_of(network, made or asked, made_by=made_by, seed=seed))
+
+
+def prove_plan(network: Network, asked: LinkPlan, made: LinkPlan) -> list[LinkCheck]:
+    """Probe a link for what one plan says, which is made by another."""
     checks: list[LinkCheck] = []
-    for group, members in enumerate(plan.groups):
+    for group, members in enumerate(asked.groups):
         if members:
-            with shaper.applied(real, network.ports):
-                checks += probe_link(plan, {group: ends(network, members[0])}, SHORT)
+            with applied(made, network.ports):
+                checks += probe_link(asked, {group: ends(network, members[0])}, SHORT)
     return checks
 
 
-def holding(network: Network, asked: LinkProfile) -> list[LinkCheck]:
+def holding(network: Network, asked: LinkProfile, *, made_by: MediumName = "tc") -> list[LinkCheck]:
     """Probe a link that should hold, and again when it does not: a stall of the machine spoils times."""
-    return until_it_holds(lambda: prove(network, asked))
+    return until_it_holds(lambda: prove(network, asked, made_by=made_by))
 
 
 def until_it_holds(probe: Callable[[], list[LinkCheck]]) -> list[LinkCheck]:

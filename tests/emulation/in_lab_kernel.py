@@ -17,11 +17,11 @@ from emulated_links import broken, holding, link, path, profile, prove
 
 from emulation import losstable
 from emulation.bypass import bypass_checks
+from emulation.link import playing
 from emulation.namespace import in_namespace, read_sysctl
 from emulation.order import overtakers
-from emulation.player import playing
 from emulation.probe import MIN_FRAME
-from emulation.proof import CHANGE_TOLERANCE_S
+from emulation.trialproof import CHANGE_TOLERANCE_S
 from topologies.network import Network
 from topologies.star import star
 

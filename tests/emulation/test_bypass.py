@@ -31,7 +31,7 @@ START = stage(seen=10, entered=(11, 11))
 
 
 def test_all_that_came_met_a_list_or_an_outage() -> None:
-    check = uplink(START, stage(seen=70, dark=40, entered=(111, 111)))
+    check = uplink(START, stage(seen=110, dark=40, entered=(111, 111)))
     assert check.holds
     assert check.delivered == 0
     assert check.detail == "100 of 100 packets met the loss stage, 40 of them an outage"
@@ -62,5 +62,5 @@ def test_what_only_the_ports_have_counted_was_led_past_everything() -> None:
 
 
 def test_packets_that_met_two_lists_are_found_out() -> None:
-    check = uplink(START, stage(seen=110, dark=30, entered=(111, 111)))
+    check = uplink(START, stage(seen=140, dark=30, entered=(111, 111)))
     assert (check.delivered, check.holds) == (-30, False)

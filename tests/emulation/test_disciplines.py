@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from emulated_links import profile
 
-from emulation import disciplines, linkplan
+from emulation import disciplines, linkplan, netems
 from emulation.accesspoint import Ports
 from emulation.linkplan import LinkPlan, queues
 from emulation.qdisc import Discipline
@@ -57,26 +57,11 @@ def test_a_traced_queue_has_a_lane_that_uses_the_medium_up() -> None:
 def test_all_states_have_the_same_disciplines(event: dict[str, Any]) -> None:
     made = plan(rate=1e6, delay=0.01, timeline=[{"at": 1, **event}])
     shapes = {
-        tuple(names([*disciplines.of_queue(queue, state), *(one for one, _ in disciplines.lates(made, PORTS, state))]))
+        tuple(
+            names([*disciplines.of_queue(queue, state), *netems.disciplines(made, netems.netems(made, PORTS), state)])
+        )
         for queue in queues(made)
         for state in made.states()
         if queue.name == "uplink-0"
     }
     assert len(shapes) == 1
-
-
-def test_uplink_is_late_at_the_wired_port_and_downlink_at_each_stations() -> None:
-    made = plan(delay=0.01)
-    found = [(one.device, stations) for one, stations in disciplines.lates(made, PORTS, made.first)]
-    assert found == [("wired", ()), ("port-sta1", ()), ("port-sta2", ())]
-
-
-def test_where_stations_differ_each_group_is_late_on_a_device_of_its_own() -> None:
-    made = plan(delay=0.01, stations={"sta2": {"uplink": {"delay": 0.02}, "downlink": {"delay": 0}}})
-    found = [(one.device, stations) for one, stations in disciplines.lates(made, PORTS, made.first)]
-    assert found == [("late-0", ("sta1",)), ("port-sta1", ()), ("late-1", ("sta2",))]
-
-
-def test_nothing_is_late_where_nothing_is_asked() -> None:
-    made = plan(rate=1e6, loss=0.1)
-    assert disciplines.lates(made, PORTS, made.first) == []

@@ -8,16 +8,18 @@ from collections.abc import Iterator, Sequence
 import pytest
 from emulated_links import profile, until_it_holds
 
-from emulation import library, linkplan, loss, losstable, shaper
+from emulation import library, link, linkplan, loss, losstable, shaper
 from emulation.bypass import bypass_checks
 from emulation.linkplan import LinkPlan
 from emulation.losstable import StageCount
+from emulation.media import MediumName
 from emulation.namespace import KernelError, run_tool
 from emulation.nft import Nft
 from emulation.player import playing
 from emulation.probe import MIN_FRAME, probe_path
 from emulation.profile import LinkProfile
-from emulation.proof import Ends, loss_checks, probe_link
+from emulation.proof import Ends, probe_link
+from emulation.trialproof import loss_checks
 from results.link import LinkCheck
 from topologies.network import Network
 from topologies.star import star
@@ -44,8 +46,9 @@ def ends(network: Network) -> Ends:
     )
 
 
-def plan_of(network: Network, profile: LinkProfile, seed: int = 1) -> LinkPlan:
-    return linkplan.plan(profile, list(network.ports.stations), seed=seed, seconds=10, timeline_s=10)
+def plan_of(network: Network, profile: LinkProfile, seed: int = 1, made_by: MediumName = "tc") -> LinkPlan:
+    stations = list(network.ports.stations)
+    return linkplan.plan(profile, stations, seed=seed, seconds=10, timeline_s=10, made_by=made_by)
 
 
 def broken(checks: Sequence[LinkCheck]) -> set[str]:
@@ -54,13 +57,13 @@ def broken(checks: Sequence[LinkCheck]) -> set[str]:
 
 @pytest.mark.parametrize("profile", [NISTNET, WIRELINE], ids=lambda profile: profile.name)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_profile_of_the_library_holds(network: Network, profile: LinkProfile, seed: int) -> None:
-    plan, counted = plan_of(network, profile, seed), []
+def test_a_profile_of_the_library_holds(network: Network, made_by: MediumName, profile: LinkProfile, seed: int) -> None:
+    plan, counted = plan_of(network, profile, seed, made_by), []
 
     def probe() -> list[LinkCheck]:
-        with shaper.applied(plan, network.ports) as link:
+        with link.applied(plan, network.ports) as made:
             checks = probe_link(plan, {0: ends(network)})
-            counted[:] = loss_checks(plan.losses, link.loss_counts())
+            counted[:] = loss_checks(plan.losses, made.loss_counts())
         return list(checks)
 
     checks = until_it_holds(probe)
@@ -71,59 +74,67 @@ def test_a_profile_of_the_library_holds(network: Network, profile: LinkProfile, 
     assert all(check.holds for check in counted)
 
 
-def test_a_slower_link_than_asked_is_found_out(network: Network) -> None:
+def test_a_slower_link_than_asked_is_found_out(network: Network, made_by: MediumName) -> None:
     slower = LinkProfile.model_validate(NISTNET.model_dump() | {"rate": 9e5, "uplink": {}, "downlink": {}})
-    with shaper.applied(plan_of(network, slower), network.ports):
+    with link.applied(plan_of(network, slower, made_by=made_by), network.ports):
         asked = LinkProfile.model_validate(NISTNET.model_dump() | {"rate": 1e6, "uplink": {}, "downlink": {}})
-        assert "rate" in broken(probe_link(plan_of(network, asked), {0: ends(network)}))
+        assert "rate" in broken(probe_link(plan_of(network, asked, made_by=made_by), {0: ends(network)}))
 
 
-def test_other_losses_than_listed_are_found_out(network: Network) -> None:
-    with shaper.applied(plan_of(network, NISTNET, seed=1), network.ports) as link:
-        asked = plan_of(network, NISTNET, seed=2)
+def test_other_losses_than_listed_are_found_out(network: Network, made_by: MediumName) -> None:
+    with link.applied(plan_of(network, NISTNET, 1, made_by), network.ports) as made:
+        asked = plan_of(network, NISTNET, 2, made_by)
         assert "losses" in broken(probe_link(asked, {0: ends(network)}))
-        counted = loss_checks(asked.losses, link.loss_counts())
+        counted = loss_checks(asked.losses, made.loss_counts())
     assert not all(check.holds for check in counted)
 
 
-def test_an_unshaped_link_is_found_out(network: Network) -> None:
+def test_an_unshaped_link_is_found_out(network: Network, made_by: MediumName) -> None:
     bare = LinkProfile.model_validate({"name": "bare", "description": "d", "source": "s", "medium": "duplex"})
-    with shaper.applied(plan_of(network, bare), network.ports):
+    with link.applied(plan_of(network, bare, made_by=made_by), network.ports):
         # At 100 Mbit/s most frames go at a pace 2 % above the rate, which a busy machine may not keep: those of a slow
         # link all wait in its queue.
-        assert "rate" in broken(probe_link(plan_of(network, NISTNET), {0: ends(network)}))
+        found = broken(probe_link(plan_of(network, NISTNET, made_by=made_by), {0: ends(network)}))
+        assert ({"rate"} if made_by == "tc" else {"rate", "delay"}) <= found
 
 
-def arrived(network: Network, seed: int) -> list[int]:
+def test_a_link_whose_frames_do_not_pay_their_time_is_found_out(network: Network) -> None:
+    """A bucket's rate is right, and it lets what finds an idle link through at once."""
+    with link.applied(plan_of(network, NISTNET), network.ports):
+        found = probe_link(plan_of(network, NISTNET, made_by="line"), {0: ends(network)})
+    assert len([check for check in found if check.quantity == "delay" and not check.holds]) == 4, "small and full ones"
+
+
+def arrived(network: Network, seed: int, made_by: MediumName) -> list[int]:
     """Which of 3,000 uplink packets arrive."""
     bare = LinkProfile.model_validate(
         {"name": "lossy", "description": "d", "source": "s", "medium": "duplex", "loss": 0.03}
     )
     where = ends(network)
     with (
-        shaper.applied(plan_of(network, bare, seed), network.ports),
+        link.applied(plan_of(network, bare, seed, made_by), network.ports),
         probe_path(from_pid=where.station_pid, to_pid=where.wired_pid, to_address=where.wired_address) as path,
     ):
         path.wait(2)
         return path.send([MIN_FRAME] * 3000).number.tolist()
 
 
-def test_the_same_seed_drops_the_same_packets_on_two_runs(network: Network) -> None:
-    first, again, other = arrived(network, 11), arrived(network, 11), arrived(network, 12)
+def test_the_same_seed_drops_the_same_packets_on_two_runs(network: Network, made_by: MediumName) -> None:
+    first, again, other = (arrived(network, seed, made_by) for seed in (11, 11, 12))
     assert first == again
     assert first != other
     listed = set(plan_of(network, NISTNET, 11).losses[0].indices[:200].tolist())
     assert set(range(3000)) - set(first) == {index for index in listed if index < 3000}
 
 
-def rate_of_both(network: Network) -> float:
+def rate_of_both(network: Network, made_by: MediumName) -> float:
     """The rate (bit/s) of a burst each way at the same time, both counted, on a link of 1 Mbit/s."""
     where = ends(network)
     clean = LinkProfile.model_validate(
         NISTNET.model_dump() | {"uplink": {"loss": 0, "rate": 1e6}} | {"downlink": {"loss": 0, "rate": 1e6}}
     )
     with (
-        shaper.applied(plan_of(network, clean), network.ports) as link,
+        link.applied(plan_of(network, clean, made_by=made_by), network.ports) as made,
         probe_path(from_pid=where.station_pid, to_pid=where.wired_pid, to_address=where.wired_address) as up,
         probe_path(from_pid=where.wired_pid, to_pid=where.station_pid, to_address=where.station_address) as down,
     ):
@@ -132,18 +143,18 @@ def rate_of_both(network: Network) -> float:
         up.hand_over([1514] * 20)
         down.hand_over([1514] * 20)
         arrivals = [up.collect(20), down.collect(20)]
-        assert [queue.name for queue in link.queue_counts()] == ["air"]
+        assert [queue.name for queue in made.queue_counts()] == ["air"]
     last = max(int(one.received_ns.max()) for one in arrivals)
     first = min(int(one.received_ns.min()) for one in arrivals)
     return 39 * 1514 * 8 / ((last - first) / 1e9)
 
 
-def test_both_directions_share_one_medium(network: Network) -> None:
+def test_both_directions_share_one_medium(network: Network, made_by: MediumName) -> None:
     """A burst each way at the same time takes as long as both after one another; a stall can spoil a measurement."""
     asked = pytest.approx(1e6, rel=0.05)
     found: list[float] = []
     while len(found) < 5 and asked not in found:
-        found.append(rate_of_both(network))
+        found.append(rate_of_both(network, made_by))
     assert asked in found, found
 
 
@@ -156,17 +167,17 @@ def test_everything_is_taken_off_again(network: Network) -> None:
 
 
 def test_applying_twice_is_refused_and_leaves_the_first_in_force(network: Network) -> None:
-    with shaper.applied(plan_of(network, NISTNET), network.ports) as link:
+    with shaper.applied(plan_of(network, NISTNET), network.ports) as made:
         with pytest.raises(KernelError), shaper.applied(plan_of(network, WIRELINE), network.ports):
             pass
-        assert link.queue_counts()[0].name == "air"
+        assert made.queue_counts()[0].name == "air"
 
 
 def test_the_loss_program_counts_ip_packets_only(network: Network) -> None:
     text = losstable.program(plan_of(network, NISTNET), network.ports)
     hooks = text.count("type filter hook")
     assert hooks == 3
-    assert text.count("ether type { ip, ip6 }") == hooks + 1  # each direction's where packets come in
+    assert text.count("ether type { ip, ip6 }") == 2 * hooks  # each direction's where packets come in, lists, outages
     assert text.count("_dropped drop") == 2
     assert "_dropped drop" not in losstable.program(plan_of(network, WIRELINE), network.ports)
 
@@ -182,21 +193,21 @@ def passage(network: Network, *faults: str) -> tuple[int, dict[str, LinkCheck], 
     where = ends(network)
     with (
         shaper.applied(linkplan.plan(OUTAGE, list(network.ports.stations), seed=1, seconds=9, timeline_s=9),
-                       network.ports) as link,
+                       network.ports) as made,
         probe_path(from_pid=where.station_pid, to_pid=where.wired_pid, to_address=where.wired_address) as path,
         Nft(network.ports.pid) as nft,
-        playing(link) as player,
+        playing(made) as player,
     ):  # fmt: skip
         for fault in faults:
             nft.run(fault)
         path.wait(0.5)
-        first = link.stage_counts()
+        first = made.stage_counts()
         arrived = len(path.send([MIN_FRAME] * 50).number)
         player.start(time.monotonic_ns() - 10**9)
         while not player.played:
             time.sleep(0.01)
         arrived += len(path.send([MIN_FRAME] * 50).number)
-        last = link.stage_counts()
+        last = made.stage_counts()
     return arrived, {one.direction: one for one in bypass_checks(first, last)}, last
 
 

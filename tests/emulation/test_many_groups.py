@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from emulated_links import SHORT, broken, ends, plan_of, profile, until_it_holds
 
-from emulation import proof, shaper, sidebyside
+from emulation import proof, sidebyside
+from emulation.link import applied
 from emulation.loss import DIRECTIONS
+from emulation.media import MediumName
 from emulation.profile import LinkProfile
 from results.link import LinkCheck
 from topologies.network import Network
@@ -18,7 +20,7 @@ from topologies.star import star
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 STATIONS = [f"sta{number}" for number in range(1, 7)]
-PER_STATION = 2 * 5  # directions; delay, rate, order, losses, duplicates
+PER_STATION = 2 * 6  # directions; delay of small and of full frames, rate, order, losses, duplicates
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +35,18 @@ def different(medium: str, **others: Any) -> LinkProfile:
     return profile(medium=medium, rate=1e7, stations={name: own[name] | others.get(name, {}) for name in STATIONS})
 
 
-def prove(network: Network, asked: LinkProfile, made: LinkProfile | None = None) -> list[LinkCheck]:
-    plan, real = plan_of(network, asked), plan_of(network, made or asked)
-    with shaper.applied(real, network.ports):
+def prove(
+    network: Network, made_by: MediumName, asked: LinkProfile, made: LinkProfile | None = None
+) -> list[LinkCheck]:
+    plan, real = (plan_of(network, one, made_by=made_by) for one in (asked, made or asked))
+    with applied(real, network.ports):
         probed = {group: ends(network, members[0]) for group, members in enumerate(plan.groups) if members}
         return list(proof.probe_link(plan, probed, SHORT))
 
 
 @pytest.mark.parametrize("medium", ["duplex", "shared"])
 def test_six_stations_hold_side_by_side_in_as_many_rounds_as_one(
-    network: Network, medium: str, monkeypatch: pytest.MonkeyPatch
+    network: Network, made_by: MediumName, medium: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rounds: list[int] = []
 
@@ -53,18 +57,18 @@ def test_six_stations_hold_side_by_side_in_as_many_rounds_as_one(
 
     sidebyside_send = sidebyside.send_together
     monkeypatch.setattr(sidebyside, "send_together", counted)
-    checks = until_it_holds(lambda: rounds.clear() or prove(network, different(medium)))
+    checks = until_it_holds(lambda: rounds.clear() or prove(network, made_by, different(medium)))
     assert broken(checks) == set(), [check for check in checks if not check.holds]
     assert len(checks) == len(STATIONS) * PER_STATION
     assert [check.direction for check in checks[:: PER_STATION // 2]] == list(DIRECTIONS) * len(STATIONS)
-    # Warm-up, delay, rate, losses; a rate that did not hold is measured up to twice more.
-    assert 4 <= len(rounds) <= 6
+    # Warm-up, both delays, rate, losses; a rate that did not hold is measured up to twice more.
+    assert 5 <= len(rounds) <= 7
     assert max(rounds) == 2 * len(STATIONS)
 
 
-def test_the_station_that_is_not_as_asked_is_found_among_all(network: Network) -> None:
+def test_the_station_that_is_not_as_asked_is_found_among_all(network: Network, made_by: MediumName) -> None:
     asked, made = different("shared"), different("shared", sta4={"rate": 3e6, "loss": 0.03})
-    found = prove(network, asked, made)
+    found = prove(network, made_by, asked, made)
     of_station = [found[place : place + PER_STATION] for place in range(0, len(found), PER_STATION)]
     assert {"rate"} <= broken(of_station[3])
     off = [STATIONS[place] for place, checks in enumerate(of_station) if "losses" in broken(checks)]

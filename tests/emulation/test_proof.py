@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from emulated_links import profile
 from hypothesis import given
 from hypothesis import strategies as st
 
 from emulation import linkplan
+from emulation.asked import asked_of
 from emulation.direction import FULL_FRAME
+from emulation.loss import DIRECTIONS, Direction
 from emulation.order import order_check, order_is_kept, overtakers
 from emulation.player import Played, play
 from emulation.probe import Arrivals
-from emulation.proof import (
-    CHANGE_TOLERANCE_S,
-    QueueUse,
-    Samples,
-    _probe_direction,
-    rate_frame_bytes,
-    rate_frames,
-    timeline_checks,
-    trial_rate_check,
-)
+from emulation.proof import Samples, _probe_direction
+from emulation.rateproof import rate_check, rate_frame_bytes, rate_frames
+from emulation.trialproof import CHANGE_TOLERANCE_S, QueueUse, timeline_checks, trial_rate_check
 from results.link import LinkCheck
 
 OUTAGES = profile(timeline=[{"at": 1, "outage": 0.5}, {"at": 3, "outage": 0.5}])
@@ -125,7 +121,7 @@ def proven(*, keep_order: bool) -> dict[str, LinkCheck]:
     """A probe of a link of which a packet in each hundred overtakes the one before it."""
     asked = profile(delay=0.02, jitter=0.005, keep_order=keep_order)
     plan = linkplan.plan(asked, ["sta1"], seed=1, seconds=5, timeline_s=5)
-    steps = _probe_direction(plan.first.sides[0].uplink, plan.losses[0], Samples(jitter=300))
+    steps = _probe_direction(asked_of(plan, plan.first, 0, "uplink"), Samples(jitter=300))
     first, here = 0, next(steps)
     while True:
         numbers = np.arange(first, first + here.frames)
@@ -154,6 +150,22 @@ def test_what_is_sent_at_once_fits_into_a_queue_that_counts_packets() -> None:
     side = profile(rate=1e5, queue_packets=12).uplink
     assert rate_frame_bytes(side) < FULL_FRAME
     assert rate_frames(side)[0] <= 12
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_packet_that_was_lost_has_used_the_air_whichever_way_it_went(direction: Direction) -> None:
+    plan = linkplan.plan(profile(rate=1e6, loss=0.2), ["sta1"], seed=1, seconds=5, timeline_s=5)
+    (loss,) = (one for one in plan.losses if one.direction == direction)
+    side = getattr(plan.first.sides[0], direction)
+    left = np.arange(60)
+    arrived = left[~loss.lists(left)]
+    for place, holds in ((arrived, True), (np.arange(len(arrived)), False)):
+        received_ns = (place * side.airtime(FULL_FRAME) * 1e9).astype(np.int64)
+        burst = Arrivals(
+            sent=60, number=arrived, sent_ns=received_ns, received_ns=received_ns,
+            frame_bytes=np.full(len(arrived), FULL_FRAME),
+        )  # fmt: skip
+        assert rate_check(asked_of(plan, plan.first, 0, direction), burst).holds == holds
 
 
 def use(*, carried_bits: float, never_empty: bool, changes_bits: float = 0.0) -> QueueUse:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from emulation import ratetrace
 from emulation.direction import FULL_FRAME
-from emulation.ratetrace import Pace, RateTrace, paces
+from emulation.ratetrace import Pace, RateTrace, paces, shares
 
 TIMES = st.lists(st.integers(0, 3000), min_size=1, max_size=200).map(sorted).filter(lambda times: times[-1] > 0)
 STEP_S = 0.05
@@ -123,3 +123,12 @@ def test_the_mean_rate_is_that_of_full_frames(tmp_path: Path) -> None:
     path = tmp_path / "good.trace"
     path.write_text("1\n1\n2\n4\n")
     assert ratetrace.read(path).mean_rate == pytest.approx(4 * 1514 * 8 / 0.004)
+
+
+@given(COUNTS)
+def test_where_a_rate_holds_at_once_a_steps_share_of_bits_is_its_count(counts: list[int]) -> None:
+    found = shares(np.array(counts), step_s=STEP_S)
+    assert [pace.held for pace in found] == [count == 0 for count in counts]
+    assert all(pace.rate > 0 for pace in found)
+    bits = [0.0 if pace.held else pace.rate * STEP_S for pace in found]
+    assert bits == pytest.approx([count * FULL_FRAME * 8 for count in counts])

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from emulated_links import link, path
 
+from emulation.link import Link
+from emulation.media import MediumName
 from emulation.probe import MIN_FRAME, ProbePath
-from emulation.proof import loss_checks
-from emulation.shaper import AppliedLink
+from emulation.trialproof import loss_checks
 from topologies.network import Network
 from topologies.star import star
 
@@ -33,13 +34,15 @@ def lost(probe: ProbePath, packets: int) -> list[int]:
     return sorted(set(range(packets)) - set((arrivals.number - first).tolist()))
 
 
-def listed(made: AppliedLink) -> list[int]:
+def listed(made: Link) -> list[int]:
     """Which of the first packets up the loss list drops."""
     return np.flatnonzero(made.plan.losses[0].lists(np.arange(SENT))).tolist()
 
 
-def test_after_it_the_first_packet_is_number_zero_and_counters_begin_there(network: Network) -> None:
-    with link(network, loss=LOSSES) as made, path(network) as probe:
+def test_after_it_the_first_packet_is_number_zero_and_counters_begin_there(
+    network: Network, made_by: MediumName
+) -> None:
+    with link(network, made_by=made_by, loss=LOSSES) as made, path(network) as probe:
         # A hello of some packets, as clients send one before a trial's first message.
         lost(probe, 137)
         assert made.loss_counts()[0].seen == 137
@@ -51,16 +54,16 @@ def test_after_it_the_first_packet_is_number_zero_and_counters_begin_there(netwo
         assert all(check.holds for check in loss_checks(made.plan.losses, made.loss_counts()))
 
 
-def test_without_it_what_passed_before_decides_what_is_lost(network: Network) -> None:
-    with link(network, loss=LOSSES) as made, path(network) as probe:
+def test_without_it_what_passed_before_decides_what_is_lost(network: Network, made_by: MediumName) -> None:
+    with link(network, made_by=made_by, loss=LOSSES) as made, path(network) as probe:
         lost(probe, 137)
         assert lost(probe, SENT) != listed(made)
 
 
-def test_lists_of_other_groups_and_states_are_numbered_anew_too(network: Network) -> None:
+def test_lists_of_other_groups_and_states_are_numbered_anew_too(network: Network, made_by: MediumName) -> None:
     events = [{"at": 1.0, "change": {"loss": 0.1}}]
     own = {"sta2": {"loss": 0.2}}
-    with link(network, loss=LOSSES, stations=own, timeline=events) as made, path(network) as probe:
+    with link(network, made_by=made_by, loss=LOSSES, stations=own, timeline=events) as made, path(network) as probe:
         names = [one.name for one in made.plan.losses]
         assert len(names) > 4
         lost(probe, 10)

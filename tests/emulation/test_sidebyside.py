@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulation import expectation, linkplan, proof
+from emulation.asked import asked_of
 from emulation.direction import DirectionProfile
 from emulation.lanes import rate_seconds, shared_uses
 from emulation.loss import DIRECTIONS, SeededLosses
@@ -40,10 +41,7 @@ class Clock:
 
 @dataclass
 class Path:
-    """A link that does what is asked.  silence_s: how long it is waited for after the last frame of a burst.
-
-    A lost packet has used the air on the way up, and not on the way down.
-    """
+    """A link that does what is asked.  silence_s: how long it is waited for after the last frame of a burst."""
 
     clock: Clock
     silence_s: float = 0.0
@@ -62,11 +60,9 @@ class Path:
         for _ in range(count):
             number, now = len(self.emitted), self.clock.now()
             self.emitted.append((now, size))
-            lost = bool(self.listed[number])
-            if not lost or (self.loss and self.loss.direction == "uplink"):
-                self.free = max(self.free, now) + self.side.airtime(size)
-            if not lost:
-                self.arrived.append((number, now, max(self.free, now) + self.side.delay, size))
+            self.free = max(self.free, now) + self.side.airtime(size)
+            if not self.listed[number]:
+                self.arrived.append((number, now, self.free + self.side.delay, size))
 
     def collect(self, expected: int, *, since: float | None = None) -> Arrivals:
         assert since is not None
@@ -173,10 +169,9 @@ def probes(settings: dict[str, Any], stations: int, silence_s: float) -> tuple[C
     lanes, paths = [], []
     for group, members in enumerate(plan.groups):
         for direction in DIRECTIONS if members else ():
-            side = linkplan.side(plan.first, group, direction)
-            loss = plan.in_force(plan.first, group, direction)
-            path = Path(clock, silence_s, side.model_copy(update={"jitter": 0.0}), loss)
-            lanes.append(Lane(path, proof._probe_direction(side, loss, samples), shared_uses(plan, group, direction)))
+            asked = asked_of(plan, plan.first, group, direction)
+            path = Path(clock, silence_s, asked.side.model_copy(update={"jitter": 0.0}), asked.loss)
+            lanes.append(Lane(path, proof._probe_direction(asked, samples), shared_uses(plan, group, direction)))
             paths.append(path)
     run(lanes, clock=clock, frames_per_s=FRAMES_PER_S)
     return clock, paths

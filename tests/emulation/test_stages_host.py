@@ -1,4 +1,7 @@
-"""Stages that need no netem, on the machine's own kernel: they do what is asked, and what does not is found out."""
+"""Stages that need no netem, on the machine's own kernel: they do what is asked, and what does not is found out.
+
+Each by queueing disciplines and by the line.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from emulated_links import broken, ends, holding, link, path, plan_of, profile, 
 
 from emulation import library
 from emulation.direction import FULL_FRAME
+from emulation.link import playing
 from emulation.linkplan import LinkPlan
 from emulation.loss import SeededLosses
-from emulation.netlink import Netlink
-from emulation.player import playing
+from emulation.media import MediumName
 from emulation.probe import MIN_FRAME, Arrivals, probe_path
 from emulation.proof import Samples, probe_link
 from results.link import LinkCheck
@@ -52,8 +55,8 @@ def network() -> Iterator[Network]:
     ],
     ids=str,
 )
-def test_a_link_does_what_is_asked(network: Network, settings: dict[str, Any]) -> None:
-    checks = holding(network, profile(**settings))
+def test_a_link_does_what_is_asked(network: Network, made_by: MediumName, settings: dict[str, Any]) -> None:
+    checks = holding(network, profile(**settings), made_by=made_by)
     assert broken(checks) == set(), [check for check in checks if not check.holds]
 
 
@@ -74,19 +77,21 @@ def test_a_link_does_what_is_asked(network: Network, settings: dict[str, Any]) -
     ids=["overhead", "rate", "bursts", "record", "no loss", "one station's loss"],
 )
 def test_a_link_that_does_something_else_is_found_out(
-    network: Network, asked: dict[str, Any], made: dict[str, Any], found: set[str]
+    network: Network, made_by: MediumName, asked: dict[str, Any], made: dict[str, Any], found: set[str]
 ) -> None:
-    assert found <= broken(prove(network, profile(**asked), profile(**made)))
+    assert found <= broken(prove(network, profile(**asked), profile(**made), made_by=made_by))
 
 
 @pytest.mark.parametrize(
     ("settings", "waits"), [({"queue_bytes": 30_280}, 20), ({"queue_packets": 12}, 12), ({"queue_time": 0.2}, 16)]
 )
-def test_a_queue_holds_what_its_limit_says(network: Network, settings: dict[str, Any], waits: int) -> None:
+def test_a_queue_holds_what_its_limit_says(
+    network: Network, made_by: MediumName, settings: dict[str, Any], waits: int
+) -> None:
     # One passes at once, and more while the burst is being sent: more again when a stall makes that take long.
     arrived: list[int] = []
     while len(arrived) < 5 and not (arrived and arrived[-1] <= waits + 3):
-        with link(network, rate=1e6, **settings), path(network) as burst:
+        with link(network, made_by=made_by, rate=1e6, **settings), path(network) as burst:
             arrived.append(len(burst.send([FULL_FRAME] * 60).number))
     assert waits + 1 <= min(arrived) <= waits + 3, arrived
 
@@ -107,19 +112,20 @@ def play(
         offset_ns = max(
             time.time_ns() - time.monotonic_ns() for _ in range(5)
         )  # a pause between the two makes it small
+        began = time.monotonic()
         player.start(time.monotonic_ns())
         arrivals = probe.send([frame] * int(seconds / spacing_s), spacing_s=spacing_s)
-        deadline = time.monotonic() + 60
-        while len(player.played) < len(made.plan.steps) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return arrivals, [(one.due_ns + offset_ns, one.t_ns + offset_ns) for one in player.played]
+        time.sleep(max(began + max(step.at_s for step in made.plan.steps) + 0.2 - time.monotonic(), 0))
+    assert len(player.played) == len(made.plan.steps)
+    return arrivals, [(one.due_ns + offset_ns, one.t_ns + offset_ns) for one in player.played]
 
 
-def test_an_outage_loses_everything_and_ends(network: Network) -> None:
+def test_an_outage_loses_everything_and_ends(network: Network, made_by: MediumName) -> None:
     lost: list[int] = []
     for _ in range(5):  # a sender that is stalled all through the outage loses nothing
+        events = [{"at": 0.3, "outage": 0.3}]
         arrivals, ((_, begun), (ends, _)) = play(
-            network, seconds=0.9, frame=MIN_FRAME, spacing_s=0.002, timeline=[{"at": 0.3, "outage": 0.3}]
+            network, seconds=0.9, frame=MIN_FRAME, spacing_s=0.002, timeline=events, made_by=made_by
         )
         lost = sorted(set(range(arrivals.sent)) - set(arrivals.number.tolist()))
         if lost and lost[-1] + 1 < arrivals.sent:
@@ -134,10 +140,10 @@ def test_an_outage_loses_everything_and_ends(network: Network) -> None:
     [("station", ([3, 4, 5], [3, 4, 5])), ("shared", ([2], [1, 2]))],
 )
 def test_a_burst_follows_the_packets_of_one_station_or_of_all(
-    network: Network, channel: str, lost: tuple[list[int], ...]
+    network: Network, made_by: MediumName, channel: str, lost: tuple[list[int], ...]
 ) -> None:
     paths = []
-    with link(network, loss=RECORD, loss_channel=channel), ExitStack() as opened:
+    with link(network, made_by=made_by, loss=RECORD, loss_channel=channel), ExitStack() as opened:
         for number, station in enumerate(("sta1", "sta2")):
             where = ends(network, station)
             to = {"to_pid": where.wired_pid, "to_address": where.wired_address, "port": 7007 + number}
@@ -151,9 +157,9 @@ def test_a_burst_follows_the_packets_of_one_station_or_of_all(
     assert tuple(sorted(set(range(10)) - seen) for seen in arrived) == lost
 
 
-def test_losses_of_a_handover_have_a_list_of_their_own(network: Network) -> None:
-    events = [{"at": 0.2, "handover": {"lasts": 0.4, "loss": 0.2}}]
-    with link(network, rate=2e6, timeline=events) as made, path(network) as probe, playing(made) as player:
+def test_losses_of_a_handover_have_a_list_of_their_own(network: Network, made_by: MediumName) -> None:
+    about: dict[str, Any] = {"rate": 2e6, "timeline": [{"at": 0.2, "handover": {"lasts": 0.4, "loss": 0.2}}]}
+    with link(network, made_by=made_by, **about) as made, path(network) as probe, playing(made) as player:
         before: SeededLosses = made.plan.losses[0]
         within = made.plan.in_force(made.plan.steps[0].state, 0, "uplink")
         time.sleep(0.1)
@@ -171,18 +177,15 @@ def rates(plan: LinkPlan, network: Network) -> list[LinkCheck]:
     return [one for one in found if one.quantity == "rate"]
 
 
-def test_a_rate_is_changed_in_place(network: Network) -> None:
+def test_a_rate_is_changed_in_place(network: Network, made_by: MediumName) -> None:
     events = [{"at": 1, "change": {"rate": "4 Mbit/s"}}, {"at": 2, "change": {"rate": "1 Mbit/s"}}]
-    with link(network, rate=2e6, timeline=events) as made:
-        indices = made.inside(made.indices)
-        netlink = made.inside(lambda _: Netlink())
-        with netlink:
-            for step, rate in zip(made.plan.steps, (4e6, 1e6), strict=True):
-                made.move(netlink, made.prepare(indices, made.state, step.state))
-                now = plan_of(network, profile(rate=rate))
-                found = until_it_holds(partial(rates, now, network))
-                assert {one.asked for one in found} == {rate}
-                assert broken(found) == set(), found
+    with link(network, made_by=made_by, rate=2e6, timeline=events) as made:
+        for step, rate in zip(made.plan.steps, (4e6, 1e6), strict=True):
+            made.go_through([step.state])
+            now = plan_of(network, profile(rate=rate), made_by=made_by)
+            found = until_it_holds(partial(rates, now, network))
+            assert {one.asked for one in found} == {rate}
+            assert broken(found) == set(), found
 
 
 def gap_trace(busy_ms: int, gap_ms: int) -> dict[str, Any]:
@@ -191,10 +194,10 @@ def gap_trace(busy_ms: int, gap_ms: int) -> dict[str, Any]:
     return {"at": 0, "trace": {"uplink": {"opportunities_ms": times}}}
 
 
-def test_what_waits_in_a_gap_of_a_trace_goes_on_when_it_is_over(network: Network) -> None:
+def test_what_waits_in_a_gap_of_a_trace_goes_on_when_it_is_over(network: Network, made_by: MediumName) -> None:
     """Nothing else is sent that could wake the queue."""
     with (
-        link(network, rate=6e6, timeline=[gap_trace(300, 500)], timeline_s=1.1) as made,
+        link(network, made_by=made_by, rate=6e6, timeline=[gap_trace(300, 500)], timeline_s=1.1) as made,
         path(network, silence_s=2) as probe,
         playing(made) as player,
     ):
@@ -208,12 +211,11 @@ def test_what_waits_in_a_gap_of_a_trace_goes_on_when_it_is_over(network: Network
     assert (arrivals.received_ns.min() - began) / 1e9 > 0.79
 
 
-def test_a_trace_delivers_what_it_recorded(network: Network) -> None:
+def test_a_trace_delivers_what_it_recorded(network: Network, made_by: MediumName) -> None:
     found: list[tuple[int, int, int]] = []
     while len(found) < 5 and not (found and as_recorded(*found[-1])):  # a stall of the sender leaves chances unused
-        arrivals, ((_, began), *_) = play(
-            network, seconds=1.4, frame=FULL_FRAME, spacing_s=0.0015, rate=6e6, timeline=[gap_trace(500, 400)]
-        )
+        about: dict[str, Any] = {"rate": 6e6, "timeline": [gap_trace(500, 400)], "made_by": made_by}
+        arrivals, ((_, began), *_) = play(network, seconds=1.4, frame=FULL_FRAME, spacing_s=0.0015, **about)
         arrived = (arrivals.received_ns - began) / 1e9
         first, gap, rest = (arrived < 0.6), (arrived > 0.53) & (arrived < 0.89), (arrived > 0.9)
         found.append((int(first.sum()), int(gap.sum()), int(rest.sum())))
@@ -225,7 +227,7 @@ def as_recorded(first: int, gap: int, rest: int) -> bool:
     return 235 <= first <= 265 and gap == 0 and rest > 200
 
 
-def test_every_profile_that_needs_no_netem_holds(network: Network) -> None:
+def test_every_profile_that_needs_no_netem_holds(network: Network, made_by: MediumName) -> None:
     for name in ("80211b-2m", "stepped-trace"):
-        checks = holding(network, library.load(name))
+        checks = holding(network, library.load(name), made_by=made_by)
         assert broken(checks) == set(), (name, [check for check in checks if not check.holds])

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from emulated_links import broken, ends, plan_of, profile, until_it_holds
 
+from emulation.line.link import LineLink
+from emulation.media import MediumName
 from emulation.shaper import AppliedLink
 from emulation.stateproof import later_states, proof_plan, prove_state
 from results.link import LinkCheck
@@ -32,10 +34,10 @@ def network() -> Iterator[Network]:
         yield built
 
 
-def proven(network: Network) -> dict[str, list[LinkCheck]]:
+def proven(network: Network, made_by: MediumName) -> dict[str, list[LinkCheck]]:
     """What came of each later state, by the change that leads there."""
     one = profile(**LINK)
-    plan = plan_of(network, one, timeline_s=UNTIL_S)
+    plan = plan_of(network, one, timeline_s=UNTIL_S, made_by=made_by)
     made = proof_plan(plan, until_s=UNTIL_S)
     states = later_states(one, plan.groups, until_s=UNTIL_S)
     return {
@@ -46,8 +48,8 @@ def proven(network: Network) -> dict[str, list[LinkCheck]]:
     }
 
 
-def test_every_later_state_holds_and_says_which_it_is(network: Network) -> None:
-    found = proven(network)
+def test_every_later_state_holds_and_says_which_it_is(network: Network, made_by: MediumName) -> None:
+    found = proven(network, made_by)
     assert [change.rpartition(", at ")[2] for change in found] == ["1 s", "2 s", "3 s", "5 s"]
     for change, checks in found.items():
         assert broken(checks) == set(), [one for one in checks if not one.holds]
@@ -57,10 +59,13 @@ def test_every_later_state_holds_and_says_which_it_is(network: Network) -> None:
     assert {(one.direction, round(one.asked)) for one in fast if one.quantity == "rate"} == {("downlink", 6e6)}
 
 
-def test_changes_that_never_reach_the_kernel_are_found_out(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_that_never_reach_the_link_are_found_out(
+    network: Network, made_by: MediumName, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(AppliedLink, "move", lambda *_: None)
+    monkeypatch.setattr(LineLink, "go_through", lambda *_: None)
     one = profile(**LINK)
-    plan = plan_of(network, one, timeline_s=UNTIL_S)
+    plan = plan_of(network, one, timeline_s=UNTIL_S, made_by=made_by)
     made = proof_plan(plan, until_s=UNTIL_S)
     found = [
         broken(prove_state(made, network.ports, state, lambda station: ends(network, station)))

@@ -10,9 +10,9 @@ from emulated_links import profile
 from emulation import linkplan
 from emulation.direction import FULL_FRAME
 from emulation.events import Trace
-from emulation.proof import QueueUse, trial_rate_check
 from emulation.ratetrace import RateTrace
 from emulation.traceproof import QueueReading, TraceUse, trace_check
+from emulation.trialproof import QueueUse, trial_rate_check
 
 # 3 Mbit/s in one half of each second, nothing in the other.
 TRACE = RateTrace(opportunities_ms=(*range(4, 501, 4), 1000))

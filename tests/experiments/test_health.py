@@ -8,7 +8,9 @@ import pyarrow as pa
 import pytest
 from invented_machine import readings
 
+from emulation.line.lateness import BUCKET_NS, Lateness
 from experiments.health import LIMITS, Evidence, judge
+from experiments.linechecks import LineSeen
 from experiments.settings import CheckSettings, Waiver
 from results.link import LinkCheck
 from results.manifest import Consumer, Window
@@ -104,11 +106,24 @@ GOOD = Evidence(
     path_rtt=(0, "all of 2 ends"),
     host=readings(),
 )
+
+
+def line(*, late_ns: int = 0, frames: int = 0, beats: int = 0) -> LineSeen:
+    """10,000 frames and 3,000 beats of a line that were 40 us late, and more of each, as many as given, so late."""
+
+    def counted(usual: int, more: int) -> Lateness:
+        found = Lateness.of([(5, usual)], 6 * BUCKET_NS - 1)
+        return found + Lateness.of([(min(late_ns // BUCKET_NS, 1023), more)], late_ns) if more else found
+
+    return LineSeen(frames=counted(10_000, frames), reading=counted(3_000, beats))
+
+
 BAD: dict[Check, dict[str, object]] = {
     Check.LINK_RATE: {"link_checks": [*GOOD.link_checks, link_check("rate", holds=False)]},
     Check.LINK_LOSS: {"link_checks": [*GOOD.link_checks, link_check("losses", holds=False)]},
     Check.LINK_DELAY: {"link_checks": [*GOOD.link_checks, link_check("delay", holds=False)]},
     Check.LINK_TIMELINE: {"link_checks": [*GOOD.link_checks, link_check("change", holds=False)]},
+    Check.LINE_LATENESS: {"line": line(late_ns=1_100_000, frames=11)},
     Check.OFFLOADS_OFF: {"offloads_on": ["sta1-eth: tso"]},
     Check.CAPTURE_DROPS: {"capture_drops": {"wired": 1}},
     Check.GENERATOR_CPU: {"resources": resources(generator=0.7)},
@@ -132,6 +147,7 @@ UNKNOWN: dict[Check, dict[str, object]] = {
     Check.CAPTURE_DROPS: {"capture_drops": {"wired": None}},
     Check.SEND_LATENESS: {"send_lateness_s": None},
     Check.PATH_RTT: {"path_rtt": (None, "no connection was found")},
+    Check.LINE_LATENESS: {"line": LineSeen(Lateness.of(), Lateness.of())},
 }
 
 

@@ -11,6 +11,7 @@ import yaml
 from lab_runs import scenario_file
 
 from emulation import kernel, linkplan
+from emulation.media import MediumName
 from emulation.probe import MIN_FRAME
 from emulation.profile import LinkProfile
 from emulation.stateproof import LaterState
@@ -53,13 +54,15 @@ class Proofs:
         return (check(next(self._answers)),)
 
 
-def trial(folder: Path, number: int = 1, events: list[dict[str, Any]] | None = None) -> LaterStates:
+def trial(
+    folder: Path, number: int = 1, events: list[dict[str, Any]] | None = None, medium: MediumName = "tc"
+) -> LaterStates:
     """What trial `number` of a campaign in `folder` knows."""
     one = profile(rate=1e6, timeline=EVENTS if events is None else events)
     bench = SimpleNamespace(
         profile=one,
         settings=SimpleNamespace(window=SimpleNamespace(**WINDOW)),
-        link=linkplan.plan(one, ["sta1"], seed=number, seconds=6, timeline_s=6),
+        link=linkplan.plan(one, ["sta1"], seed=number, seconds=6, timeline_s=6, made_by=medium),
         spec=SimpleNamespace(
             campaign_folder=str(folder), cell="only", trial=number, profile=one.model_dump(mode="json")
         ),
@@ -98,8 +101,8 @@ def test_what_did_not_hold_is_proven_again_and_is_not_remembered(
     assert [one.change for one in proven_states(tmp_path)] == [DARK]
 
 
-@pytest.mark.parametrize("what", ["kernel", "profile"])
-def test_another_kernel_and_another_profile_have_their_own_proofs(
+@pytest.mark.parametrize("what", ["kernel", "medium", "profile"])
+def test_another_kernel_medium_and_profile_have_their_own_proofs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     proofs = Proofs(monkeypatch, *[1.0] * 4)
@@ -108,7 +111,8 @@ def test_another_kernel_and_another_profile_have_their_own_proofs(
     first.remember()
     if what == "kernel":
         monkeypatch.setenv(kernel.MARK, "lab")
-    trial(tmp_path, 2, EVENTS if what == "kernel" else [*EVENTS, {"at": 3, "change": {"queue_bytes": 9000}}]).prove()
+    events = [*EVENTS, {"at": 3, "change": {"queue_bytes": 9000}}] if what == "profile" else EVENTS
+    trial(tmp_path, 2, events, "line" if what == "medium" else "tc").prove()
     assert proofs.asked == [SLOW, DARK] * 2
 
 

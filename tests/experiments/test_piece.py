@@ -6,6 +6,7 @@ import pytest
 
 from experiments.durations import MARGIN, OVERHEAD_S, Durations
 from experiments.piece import Budget, Piece
+from experiments.place import Place
 from results.campaign import Planned
 from results.times import TrialTime
 
@@ -71,7 +72,7 @@ def test_the_words_count_on_what_has_taken_longer_since_the_turn_did_not_fit() -
 
 
 def durations(*seen: TrialTime) -> Durations:
-    return Durations(own_s={"short": 10, "long": 100}, kernels={"short": "host", "long": "host"}, seen=list(seen))
+    return Durations(own_s={"short": 10, "long": 100}, places={"short": Place(), "long": Place()}, seen=list(seen))
 
 
 def took(seconds: float, overhead_s: float, *, cell: str = "short", kernel: str = "host") -> TrialTime:

@@ -14,8 +14,8 @@ from emulation.direction import FULL_FRAME
 from emulation.linkplan import LinkPlan
 from emulation.player import Played
 from emulation.profile import LinkProfile
-from emulation.proof import QueueUse, trial_rate_check
 from emulation.shaper import QueueCount
+from emulation.trialproof import QueueUse, trial_rate_check
 from experiments.queue_use import limits, queue_uses, rates_set
 from results.airtime import Steps
 from results.schema import resources_table

@@ -16,7 +16,7 @@ from emulation.direction import FULL_FRAME
 from emulation.player import playing
 from emulation.probe import probe_path
 from emulation.profile import LinkProfile
-from emulation.proof import trial_rate_check
+from emulation.trialproof import trial_rate_check
 from experiments.queue_use import queue_uses
 from results.link import LinkCheck
 from results.schema import resources_table

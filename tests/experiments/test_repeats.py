@@ -11,7 +11,6 @@ import pytest
 from lab_runs import scenario_file
 from stopping_world import finish
 
-from emulation.kernel import KernelName
 from experiments import campaign as campaigns
 from experiments import launch, provenance
 from experiments import scenario as scenarios
@@ -20,6 +19,7 @@ from experiments.durations import Durations, own_s
 from experiments.health import LIMITS
 from experiments.launch import Outcome, Processes, Way
 from experiments.piece import Budget, Piece
+from experiments.place import Place
 from experiments.runner import Course, GaveUp
 from results.campaign import Planned, read_campaign
 from results.stopping import CellPrecision
@@ -52,6 +52,9 @@ class Told:
         self.settlements.append(f"{cell}: {precision.end}, {spared} spared")
 
 
+HOST = Place()
+
+
 class World:
     """Trials whose results the test decides: `attempt` gives finish's arguments, or why the trial failed."""
 
@@ -71,16 +74,16 @@ class World:
             state, reasons = trial.verdict().state, trial.verdict().reasons()
         return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=1, beside=len(spec.beside))
 
-    def run(self, kernel: KernelName = "host", piece: Piece | None = None, notes: tuple[str, ...] = ()) -> Course:
+    def run(self, place: Place = HOST, piece: Piece | None = None, notes: tuple[str, ...] = ()) -> Course:
         campaign = read_campaign(self.folder)
-        kernels = dict.fromkeys((cell.name for cell in campaign.cells), kernel)
+        places = dict.fromkeys((cell.name for cell in campaign.cells), place)
         course = Course(
             folder=self.folder,
             campaign=campaign,
-            kernels=kernels,
+            places=places,
             watcher=self.told,
             origin=provenance.gather(),
-            durations=Durations(own_s=own_s(campaign), kernels=kernels, seen=trial_times(self.folder)),
+            durations=Durations(own_s=own_s(campaign), places=places, seen=trial_times(self.folder)),
             notes=notes,
         )
         course.left = campaigns.missing(self.folder, campaign)
@@ -108,6 +111,7 @@ def test_what_the_machine_alone_can_make_fail_is_declared() -> None:
         Check.LINK_LOSS,
         Check.LINK_DELAY,
         Check.LINK_TIMELINE,
+        Check.LINE_LATENESS,
         Check.CAPTURE_DROPS,
         Check.SEND_LATENESS,
         Check.HEARTBEAT,
@@ -266,15 +270,30 @@ def test_a_cell_that_others_crowded_out_may_share_again_when_alone_it_leaves_roo
     assert course.crowded == {"network=wireline-100m,stack=reference"}
 
 
-@pytest.mark.parametrize(("kernel", "beside"), [("host", [3, 3, 3, 3]), ("lab", [1, 1, 1, 1])])
+@pytest.mark.parametrize(("place", "beside"), [(HOST, [3, 3, 3, 3]), (Place("lab"), [1, 1, 1, 1])])
 def test_no_more_lab_kernels_run_side_by_side_than_there_are_cores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: KernelName, beside: list[int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Place, beside: list[int]
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     four = {"trials": 4, "when": {"network": PAIR["network"]}}
     world = World(tmp_path, monkeypatch, lambda _: {}, trials=1, **PAIR | {"stations": [1, 2], "parallel": four})
-    world.run(kernel)
+    world.run(place)
     assert [len(spec.beside) for spec in world.specs] == beside
+
+
+@pytest.mark.parametrize(
+    ("place", "beside"), [(HOST, [1, 1, 1, 1]), (Place("host", "line"), [1, 1, 0, 0])], ids=["tc", "line"]
+)
+def test_a_link_that_nearly_fills_the_line_has_it_for_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Place, beside: list[int]
+) -> None:
+    two = {"trials": 2, "when": {"stack": "reference"}}
+    settings = {"stack": ["reference"], "network": PAIR["network"], "congestion_control": ["cubic", "reno"]}
+    world = World(tmp_path, monkeypatch, lambda _: {}, trials=1, stations=2, parallel=two, **settings)
+    world.run(place)
+    by_network = sorted((("wireline" in spec.cell), len(spec.beside)) for spec in world.specs)
+    assert [count for _, count in by_network] == beside
+    assert {spec.medium for spec in world.specs} == {place.medium}
 
 
 def test_without_names_a_cell_is_tried_alone_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

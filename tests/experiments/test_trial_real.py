@@ -13,9 +13,11 @@ import pytest
 from connecting_seen import assert_numbered_from_go
 from lab_runs import FIXTURES, assert_sound, failed, machines, scenario_file, traces
 
+from emulation import features
 from emulation.linkplan import LinkPlan
 from emulation.namespace import in_namespace
 from emulation.proof import Ends, probe_link
+from emulation.stages import Feature
 from experiments import again, provenance, runner
 from experiments import campaign as campaigns
 from experiments import scenario as scenarios
@@ -72,6 +74,8 @@ def test_a_trial_ends_valid_with_everything_recorded(tmp_path: Path) -> None:
         assert capture.packets > 0
     assert manifest.sysctls["sta1"]["net.ipv4.tcp_congestion_control"] == "reno"
     assert manifest.sysctls["server"]["net.ipv4.tcp_limit_output_bytes"] == "65536"
+    assert manifest.medium == "tc", "as it was told"
+    assert manifest.transmission_time is not bool(features.probe()[Feature.NETEM])
     assert "htb" in manifest.kernel_state["tc -s -d qdisc show"]
     assert "numgen" in manifest.kernel_state["nft -t list ruleset"]
     published, delivered = trial.table("published"), trial.table("delivered")

@@ -10,10 +10,10 @@ import pytest
 from lab_runs import scenario_file
 from stopping_world import finish
 
-from emulation.kernel import KernelName
 from experiments import campaign as campaigns
 from experiments import scenario as scenarios
 from experiments.linkbound import fullest, link_decides
+from experiments.place import Place
 from experiments.provenance import Provenance
 from experiments.world import Now, differences
 from results.campaign import Campaign, read_campaign
@@ -32,6 +32,7 @@ HERE = Provenance(
 )
 BOTH: dict[str, Any] = {"network": ["nistnet-80211", "wireline-100m"], "trials": 2, "stack": "activemq"}
 AIR, WIRE = "network=nistnet-80211", "network=wireline-100m"
+IN_THE_LAB, BY_THE_LINE = Place("lab"), Place("host", "line")
 THE_AIR_DECIDES = {"parallel": {"trials": 2, "when": {"network": "nistnet-80211"}}}
 
 
@@ -51,7 +52,7 @@ def ran(path: Path, cell: str, *, trial: int = 1, origin: Provenance = HERE, **m
     return finish(path, planned, **{"stack": stack, **plain, **more})
 
 
-def now(path: Path, *, kernels: dict[str, KernelName] | None = None, **changes: Any) -> Now:
+def now(path: Path, *, places: dict[str, Place] | None = None, **changes: Any) -> Now:
     """Here, but for what changes of the provenance; `files` (or None) is what has changed in the code."""
     files = changes.pop("files", ("experiments/measure.py",))
     origin = HERE.model_copy(update=changes)
@@ -59,8 +60,8 @@ def now(path: Path, *, kernels: dict[str, KernelName] | None = None, **changes: 
     def changed(git: Git) -> tuple[str, ...] | None:
         return () if git == origin.git else files
 
-    chosen: dict[str, KernelName] = dict.fromkeys((cell.name for cell in read_campaign(path).cells), "host")
-    return Now(origin=origin, kernels=chosen | (kernels or {}), lab_release=LAB, changed=changed)
+    chosen = dict.fromkeys((cell.name for cell in read_campaign(path).cells), Place())
+    return Now(origin=origin, places=chosen | (places or {}), lab_release=LAB, changed=changed)
 
 
 def told(path: Path, here: Now, todo: tuple[str, ...] = (AIR, WIRE)) -> list[str]:
@@ -99,7 +100,8 @@ def test_the_same_world_is_not_asked_about(tmp_path: Path) -> None:
         ({"machine": MORE_CORES}, "processor: Intel Xeon, 2 cores in 2 trials, now Intel Xeon, 8 cores"),
         ({"versions": HERE.versions | {"activemq": "6.1"}}, "activemq: 5.17.2 in 2 trials, now 6.1"),
         ({"versions": HERE.versions | {"java": "absent"}}, "java: openjdk 17.0.13 in 2 trials, now absent"),
-        ({"kernels": {WIRE: "lab"}}, "link emulated by: the machine's own kernel in 1 trial, now the lab kernel"),
+        ({"places": {WIRE: IN_THE_LAB}}, "link emulated by: the machine's own kernel in 1 trial, now the lab kernel"),
+        ({"places": {WIRE: BY_THE_LINE}}, "link emulated by: the machine's own kernel in 1 trial, now the line"),
     ],
 )
 def test_each_difference_is_told_by_itself(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
@@ -115,9 +117,18 @@ def test_code_that_changed_where_no_trial_runs_is_the_same_world(tmp_path: Path)
 
 def test_a_finished_cell_tells_that_the_kernel_is_another_one_now(tmp_path: Path) -> None:
     path = begun(tmp_path)
-    assert told(path, now(path, kernels={AIR: "lab", WIRE: "lab"}), todo=(AIR,)) == [
+    assert told(path, now(path, places={AIR: IN_THE_LAB, WIRE: IN_THE_LAB}), todo=(AIR,)) == [
         "link emulated by: the machine's own kernel in 2 trials, now the lab kernel"
     ]
+
+
+def test_cells_may_have_a_medium_each_and_a_trial_without_one_was_made_by_tc(tmp_path: Path) -> None:
+    path = begun(tmp_path)
+    air = Trial(path / AIR / "trial-001")
+    assert air.manifest().medium == ""
+    write_record(air.path / "manifest.json", air.manifest().model_copy(update={"medium": "line"}))
+    assert told(path, now(path, places={AIR: BY_THE_LINE})) == []
+    assert told(path, now(path)) == ["link emulated by: the line in 1 trial, now the machine's own kernel"]
 
 
 def test_cells_may_have_a_kernel_each_as_long_as_each_keeps_its_own(tmp_path: Path) -> None:
@@ -125,8 +136,8 @@ def test_cells_may_have_a_kernel_each_as_long_as_each_keeps_its_own(tmp_path: Pa
     air = Trial(path / AIR / "trial-001")
     in_the_lab = air.manifest().model_copy(update={"kernel": Kernel(release=f"{LAB} #1 Debian", chosen="lab")})
     write_record(air.path / "manifest.json", in_the_lab)
-    assert told(path, now(path, kernels={AIR: "lab"})) == []
-    assert told(path, replace(now(path, kernels={AIR: "lab"}), lab_release="6.12.1")) == [
+    assert told(path, now(path, places={AIR: IN_THE_LAB})) == []
+    assert told(path, replace(now(path, places={AIR: IN_THE_LAB}), lab_release="6.12.1")) == [
         f"kernel: {LAB} #1 Debian in 1 trial, now 6.12.1"
     ]
 
@@ -169,7 +180,8 @@ def test_cells_that_the_link_decides_may_go_on_on_another_machine(tmp_path: Path
         ({"kernel": NEXT_SERIES}, "kernel"),
         ({"git": NEWER}, "code that runs trials"),
         ({"versions": HERE.versions | {"activemq": "6.1"}}, "activemq"),
-        ({"kernels": {AIR: "lab"}}, "link emulated by"),
+        ({"places": {AIR: IN_THE_LAB}}, "link emulated by"),
+        ({"places": {AIR: BY_THE_LINE}}, "link emulated by"),
     ],
 )
 def test_another_machine_must_run_the_same_code_on_the_same_series_of_kernels(

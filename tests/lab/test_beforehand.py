@@ -14,10 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments import campaign as campaigns
-from experiments import diskneeds, prepare, provenance
+from experiments import diskneeds, provenance
 from experiments import scenario as scenarios
 from experiments.campaign import CampaignError
 from experiments.kernels import Kernels
+from experiments.place import Place
 from experiments.provenance import Provenance
 from experiments.unpack import unpack
 from lab.beforehand import Care, look, look_at_room
@@ -46,10 +47,11 @@ def here() -> Provenance:
     return provenance.gather()
 
 
-def on_the_host(folder: Path) -> Kernels:
-    """The machine's own kernel for every cell, without asking it."""
-    profiles = [prepare.profile_of(cell).model_dump_json() for cell in read_campaign(folder).cells]
-    return Kernels(wanted="host", _chosen=dict.fromkeys(profiles, "host"))
+class OnTheHost(Kernels):
+    """The machine's own kernel and tc for every cell, without asking it."""
+
+    def choose(self, *_: object, **__: object) -> Place:
+        return Place("host", "tc")
 
 
 def begun_here(folder: Path, origin: Provenance, **changes: Any) -> Path:
@@ -64,7 +66,7 @@ def looked(path: Path, *, care: Care | None = None) -> tuple[str, ...]:
     campaign = read_campaign(path)
     todo = campaigns.missing(path, campaign)
     again = resuming(path, kernel="auto", report=False)
-    return look(path, campaign, todo, on_the_host(path), care=care or Care(), again=again)
+    return look(path, campaign, todo, OnTheHost(), care=care or Care(), again=again)
 
 
 def test_a_campaign_goes_on_unasked_where_it_began(tmp_path: Path, here: Provenance) -> None:
@@ -73,7 +75,7 @@ def test_a_campaign_goes_on_unasked_where_it_began(tmp_path: Path, here: Provena
 
 def test_a_campaign_of_another_version_is_told_before_anything_is_looked_at(tmp_path: Path) -> None:
     path = campaigns.create(scenarios.load(scenario_file(tmp_path)), tmp_path / "results")
-    kernels = on_the_host(path)
+    kernels = OnTheHost()
     (cell,) = read_campaign(path).cells
     strange = cell.model_copy(update={"settings": {**cell.settings, "settings": {"warp": 9}}})
     write_record(path / RECORD, read_campaign(path).model_copy(update={"cells": (strange,)}))
@@ -90,6 +92,15 @@ def test_another_world_is_refused_with_the_words_that_allow_it(tmp_path: Path, h
     assert f"code that runs trials: revision {'0' * 12} in 1 trial, now {here.git.revision[:12]}" in said
     assert said.endswith(f"or allow it: lab resume {path} --no-report --mix")
     assert "--new" in said
+
+
+def test_another_medium_is_another_world(tmp_path: Path, here: Provenance) -> None:
+    path = begun_here(tmp_path, here, medium="line")
+    with pytest.raises(CampaignError) as caught:
+        looked(path)
+    assert "link emulated by: the line in 1 trial, now the machine's own kernel" in str(caught.value)
+    (note,) = looked(path, care=Care(mix=True))
+    assert "the line in 1 trial" in note
 
 
 def test_what_was_allowed_is_in_the_manifests_to_come_and_in_the_words_that_go_on(
@@ -148,7 +159,7 @@ def test_a_disk_that_is_too_small_is_told_with_the_ways_out(
 
 def test_a_campaign_that_the_disk_has_no_room_for_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = scenarios.load(scenario_file(tmp_path))
-    kernels = Kernels(wanted="host", _chosen={loaded.cells[0].profile.model_dump_json(): "host"})
+    kernels = OnTheHost()
     results = tmp_path / "results"
     monkeypatch.setattr(diskneeds, "free_bytes", lambda _: 1_000_000)
     with pytest.raises(CampaignError, match="1 MB are free"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import os
 import subprocess
 import sys
 import time
@@ -16,7 +17,9 @@ from analysis.calibration import page, summary
 from analysis.plots.calibration import calibration_plot
 from emulation import features, library
 from emulation.stages import Feature
+from experiments.calibration import calibrate as calibrate_all
 from experiments.calibration import stations_needed
+from experiments.kernels import Kernels
 from lab.calibrate import _status
 from lab.common import Status
 from results.calibration import COLUMNS, Calibrated, write_csv
@@ -51,8 +54,9 @@ REFUSED = Calibrated(profile="far", kernel="host", refused="this kernel has no n
 
 @pytest.mark.root
 @pytest.mark.alone
-def test_a_profile_is_measured_both_ways_and_written_down(tmp_path: Path) -> None:
-    done = calibrate("nistnet-80211", "--kernel", "host", "--out", tmp_path)
+@pytest.mark.parametrize(("medium", "by"), [("tc", "host"), ("line", "line")])
+def test_a_profile_is_measured_both_ways_and_written_down(tmp_path: Path, medium: str, by: str) -> None:
+    done = calibrate("nistnet-80211", "--kernel", "host", "--medium", medium, "--out", tmp_path)
     assert done.returncode in (Status.ALL_VALID, Status.NOT_ALL_VALID), done.stdout + done.stderr
     with (tmp_path / "calibration.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -62,8 +66,9 @@ def test_a_profile_is_measured_both_ways_and_written_down(tmp_path: Path) -> Non
     # On a noisy machine some may be outside; then the status, the line and the table say so alike.
     holds = {row["holds"] for row in rows} == {"True"}
     assert (done.returncode == Status.ALL_VALID) == holds
-    assert ("nistnet-80211          host  holds" in done.stdout) == holds
-    assert ("nistnet-80211          host  OUTSIDE: " in done.stdout) != holds
+    assert {(row["kernel"], row["medium"]) for row in rows} == {("host", medium)}
+    assert (f"nistnet-80211          {by}  holds" in done.stdout) == holds
+    assert (f"nistnet-80211          {by}  OUTSIDE: " in done.stdout) != holds
     assert (tmp_path / "calibration.png").read_bytes()[:4] == b"\x89PNG"
     assert "nistnet-80211" in (tmp_path / "calibration.svg").read_text()
     assert f"--out {tmp_path}" in (tmp_path / "calibration.md").read_text()
@@ -73,7 +78,7 @@ def test_a_profile_is_measured_both_ways_and_written_down(tmp_path: Path) -> Non
 def test_a_profile_that_no_wanted_kernel_can_do_is_listed_with_the_reason(tmp_path: Path) -> None:
     if not features.probe()[Feature.NETEM]:
         pytest.skip("this kernel has netem")
-    done = calibrate("lte", "--kernel", "host", "--out", tmp_path)
+    done = calibrate("lte", "--kernel", "host", "--medium", "tc", "--out", tmp_path)
     assert done.returncode == 1
     assert "no netem, which profile 'lte' needs for uplink delay" in done.stdout
     assert "no netem" in (tmp_path / "calibration.md").read_text()
@@ -107,7 +112,7 @@ def test_the_page_says_what_is_outside_and_what_was_not_measured() -> None:
     text = page([GOOD, SLOW, REFUSED], **WHERE)
     assert "| slow | uplink | rate | 1 Mbit/s | 900 kbit/s | 980 kbit/s to 1.02 Mbit/s | **no** |" in text
     assert "| made | uplink | loss | 3 % | 3.1 % | 2.1 % to 3.9 % | yes |" in text
-    assert "| far | host | this kernel has no netem |" in text
+    assert "| far | host | tc | this kernel has no netem |" in text
     assert summary([GOOD, SLOW]) == "5 quantities of 2 profiles were measured, 1 outside what is tolerated."
 
 
@@ -117,6 +122,42 @@ def test_the_plot_names_every_profile_and_draws_nothing_outside_its_frame() -> N
     svg = plot.svg.decode()
     assert all(name in svg for name in ("made", "slow", "far-off", "one-way delay", "loss share"))
     assert "slow on lab" in plot.about
+
+
+def test_the_media_of_one_kernel_are_kept_apart() -> None:
+    both = [GOOD, GOOD.model_copy(update={"medium": "line"}), GOOD.model_copy(update={"kernel": "lab"})]
+    headings = [line for line in page(both, **WHERE).splitlines() if line.startswith("## ")]
+    assert headings == [
+        "## On the machine's own kernel, by tc",
+        "## On the machine's own kernel, by the line",
+        "## On the lab kernel, by tc",
+    ]
+    assert calibration_plot(both).about.startswith("1 profiles on host, line, lab; ")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "medium", "places"),
+    [
+        ("both", "auto", [("host", "tc"), ("lab", "tc")]),
+        ("both", "both", [("host", "tc"), ("host", "line"), ("lab", "tc")]),
+        ("both", "line", [("host", "line")]),
+        ("host", "tc", [("host", "tc")]),
+        ("auto", "line", [("host", "line")]),
+    ],
+)
+def test_each_kernel_is_measured_by_each_medium_that_is_wanted(
+    wanted: str, medium: str, places: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine on which nothing can be had names all that was wanted."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    kernels = Kernels(medium=medium if medium in ("line", "tc") else "auto")
+    kernels.__dict__.update({"host_features": dict.fromkeys(Feature, "") | {Feature.VETH: "no"}, "no_lab": "none"})
+    asked = calibrate_all(
+        [library.load("lte")], wanted=wanted, medium=medium, kernels=kernels, seed=1, messages=sys.stderr
+    )
+    found = list(asked)
+    assert [(one.kernel, one.medium) for one in found] == places
+    assert all(one.refused for one in found)
 
 
 def test_a_plot_of_nothing_is_empty_and_not_an_error() -> None:

@@ -82,4 +82,4 @@ def test_each_question_has_a_page_of_its_own() -> None:
 def test_make_hands_its_words_on() -> None:
     words = ["make", "-n", "paper-gaddah-kunz", "QUICK=1", "SET=2", "TESTS=1,3"]
     said = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=60, check=True).stdout
-    assert "lab paper gaddah-kunz --kernel auto --quick --set 2 --tests 1,3" in said
+    assert "lab paper gaddah-kunz --kernel auto --medium auto --quick --set 2 --tests 1,3" in said

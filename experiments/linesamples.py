@@ -1,0 +1,64 @@
+"""What a line tells of itself, once a second, and all of it together."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from emulation.line.lateness import Lateness
+from emulation.line.request import Late
+from experiments.linechecks import SUBJECT, LineSeen
+
+if TYPE_CHECKING:
+    from emulation.link import Link
+
+Row = tuple[int, str, str, float]
+_EVERY = 4  # samples: an answer takes the line 0.1 ms, in which no frame moves
+
+
+class LineSamples:
+    """rows: of results.schema.RESOURCES.  seen: None where there is no line.  All methods raise what the link does."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.seen: LineSeen | None = None
+        self._calls = 0
+
+    def begin(self, link: Link) -> None:
+        """Have the line forget what was before."""
+        if (late := link.late()) is not None:
+            self.seen = LineSeen(Lateness.of(), Lateness.of())
+            self._count(late)
+
+    def take(self, link: Link) -> None:
+        """Ask the line, at every fourth call."""
+        self._calls += 1
+        if self._calls % _EVERY == 0:
+            self._ask(link)
+
+    def end(self, link: Link) -> None:
+        """Ask for what has not been told yet."""
+        self._ask(link)
+
+    def _ask(self, link: Link) -> None:
+        if self.seen is None or (late := link.late()) is None:
+            return
+        frames, reading = late.frames, late.reading
+        self.seen = LineSeen(self.seen.frames + frames, self.seen.reading + reading)
+        both, now = frames + reading, time.monotonic_ns()
+        self.rows += [
+            (now, SUBJECT, "lateness_p50_s", both.quantile_s(0.5)),
+            (now, SUBJECT, "lateness_p99_s", both.quantile_s(0.99)),
+            (now, SUBJECT, "lateness_max_s", both.worst_ns / 1e9),
+        ]
+        self._count(late)
+
+    def _count(self, late: Late) -> None:
+        assert self.seen is not None
+        now = time.monotonic_ns()
+        self.rows += [
+            (now, SUBJECT, "released_frames", self.seen.frames.total),
+            (now, SUBJECT, "refused_frames", late.refused),
+            (now, SUBJECT, "too_large_frames", late.too_large),
+            (now, SUBJECT, "largest_bytes", late.largest),
+        ]

@@ -1,0 +1,67 @@
+"""Where links were made and by what, as a report tells it, and where frames crossed them in no time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from invented import manifest
+
+from analysis.between.matching import machine_warnings
+from analysis.findings import CellFinding
+from analysis.report import provenance
+from analysis.report.places import place, places, untimed
+from analysis.report.provenance import Source
+from results.manifest import Cell, Kernel, Manifest
+
+CELL = CellFinding(name="one", levels={}, trials=())
+SLOW = {"uplink": {"rate": 1e6, "frame_overhead": 0.001}, "downlink": {"rate": 10e6}}
+
+
+def trial(**settings: Any) -> Manifest:
+    return manifest().model_copy(update={"profile": SLOW, **settings})
+
+
+def source(record: Manifest) -> Source:
+    return Source(cell=CELL, number=1, manifest=record, link=None, verdict=None)
+
+
+LINE = trial(medium="line", transmission_time=True)
+TC = trial(medium="tc", transmission_time=False)
+LAB = trial(medium="tc", transmission_time=True, kernel=Kernel(release="6.1.176", chosen="lab"))
+OLD = trial()
+UNLIMITED = TC.model_copy(update={"profile": {"uplink": {"rate": None}, "downlink": {}}})
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [(LINE, "the line, own kernel"), (TC, "tc, own kernel"), (LAB, "tc, lab kernel"), (OLD, "tc, own kernel")],
+)
+def test_a_trial_says_what_made_its_link_and_on_which_kernel(record: Manifest, told: str) -> None:
+    assert place(record) == told
+    assert dict(provenance.facts([source(record)]))["Link made by"] == told
+
+
+def test_a_cell_says_where_its_trials_ran_and_how_many_where_they_differ() -> None:
+    assert places([LINE, LINE]) == "the line, own kernel"
+    assert places([LINE, TC, LINE]) == "the line, own kernel (2), tc, own kernel (1)"
+    assert places([]) == ""
+
+
+def test_a_missing_transmission_time_is_told_with_what_it_is() -> None:
+    said = untimed([TC])
+    assert said.startswith("In this trial a frame did not take its transmission time on an idle link (up to 13.1 ms")
+    elsewhere = TC.model_copy(update={"cell": Cell(name="wire", levels={})})
+    assert untimed([LINE, elsewhere, LAB]).startswith("In 1 of 3 trials (wire) a frame did not")
+
+
+@pytest.mark.parametrize("records", [[], [LINE], [LAB], [OLD], [UNLIMITED], [LINE, LAB, OLD]])
+def test_where_frames_took_their_time_or_nobody_recorded_it_nothing_is_said(records: list[Manifest]) -> None:
+    assert untimed(records) == ""
+
+
+def test_campaigns_by_different_media_are_compared_with_a_warning() -> None:
+    found = machine_warnings([source(LINE)], [source(TC)])
+    assert "link made by: the line, own kernel in A, tc, own kernel in B" in found
+    assert "frames take their transmission time: yes in A, no in B" in found
+    assert machine_warnings([source(LINE)], [source(LINE)]) == []
