@@ -91,14 +91,14 @@ class Kernels:
 
     def medium_on_host(self, profile: LinkProfile, *, stations: int) -> MediumName:
         """What `auto` would have make a profile's link on the machine's own kernel; the best, where none can."""
-        media = self._media("auto")
+        media = self._media("auto", profile, stations)
         can = (one for one in media if not self.why_not_host(profile, stations=stations, medium=one))
         return next(can, media[0])
 
     def _choose(self, profile: LinkProfile, stations: int, wanted: WantedMedium, kernel: Wanted) -> Place:
         reasons: dict[str, None] = {}
         if kernel != "lab":
-            for medium in self._media(wanted):
+            for medium in self._media(wanted, profile, stations):
                 if not (why := self.why_not_host(profile, stations=stations, medium=medium)):
                     return Place("host", medium)
                 reasons[why] = None
@@ -110,15 +110,16 @@ class Kernels:
         reasons |= dict.fromkeys(self._ways_out(profile, stations, wanted, kernel))
         raise NotPossible(f"profile {profile.name!r}: " + "; ".join(reasons))
 
-    def _media(self, wanted: WantedMedium) -> tuple[MediumName, ...]:
+    def _media(self, wanted: WantedMedium, profile: LinkProfile, stations: int) -> tuple[MediumName, ...]:
         """What may make a link on the machine's own kernel, the best first.
 
         With netem tc does all that a profile asks, without it frames do not even take their transmission time: then
-        the line, as far as it carries, comes before what is left of tc.
+        the line comes before what is left of tc, unless it would take most of a core from the trial's own processes.
         """
         if wanted != "auto":
             return (wanted,)
-        return ("line", "tc") if self.host_features[Feature.NETEM] else ("tc", "line")
+        line_first = self.host_features[Feature.NETEM] and not ceiling.is_heavy(profile, stations)
+        return ("line", "tc") if line_first else ("tc", "line")
 
     def _ways_out(self, profile: LinkProfile, stations: int, wanted: WantedMedium, kernel: Wanted) -> Iterator[str]:
         """What else the command line could ask for; what a scenario insists on, its author has chosen."""

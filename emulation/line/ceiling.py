@@ -23,6 +23,9 @@ CEILING_FRAMES_S = 50_000
 CEILING_DRAWN_FRAMES_S = 30_000
 CEILING_BIT_S = 150e6
 MOST_STATIONS = 250
+# Of a core, beside the trial's own processes.  The default experiment's wire (49,500 frames/s: 66 % of a core) had
+# half of tc's throughput by the line, on two cores that broker and clients use up by themselves.
+HEAVY_SHARE, _FRAME_COST_S = 0.6, 13.4e-6  # 70,000 frames/s took 94 % (`python benchmarks/line.py --only ceiling`)
 _ACKNOWLEDGEMENT = 66  # bytes of a bare one, with timestamps
 _ANSWERED = 2  # full frames that one answers (RFC 5681: at least every second one)
 _DRAWN = ("jitter", "reorder", "duplicate", "corrupt")
@@ -58,6 +61,12 @@ class Asked:
 def asked(profile: LinkProfile, stations: int) -> Asked:
     """What a profile asks of the line when all stations send full frames both ways, in its busiest state."""
     return _asked(profile, list(_states(profile)), stations)
+
+
+def is_heavy(profile: LinkProfile, stations: int) -> bool:
+    """Whether the line carries a profile, but may take more than HEAVY_SHARE of a core for it."""
+    found = asked(profile, stations)
+    return found.fits and (found.frames_s or 0.0) * _FRAME_COST_S > HEAVY_SHARE
 
 
 def most_stations(profile: LinkProfile) -> int:
