@@ -1,14 +1,14 @@
 # Every target does the set-up that it needs.  The work itself is in `lab`; see `lab --help`.
-SCENARIO ?= experiments/wireless-vs-wireline.yaml
+SCENARIO ?= experiments/scenarios/wireless-vs-wireline.yaml
 KERNEL ?= auto
 MEDIUM ?= auto
 PIECE = $(if $(FOR),--for $(FOR))
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
-.PHONY: help setup test-setup experiment paper-gaddah-kunz report compare resume pack unpack list profiles calibrate doctor test test-fast lint bench clean
+.PHONY: help setup test-setup experiment paper report compare resume pack unpack list profiles calibrate doctor test test-fast lint bench clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{sub(/%/, "NAME", $$1); printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## Install what experiments need (system packages, virtual environment)
 	@lab/bootstrap.sh run
@@ -16,8 +16,11 @@ setup: ## Install what experiments need (system packages, virtual environment)
 experiment: setup ## Run a scenario (SCENARIO=FILE, KERNEL=auto|host|lab, MEDIUM=auto|line|tc, FOR=40m; default: wireless against wireline), with its report
 	@$(LAB) run --kernel $(KERNEL) --medium $(MEDIUM) $(PIECE) $(SCENARIO)
 
-paper-gaddah-kunz: setup ## Rerun the 2005 pub/sub study, judge its claims (QUICK=1, SET=1|2, TESTS=1,3,5, FOR=40m)
-	@$(LAB) paper gaddah-kunz --kernel $(KERNEL) --medium $(MEDIUM) $(if $(QUICK),--quick) $(if $(SET),--set $(SET)) $(if $(TESTS),--tests $(TESTS)) $(PIECE)
+paper: setup ## List the published studies that can be rerun
+	@$(LAB) paper
+
+paper-%: setup ## Rerun a published study, judge its claims (QUICK=1, SET=1|2, TESTS=1,3,5, ONLY="FACTOR=LEVEL ...", FOR=40m)
+	@$(LAB) paper $* --kernel $(KERNEL) --medium $(MEDIUM) $(if $(QUICK),--quick) $(if $(SET),--set $(SET)) $(if $(TESTS),--tests $(TESTS)) $(foreach one,$(ONLY),--only $(one)) $(PIECE)
 
 resume: setup ## Go on with the latest unfinished campaign (FOR=40m)
 	@$(LAB) resume $(PIECE)

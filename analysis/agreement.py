@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.metrics import METRICS
 from analysis.units import quantity
-from results.agreement import Agreement, By, Losses, Quantity
-from results.equivalence import Answer, Comparison
+from records.agreement import Agreement, By, Losses, Quantity
+from records.equivalence import Answer, Comparison
 
 _SHOWN = {"throughput": METRICS["delivered_per_s"], "latency": METRICS["latency_mean_s"]}
 
 _METHOD = """\
-The same load (`experiments/agreement.yaml`: the default experiment's larger messages, in a window of 20 s, or of 60 s
+The same load (`experiments/scenarios/agreement.yaml`: the default experiment's larger messages, in a window of 20 s,
+or of 60 s
 where more than 0.1 % of packets are lost) over the same profile and seeds: by the line (*line*), by tc on the machine's
 own kernel (*host*), and by tc and netem in the lab kernel (*lab*). Trial k of each has the same losses. Where the own
 kernel has no netem, a frame does not pay its transmission time with tc on an idle link, and this shows in *host*.

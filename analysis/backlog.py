@@ -13,8 +13,8 @@ import numpy as np
 from analysis.findings import CellFinding, Findings, rises
 from analysis.stationarity import BACKLOG
 from analysis.statistics import Trend, trend
-from results.manifest import Window
-from results.waits import Waits
+from records.manifest import Window
+from records.waits import Waits
 
 GROWTH = "backlog_growth_share"
 NOTABLE = 0.05  # of what was sent in the window: less piles up where little is sent and the rate itself rises

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from results.calibration import Calibrated
-from results.link import LinkCheck
+from records.calibration import Calibrated
+from records.link import LinkCheck
 
 _PLACES = {
     "host": "the machine's own kernel, by tc",
@@ -21,7 +21,8 @@ interquartile range (expected of the asked distribution), losses by the fate of 
 (*losses*: packets whose fate differs) and by the share that was dropped (*loss*). By the line all of a packet's fate is
 seeded: *duplicates*, *damage* and *reordered* are packets that differ from theirs, and *fates* is how far nine of ten
 delays are from theirs at most. The median of a pareto jitter is below its mean, so such a link's median delay is below
-the delay that is asked. What is tolerated is in `emulation/delayproof.py`, `rateproof.py`, `lossproof.py`, `order.py`
+the delay that is asked. What is tolerated is in `emulation/proof/delayproof.py`, `rateproof.py`, `lossproof.py`,
+`order.py`
 and `expectation.py`. A profile with a timeline is measured as it begins. What does not hold is probed again, at most
 three times, because a stall of the machine spoils times."""
 

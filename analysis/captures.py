@@ -14,8 +14,8 @@ from analysis.tcp.analysis import Analysis, analyse
 from analysis.tcp.flows import FlowTable, flow_table
 from analysis.tcp.names import flow_names
 from analysis.tcp.retransmissions import Kind
-from results.manifest import Capture, Manifest
-from results.store import DamagedTrial
+from records.manifest import Capture, Manifest
+from records.store import DamagedTrial
 
 DIRECTIONS = {"station": "uplink", "wired": "downlink"}
 

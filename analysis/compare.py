@@ -1,14 +1,15 @@
-"""Comparing the levels of the factor `network`: paired on equal seeds, all other factors equal."""
+"""Comparing the levels of one factor: paired on equal seeds, all other factors equal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from analysis.estimates import counted
 from analysis.findings import CellFinding, Findings
-from analysis.metrics import COMPARED
+from analysis.metrics import COMPARED, METRICS
 from analysis.statistics import (
     EQUAL_WITHIN,
     Answer,
@@ -23,15 +24,16 @@ from analysis.statistics import (
     paired_effect,
     paired_ratio,
 )
-from results.latency import of_arrivals
+from analysis.units import NOTABLE
+from records.latency import of_arrivals
 
-FACTOR = "network"
+Tone = Literal["better", "worse", "even", "unequal"]
 _UNITS = {"_bytes": "B", "_s": "s", "_ms": "ms", "_bit_s": "bit/s"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One metric of one pair of cells that differ only in the network.
+    """One metric of one pair of cells that differ only in the compared factor.
 
     pairs: (baseline, other) of equal seed.  difference: mean of other minus baseline.
     """
@@ -44,6 +46,19 @@ class Comparison:
     pairs: tuple[tuple[float, float], ...]
     ratio: Ratio
     difference: Contrast | None
+
+    @property
+    def tone(self) -> Tone:
+        """Which way the other cell differs; `even` where no way is shown or the metric has no better side.
+
+        Cells that promise different things are `unequal`: neither is better than the other.
+        """
+        better, ratio = METRICS[self.metric].better, self.ratio.ratio
+        if unequal(self.baseline, self.other):
+            return "unequal"
+        if not self.ratio.differs or better is None or ratio is None or abs(ratio - 1) < NOTABLE:
+            return "even"
+        return "better" if (ratio > 1) == (better == "higher") else "worse"
 
     @property
     def bootstrap(self) -> tuple[float, float] | None:
@@ -75,7 +90,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """Cells that are equal in all factors but the network; others: in the order of the plan."""
+    """Cells that are equal in all factors but the compared one; others: in the order of the plan."""
 
     shared: dict[str, str]
     baseline: CellFinding
@@ -85,6 +100,11 @@ class Match:
     def title(self) -> str:
         """The levels that its cells share, in one line."""
         return describe(self.shared)
+
+    @property
+    def unequal(self) -> bool:
+        """Whether one of the others promises something else than the baseline."""
+        return any(unequal(self.baseline, other) for other in self.others)
 
 
 def describe(levels: dict[str, str]) -> str:
@@ -102,26 +122,40 @@ def _say(name: str, level: str) -> str:
 
 
 def matches(findings: Findings) -> tuple[Match, ...]:
-    """All matches of the campaign; none when it names no baseline."""
-    baseline = findings.campaign.baseline
-    if baseline is None:
+    """All matches of the campaign; none when nothing is compared."""
+    compared = findings.campaign.compared
+    if compared is None:
         return ()
     groups: dict[tuple[tuple[str, str], ...], list[CellFinding]] = {}
     for cell in findings.cells:
-        if FACTOR in cell.levels:
-            groups.setdefault(tuple(shared_levels(cell).items()), []).append(cell)
+        if compared.factor in cell.levels:
+            groups.setdefault(tuple(shared_levels(findings, cell).items()), []).append(cell)
     found = []
     for shared, cells in groups.items():
-        first = next((cell for cell in cells if cell.levels[FACTOR] == baseline), None)
+        first = next((cell for cell in cells if cell.levels[compared.factor] == compared.baseline), None)
         others = tuple(cell for cell in cells if cell is not first)
         if first is not None and others:
             found.append(Match(shared=dict(shared), baseline=first, others=others))
     return tuple(found)
 
 
-def shared_levels(cell: CellFinding) -> dict[str, str]:
-    """A cell's levels without the network."""
-    return {name: level for name, level in cell.levels.items() if name != FACTOR}
+def level_of(findings: Findings, cell: CellFinding) -> str:
+    """A cell's level of the compared factor; '' where nothing is compared or the cell has none."""
+    compared = findings.campaign.compared
+    return "" if compared is None else cell.levels.get(compared.factor, "")
+
+
+def shared_levels(findings: Findings, cell: CellFinding) -> dict[str, str]:
+    """A cell's levels without that of the compared factor."""
+    compared = findings.campaign.compared
+    return {name: level for name, level in cell.levels.items() if compared is None or name != compared.factor}
+
+
+def unequal(one: CellFinding, other: CellFinding) -> str:
+    """How the guarantees of two cells differ, '' where they do not or a cell's are not known."""
+    if not (one.guarantee and other.guarantee) or one.guarantee == other.guarantee:
+        return ""
+    return f"guarantees differ ({one.guarantee}; {other.guarantee})"
 
 
 def compare(baseline: CellFinding, other: CellFinding, metric: str) -> Comparison:

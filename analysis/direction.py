@@ -11,7 +11,7 @@ from analysis.series import edges
 from analysis.tcp.analysis import Analysis
 from analysis.tcp.flows import FlowTable
 from analysis.tcp.series import covered_share, episodes_of, per_bin
-from results.manifest import Window
+from records.manifest import Window
 
 _PER_SECOND = {"packets": "packets_per_s", "wire_bytes": "wire_bytes_per_s", "retr_or_ooo": "retr_per_s"}
 

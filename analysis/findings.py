@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,10 +15,10 @@ from analysis.estimates import estimated
 from analysis.partial import PARTIAL
 from analysis.stationarity import WindowTrend, adjust
 from analysis.statistics import Estimate, Trend
-from results.campaign import Campaign
-from results.latency import AT_LEAST, LATENCIES, of_arrivals
-from results.stopping import CellPrecision, Rule, judge
-from results.store import Trial, trial_name
+from records.campaign import Campaign
+from records.latency import AT_LEAST, LATENCIES, of_arrivals
+from records.stopping import CellPrecision, Rule, judge
+from records.store import DamagedTrial, Trial, trial_name
 
 Points = list[tuple[float, float]]
 
@@ -92,13 +93,15 @@ class TrialFinding:
 class CellFinding:
     """A cell and its trials, planned ones that are missing included.
 
-    precision: how it stands by the campaign's stopping rule, None without one.
+    precision: how it stands by the campaign's stopping rule, None without one.  guarantee: its guarantee class, ''
+    where no manifest tells.
     """
 
     name: str
     levels: dict[str, str]
     trials: tuple[TrialFinding, ...]
     precision: CellPrecision | None = None
+    guarantee: str = ""
 
     @property
     def valid(self) -> tuple[TrialFinding, ...]:
@@ -188,8 +191,16 @@ def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa
     )
 
 
+def _guarantee(found: Iterable[TrialFinding]) -> str:
+    """A cell's guarantee class; its trials have one workload, so the first manifest that can be read says it."""
+    for path in (trial.path for trial in found if trial.path is not None):
+        with suppress(DamagedTrial):
+            return Trial(path).manifest().guarantee_class
+    return ""
+
+
 def _cell(name: str, levels: dict[str, str], found: tuple[TrialFinding, ...], rule: Rule | None) -> CellFinding:
-    cell = CellFinding(name=name, levels=levels, trials=found)
+    cell = CellFinding(name=name, levels=levels, trials=found, guarantee=_guarantee(found))
     if rule is None:
         return cell
     run = sum(trial.path is not None for trial in found)

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from analysis.compare import FACTOR, Comparison, compare, held, matches
+from analysis.answer import primary
+from analysis.compare import Comparison, compare, held, level_of, matches, unequal
 from analysis.findings import CellFinding, Findings, Standing
 from analysis.metrics import METRICS
 from analysis.stationarity import LABELS
-from analysis.units import WIDE, digits, inside_sentence, quantity, relative_spread, times_range, times_text
-from results.stopping import End
+from analysis.units import (
+    WIDE,
+    brief_range,
+    digits,
+    inside_sentence,
+    quantity,
+    relative_spread,
+    times_range,
+    times_text,
+)
+from records.stopping import End
 
-_RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s")
+Pair = tuple[CellFinding, CellFinding]  # the baseline's and the other
+_FEW = 3  # levels that a sentence names
+_RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s", "response_p50_s")
 
 
 def verdict_line(findings: Findings) -> str:
@@ -93,21 +105,73 @@ def trends_line(findings: Findings) -> str:
 
 
 def headlines(findings: Findings) -> tuple[str, ...]:
-    """One sentence for each network and chief metric; none when the campaign compares nothing."""
-    grouped = matches(findings)
-    others = dict.fromkeys(cell.levels[FACTOR] for match in grouped for cell in match.others)
+    """One sentence for each level that is compared and each chief metric; none when nothing is compared.
+
+    Pairs of cells whose guarantees differ have sentences of their own, which say so.
+    """
     found = []
-    for other in others:
-        pairs = [(m.baseline, cell) for m in grouped for cell in m.others if cell.levels[FACTOR] == other]
-        sentences = [_ratios([compare(a, b, name) for a, b in pairs]) for name in _names(pairs)]
+    for against, pairs in _groups(findings).items():
+        sentences = [_ratios([compare(a, b, name) for a, b in pairs]) for name in _names(pairs, _RATIOS)]
         sentences.append(_losses([compare(a, b, "loss_share") for a, b in pairs]))
-        found += [f"{other} against {findings.campaign.baseline}: {text}" for text in sentences if text]
+        found += [f"{against}: {text}" for text in sentences if text]
     return tuple(found)
 
 
-def _names(pairs: Sequence[tuple[CellFinding, CellFinding]]) -> list[str]:
-    """The chief metrics, a latency by the definition that all of these cells have."""
-    return [held(metric, *(cell for pair in pairs for cell in pair)) for metric in _RATIOS]
+def leading(findings: Findings) -> tuple[str, ...]:
+    """The primary metrics: in one sentence for a single level, in one each for the levels that differ the most."""
+    found = matches(findings)
+    pairs = [(match.baseline, other) for match in found for other in match.others]
+    levels: dict[str, list[Pair]] = {}
+    for one, other in pairs:
+        levels.setdefault(level_of(findings, other), []).append((one, other))
+    names = _names(pairs, primary(findings.cells))
+    if len(levels) == 1:
+        ((level, mine),) = levels.items()
+        said = ", ".join(f"{inside_sentence(METRICS[name].label)} {_briefly(mine, name)}" for name in names)
+        return (f"{level} against {level_of(findings, pairs[0][0])}{_unjudged(mine)}: {said}.",)
+    return tuple(f"{METRICS[name].label} against {level_of(findings, pairs[0][0])}: {_most(levels, name)}."
+                 for name in names if pairs)  # fmt: skip
+
+
+def _most(levels: Mapping[str, Sequence[Pair]], name: str) -> str:
+    """The levels that differ the most in a metric, in their order."""
+    said = {level: _briefly(pairs, name) for level, pairs in levels.items()}
+    if len(set(said.values())) == 1:
+        return f"{next(iter(said.values()))} for {', '.join(said)}"
+    ranked = sorted(levels, key=lambda level: -_furthest(levels[level], name))[:_FEW]
+    told = [f"{level} {text}{_unjudged(levels[level])}" for level, text in said.items() if level in ranked]
+    rest = len(levels) - len(ranked)
+    return ", ".join(told) + (f", the {rest} other{'s' * (rest > 1)} less" if rest else "")
+
+
+def _furthest(pairs: Sequence[Pair], name: str) -> float:
+    ratios = [compare(one, other, name).ratio.ratio for one, other in pairs]
+    return max((abs(math.log(ratio)) for ratio in ratios if ratio), default=0.0)
+
+
+def _briefly(pairs: Sequence[Pair], name: str) -> str:
+    return brief_range([compare(one, other, name).ratio for one, other in pairs])
+
+
+def _unjudged(pairs: Sequence[Pair]) -> str:
+    return " (guarantees differ, neither is better)" if any(unequal(*pair) for pair in pairs) else ""
+
+
+def _groups(findings: Findings) -> dict[str, list[Pair]]:
+    """All pairs of cells, by what the other is and what it is held against."""
+    found: dict[str, list[Pair]] = {}
+    for match in matches(findings):
+        for other in match.others:
+            against = f"{level_of(findings, other)} against {level_of(findings, match.baseline)}"
+            if differ := unequal(match.baseline, other):
+                against += f", neither of them better, since {differ}"
+            found.setdefault(against, []).append((match.baseline, other))
+    return found
+
+
+def _names(pairs: Sequence[Pair], metrics: Sequence[str]) -> list[str]:
+    """These metrics, a latency by the definition that all of these cells have."""
+    return [held(metric, *(cell for pair in pairs for cell in pair)) for metric in metrics]
 
 
 def _ratios(compared: Sequence[Comparison]) -> str:

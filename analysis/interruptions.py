@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from results.figures import Ledger
-from results.manifest import Consumer, Window
+from records.link import LinkInterruption
+from records.manifest import Consumer, Window
+from records.window_metrics import Ledger
 
 # Two that are nearer than this are one: a device notices an outage, and leaves, a moment after it has begun.
 _TOGETHER_NS = 50_000_000
@@ -23,14 +23,13 @@ class Interruption:
     end_ns: int
 
 
-def of_link(profile: dict[str, Any], station: str, window: Window) -> tuple[Interruption, ...]:
-    """Outages and handovers of a station that a profile (as a manifest has it) asks for.  Changes interrupt nothing."""
+def of_link(asked: Iterable[LinkInterruption], station: str, window: Window) -> tuple[Interruption, ...]:
+    """Those of a link's outages and handovers that are a station's."""
     found = []
-    for event in profile.get("timeline") or ():
-        lasts = event.get("outage") or (event.get("handover") or {}).get("lasts")
-        if lasts and station in (event.get("stations") or (station,)):
-            start = window.start_ns + round(event["at"] * 1e9)
-            found.append(Interruption(start, start + round(lasts * 1e9)))
+    for one in asked:
+        if station in one.stations:
+            start = window.start_ns + round(one.at_s * 1e9)
+            found.append(Interruption(start, start + round(one.lasts_s * 1e9)))
     return tuple(found)
 
 
@@ -57,7 +56,7 @@ def absences(consumers: Iterable[Consumer]) -> list[tuple[int, str]]:
 
 
 def interruption_metrics(
-    ledger: Ledger, consumers: Sequence[Consumer], *, profile: dict[str, Any], window: Window
+    ledger: Ledger, consumers: Sequence[Consumer], *, link: Sequence[LinkInterruption], window: Window
 ) -> dict[str, float]:
     """Empty without interruptions; else, over those of every subscriber:
 
@@ -66,7 +65,7 @@ def interruption_metrics(
     an interruption's end), caught_up_after_s (last message that it held up, or the first after it; before the next
     one): means over those after which something came.  held_up_worst_s: the longest latency of a message held up.
     """
-    spans = {one.id: of_consumer(one, of_link(profile, one.node, window), window) for one in consumers}
+    spans = {one.id: of_consumer(one, of_link(link, one.node, window), window) for one in consumers}
     total = sum(map(len, spans.values()))
     if not total:
         return {}

@@ -8,23 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.statistics import Percentile, percentile
-from results.figures import Ledger, longest_silence, read_ledger, window_metrics
-from results.ledger import reconcile
-from results.manifest import Consumer
-from results.waits import Figure, Lengths
-
-__all__ = [
-    "ECDF_POINTS", "PERCENTILES", "Ledger", "account_metrics", "latency_ecdf", "latency_percentiles",
-    "longest_silence", "read_ledger", "window_metrics",
-]  # fmt: skip
+from records.audience import Audience
+from records.ledger import reconcile
+from records.waits import Figure, Lengths
 
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 ECDF_POINTS = 200
 
 
-def account_metrics(published: pa.Table, delivered: pa.Table, consumers: Sequence[Consumer]) -> dict[str, float | None]:
-    """What became of the messages of the whole trial, as shares (see results.ledger.Reconciliation)."""
-    found = reconcile(published, delivered, consumers)
+def account_metrics(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]) -> dict[str, float | None]:
+    """What became of the messages of the whole trial, as shares (see records.ledger.Reconciliation)."""
+    found = reconcile(published, delivered, them)
 
     def share(number: int, of: int) -> float | None:
         return number / of if of else None

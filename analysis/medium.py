@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from results.airtime import Steps, capacity, carried, constant
-from results.link import LinkProof, QueueCounters
+from records.airtime import Steps, capacity, carried, constant
+from records.link import LinkProof, QueueCounters
 
 
 def part_of(queue: str) -> str:
@@ -34,24 +34,28 @@ def medium_metrics(
 ) -> dict[str, float | None]:
     """Utilisation of the busiest queue of each part and of all, and bytes at layer 2 per delivered message.
 
+    Of all media that stations hang on; links between routers and servers do not count.
+
     steps: what the queues have over time that a timeline changes, in seconds after the window's start.  uses: what
     samples say of some of these (see series.window_uses), where they are nearer the truth than the window's sums.
     """
-    window = next((one for one in proof.counters if one.during == "window"), None)
-    if window is None or window.seconds <= 0:
-        return {"air_utilisation": None, "air_bytes_per_delivery": None}
     used: dict[str, float] = {}
-    for queue in window.queues:
-        rate = queue_rate(proof, queue.name)
-        own = (steps or {}).get(queue.name, constant(rate, overhead(proof, queue.name)) if rate else None)
-        if own is not None:
-            name = f"utilisation_{part_of(queue.name)}"
-            use = (uses or {}).get(queue.name, _use(queue, own, window.seconds))
-            used[name] = max(used.get(name, 0.0), use)
-    total = sum(queue.bytes for queue in window.queues)
+    sent: list[int] = []
+    for medium in (one for one in proof.segments if not one.link):
+        window = next((one for one in medium.counters if one.during == "window"), None)
+        if window is None or window.seconds <= 0:
+            return {"air_utilisation": None, "air_bytes_per_delivery": None}
+        for queue in window.queues:
+            rate = queue_rate(medium, queue.name)
+            own = (steps or {}).get(queue.name, constant(rate, overhead(medium, queue.name)) if rate else None)
+            if own is not None:
+                name, known = f"utilisation_{part_of(queue.name)}", (uses or {}) if medium is proof else {}
+                use = known.get(queue.name, _use(queue, own, window.seconds))
+                used[name] = max(used.get(name, 0.0), use)
+        sent += [queue.bytes for queue in window.queues]
     return {
         "air_utilisation": max(used.values(), default=None),
-        "air_bytes_per_delivery": total / deliveries if deliveries and window.queues else None,
+        "air_bytes_per_delivery": sum(sent) / deliveries if deliveries and sent else None,
         **used,
     }
 

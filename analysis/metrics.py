@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from results.latency import LATENCIES, of_arrivals
+from records.latency import LATENCIES, of_arrivals
 
 Unit = Literal["1/s", "bit/s", "s", "share", "B", "count"]
 
@@ -45,6 +45,19 @@ _ALL = (
     Metric(
         name="publish_latency_mean_s", label="Mean publish latency", unit="s", better="lower",
         about="from the scheduled send to the stack's answer, until the drain's end, of sends due inside the window",
+    ),
+    Metric(
+        name="response_p50_s", label="Median response time", unit="s", better="lower",
+        about="from the scheduled request to its reply at the caller, until the drain's end, of requests due to be "
+        "sent in the window; what was never answered took at least until then, and makes it a lower bound (≥)",
+    ),
+    Metric(
+        name="response_p95_s", label="95th percentile of response time", unit="s", better="lower",
+        about="as the median",
+    ),
+    Metric(
+        name="response_p99_s", label="99th percentile of response time", unit="s", better="lower",
+        about="as the median",
     ),
     Metric(
         name="loss_share", label="Messages lost", unit="share", better="lower",
@@ -179,7 +192,8 @@ _OF_ARRIVALS = tuple(
 METRICS = {metric.name: metric for metric in (*_ALL, *_OF_ARRIVALS)}
 COMPARED = (
     "delivered_per_s", "published_per_s", "goodput_bit_s", "latency_p50_s", "latency_p95_s", "latency_p99_s",
-    "publish_latency_mean_s", "loss_share", "in_doubt_share", "longest_silence_s", "air_utilisation",
+    "publish_latency_mean_s", "response_p50_s", "response_p95_s", "response_p99_s",
+    "loss_share", "in_doubt_share", "longest_silence_s", "air_utilisation",
     "air_bytes_per_delivery",
     "retr_share_uplink", "retr_share_downlink", "recovery_share_uplink", "recovery_share_downlink",
     "rtt_mean_uplink_s", "rtt_mean_downlink_s",
@@ -188,4 +202,4 @@ CHIEF = ("delivered_per_s", "published_per_s", "latency_p50_s", "latency_p99_s",
 INTERRUPTED = (
     "interruptions", "back_after_s", "caught_up_after_s", "held_up", "held_up_worst_s", "lost", "not_back",
 )  # fmt: skip
-KEY = ("delivered_per_s", "published_per_s", "latency_p50_s", "loss_share", "air_utilisation")
+KEY = ("delivered_per_s", "published_per_s", "latency_p50_s", "response_p50_s", "loss_share", "air_utilisation")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from results.store import trial_name
+from records.store import trial_name
 
 _LONGEST = 120
 

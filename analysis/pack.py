@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 from analysis.histogram import histogram
 from analysis.packed import encode, without_folder
 from analysis.partial import DAMAGE
-from results.archive import Member, member
-from results.campaign import RECORD
-from results.latency import sent_in_window
-from results.manifest import Git
-from results.pack import ASIDE, LEDGERS, SCENARIO, TRIAL, check_trial
-from results.packed import LATENCIES, PACKED, REDUCED, Elsewhere, Packed
-from results.store import DamagedTrial, Trial, aside_of, trials
-from results.waits import read_sent
+from records.archive import Member, member
+from records.campaign import RECORD
+from records.latency import sent_in_window
+from records.manifest import Git
+from records.pack import ASIDE, LEDGERS, SCENARIO, TRIAL, check_trial
+from records.packed import LATENCIES, PACKED, REDUCED, Elsewhere, Packed
+from records.store import DamagedTrial, Trial, aside_of, trials
+from records.waits import read_sent
 
 Reduce = Callable[[Sequence[Path]], pa.Table]
 
@@ -105,7 +105,7 @@ def _latencies(trial: Trial) -> bytes:
     try:
         manifest = trial.manifest()
         sides = trial.table("published"), trial.table("delivered")
-        waits = read_sent(*sides, manifest.workload.consumers).deliveries
+        waits = read_sent(*sides, manifest.workload.audiences).deliveries
         found = sent_in_window(waits, manifest.window)
         least, missing = found.seconds, found.absent
     except DAMAGE:

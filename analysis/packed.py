@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.rows import SCHEMA
-from results.counting import read_reduction
-from results.packed import REDUCED
-from results.store import DamagedTrial, Trial
-from results.verdict import State
+from records.counting import read_reduction
+from records.packed import REDUCED
+from records.store import DamagedTrial, Trial
+from records.verdict import State
 
 MOST_ROWS = 5_000_000
 # Columns that a row of each table has; metrics with columns of their own follow.

@@ -1,6 +1,6 @@
 """Parts of a trial's analysis: one that fails is marked with the reason, and takes nothing of the others with it.
 
-A trial counts when its records and its ledger can be read (results.counting): what captures and journeys add may be
+A trial counts when its records and its ledger can be read (records.counting): what captures and journeys add may be
 missing.  A record or ledger that cannot be read is damage, and its trial does not count.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 import pyarrow as pa
 
 from analysis.rows import Rows
-from results.store import DamagedTrial
+from records.store import DamagedTrial
 
 PARTIAL = "partial"
 # What reading a folder that somebody damaged may raise; the name of anything else is said too: it is a mistake of ours.

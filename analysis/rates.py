@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.medium import overhead, part_of
-from results.airtime import Steps, capacity
-from results.link import LinkProof
-from results.manifest import Window
+from records.airtime import Steps, capacity
+from records.link import LinkProof
+from records.manifest import Window
 
 RATE, OVERHEAD = "rate_bit_per_s", "frame_overhead_s"  # metrics of the resources table
 _MOST = 100  # steps that a plot can show; of more, means over as many equal spans are kept
@@ -48,21 +47,9 @@ def _series(resources: pa.Table, window: Window, metric: str) -> dict[str, tuple
     return dict(zip(names.tolist(), parts, strict=True))
 
 
-def overhead_is_known(resources: pa.Table, profile: Mapping[str, Any]) -> bool:
-    """Whether it was recorded when a timeline changed a frame's overhead; it was not always.
-
-    profile: as the manifest has it.
-    """
-    if pc.any(pc.equal(resources.column("metric"), OVERHEAD)).as_py():
-        return True
-    for event in profile.get("timeline") or ():
-        settings = event.get("change") or (event.get("handover") or {}).get("to") or {}
-        for way in ("uplink", "downlink"):
-            own = (profile.get(way) or {}).get("frame_overhead", 0.0)
-            asked = {**settings, **(settings.get(way) or {})}
-            if asked.get("frame_overhead", own) != own:  # as it was written, `100 us` too
-                return False
-    return True
+def overhead_is_known(resources: pa.Table, proof: LinkProof) -> bool:
+    """Whether it was recorded when a timeline changed a frame's overhead; it was not always."""
+    return not proof.changes_overhead or bool(pc.any(pc.equal(resources.column("metric"), OVERHEAD)).as_py())
 
 
 def rate_series(steps: Mapping[str, Steps], low_s: float, high_s: float) -> dict[str, Points]:

@@ -6,8 +6,8 @@ from analysis.capture.reader import Capture as PacketFile
 from analysis.capture.reader import read_capture
 from analysis.partial import PARTIAL, said
 from analysis.rows import Rows
-from results.manifest import Capture, Manifest
-from results.store import Trial
+from records.manifest import Capture, Manifest
+from records.store import Trial
 
 Recorded = list[tuple[Capture, PacketFile]]
 
@@ -20,7 +20,7 @@ def read_captures(trial: Trial, manifest: Manifest, rows: Rows) -> tuple[Recorde
     found: Recorded = []
     broken: list[str] = []
     for capture in manifest.captures:
-        if not capture.kept:
+        if not capture.kept or capture.link:  # what crosses a link is seen at the media as well
             continue
         try:
             file = read_capture(trial.path / capture.file)

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.ledger import Ledger
 from analysis.medium import overhead, part_of, queue_rate
 from analysis.rates import OVERHEAD, RATE, Points, rate_series
-from results.airtime import Steps, capacity, carried, constant
-from results.link import LinkProof
-from results.manifest import Window
+from records.airtime import Steps, capacity, carried, constant
+from records.link import LinkProof
+from records.manifest import Window
+from records.window_metrics import Ledger
 
 _SHORTEST = 0.2  # a first or last bin shorter than this share of a second says too little to be drawn
 _NS = 1_000_000_000
@@ -93,7 +93,9 @@ def _sampled(resources: pa.Table) -> Rows:
 
 
 def _queues(rows: Rows) -> list[str]:
-    return sorted({name.removeprefix("queue:") for name in rows["subject"].tolist() if name.startswith("queue:")})
+    """Those of the first segment: others (`queue:<segment>/<queue>`) have rates of their own."""
+    names = {name.removeprefix("queue:") for name in rows["subject"].tolist() if name.startswith("queue:")}
+    return sorted(name for name in names if "/" not in name)
 
 
 def _of(rows: Rows, queue: str, metric: str) -> np.ndarray:

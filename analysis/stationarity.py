@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.ledger import Ledger
 from analysis.statistics import Trend, benjamini_hochberg, trend
 from analysis.statistics.trend import batch_counts, batch_medians
-from results.latency import LATENCIES, of_arrivals
-from results.manifest import Window
+from records.latency import LATENCIES, of_arrivals
+from records.manifest import Window
+from records.window_metrics import Ledger
 
 LATENCY, BACKLOG = "latency_s", "backlog"
 LABELS = {

@@ -12,7 +12,7 @@ from analysis.backlog import backlog_metrics, backlog_trend
 from analysis.captures import capture_rows
 from analysis.interruptions import absences, interruption_metrics
 from analysis.journey.rows import journey_rows
-from analysis.ledger import account_metrics, latency_ecdf, latency_percentiles, read_ledger, window_metrics
+from analysis.ledger import account_metrics, latency_ecdf, latency_percentiles
 from analysis.medium import medium_metrics
 from analysis.packed import packed_rows
 from analysis.partial import DAMAGE, part
@@ -21,12 +21,14 @@ from analysis.recorded import read_captures
 from analysis.rows import Rows
 from analysis.series import ledger_series, queue_series, window_uses
 from analysis.stationarity import window_trends
-from results.counting import read_tables
-from results.latency import AT_LEAST, latencies, sent_in_window
-from results.manifest import Manifest
-from results.store import DamagedTrial, Trial
-from results.verdict import Health
-from results.waits import Lengths, read_sent
+from records.counting import read_tables
+from records.latency import AT_LEAST, latencies, responses, sent_in_window
+from records.manifest import Manifest
+from records.messaging import Pattern
+from records.store import DamagedTrial, Trial
+from records.verdict import Health
+from records.waits import Lengths, read_sent
+from records.window_metrics import read_ledger, window_metrics
 
 T = TypeVar("T")
 
@@ -84,29 +86,32 @@ def _verdict(trial: Trial, manifest: Manifest, rows: Rows) -> None:
 
 
 def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
-    window, consumers = manifest.window, manifest.workload.consumers
+    window, consumers, them = manifest.window, manifest.workload.consumers, manifest.workload.audiences
     tables = read_tables(trial, manifest)
     published, delivered = tables["published"], tables["delivered"]
-    ledger, proof = read_ledger(published, delivered), trial.link()
-    sent = read_sent(published, delivered, consumers)
-    metrics = window_metrics(ledger, window) | account_metrics(published, delivered, consumers)
+    ledger, proof = read_ledger(published, delivered, them), trial.link()
+    sent = read_sent(published, delivered, them)
+    metrics = window_metrics(ledger, window) | account_metrics(published, delivered, them)
     steps = rate_steps(tables["resources"], window, proof)
     uses = window_uses(tables["resources"], window, steps)
     medium = medium_metrics(proof, deliveries=metrics["deliveries"] or 0.0, steps=steps, uses=uses)
     queues = queue_series(tables["resources"], proof, window, steps)
-    if not overhead_is_known(tables["resources"], manifest.profile):
+    if not overhead_is_known(tables["resources"], proof):
         medium, queues = _without_use(medium), _without_use(queues)
     metrics |= medium
-    metrics |= interruption_metrics(ledger, consumers, profile=manifest.profile, window=window)
+    metrics |= interruption_metrics(ledger, consumers, link=proof.interruptions or (), window=window)
     metrics |= backlog_metrics(sent.deliveries, window)
     metrics["window_s"] = window.seconds
-    if manifest.workload.when_full == "refuse":
+    if manifest.workload.asked.when_full == "refuse":
         metrics["retries"] = float(sum(one.retries for one in manifest.workload.producers))
     for name, value in metrics.items():
         if value is not None:
             rows.add("trial", name, value=value)
     rows.add("trial", "latency_of", text="sent")
-    for name, figure in latencies(sent, window).items():
+    timed = latencies(sent, window)
+    if manifest.workload.asked.pattern is Pattern.REQUEST_REPLY:
+        timed |= responses(sent, window)
+    for name, figure in timed.items():
         rows.add("trial", name, value=figure.value, text=AT_LEAST if figure.at_least else None)
     for name, points in (ledger_series(ledger, window) | queues).items():
         for t, value in points:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from analysis.metrics import Metric, Unit
 from analysis.statistics import EQUAL_WITHIN, Contrast, Estimate, Ratio
@@ -19,6 +20,20 @@ _PREFIXES: dict[Unit, tuple[tuple[float, str], ...]] = {
     "B": ((1.0, "B"),),
     "count": ((1.0, ""),),
 }
+# Words that files of published values may say a unit in, beside those above: by how much to multiply.
+_WORDS: dict[Unit, dict[str, float]] = {
+    "1/s": {"1/s": 1.0},
+    "bit/s": {"Gbit/s": 1e9, "B/s": 8.0, "kB/s": 8e3, "MB/s": 8e6, "GB/s": 8e9},
+    "s": {"min": 60.0},
+    "share": {"share": 1.0},
+    "B": {"kB": 1e3, "MB": 1e6, "KiB": 1024.0, "MiB": 1024.0**2},
+    "count": {"count": 1.0},
+}
+
+
+def words(unit: Unit) -> dict[str, float]:
+    """Every word for a unit of this kind, and how many of the SI unit it is."""
+    return {word: factor for factor, word in _PREFIXES[unit] if word} | _WORDS[unit]
 
 
 def scale(unit: Unit, value: float) -> tuple[float, str]:
@@ -30,7 +45,7 @@ def scale(unit: Unit, value: float) -> tuple[float, str]:
 def digits(value: float, *, significant: int = 3) -> str:
     """So many significant digits, all digits before the point, no exponents where people would not write them."""
     if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else "∞"
+        return "0" if value == 0 else "−∞" if value < 0 else "∞"
     size = math.floor(math.log10(abs(float(f"{value:.{significant - 1}e}"))))
     if size >= 6 or size < -4:
         return f"{value:.{significant - 1}e}"
@@ -101,9 +116,37 @@ def times_text(ratio: Ratio) -> str:
     return f"{_times(ratio.ratio)}{sureness} ({pairs_text(ratio.n)})"
 
 
-def _times(ratio: float) -> str:
+def brief(ratio: Ratio) -> str:
+    """The same in a few words, as beside a mark: `71.2 times lower`; why there is none, where there is none."""
+    if ratio.ratio is None:
+        return ratio.undefined or "–"
+    if ratio.differs is False:
+        return f"equal within {digits(EQUAL_WITHIN * 100, significant=1)} %" if _equal(ratio) else "no difference shown"
+    return _times(ratio.ratio, more="higher", less="lower") + (" (1 pair)" if ratio.n == 1 else "")
+
+
+def brief_range(ratios: Sequence[Ratio]) -> str:
+    """Several ratios in a few words: `54.6 to 238 times lower`, `up to 8 % higher` where some show no difference."""
+    have = [one for one in ratios if one.ratio is not None]
+    if not have:
+        reasons = set(map(brief, ratios))
+        return reasons.pop() if len(reasons) == 1 else "no ratio"
+    shown = sorted(one.ratio for one in have if one.ratio is not None and one.differs is not False)
+    if not shown or len(have) == 1:
+        said = list(dict.fromkeys(map(brief, have)))
+        return said[0] if len(said) == 1 else "no difference shown"
+    low, high = (_times(end, more="higher", less="lower") for end in (shown[0], shown[-1]))
+    if len(shown) < len(have) and (shown[-1] < 1 or shown[0] > 1):
+        return f"up to {low if shown[-1] < 1 else high}"
+    (first, _, unit), (last, _, same) = low.partition(" "), high.partition(" ")
+    if unit == same and first != last:
+        return f"{last} to {first} {unit}" if shown[-1] < 1 else f"{first} to {last} {unit}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _times(ratio: float, *, more: str = "more", less: str = "less") -> str:
     times = max(ratio, 1 / ratio)
-    word = "more" if ratio > 1 else "less"
+    word = more if ratio > 1 else less
     if times - 1 < NOTABLE:
         return "equal"
     return f"{digits(times)} times {word}" if times >= _TWICE else f"{digits(abs(ratio - 1) * 100)} % {word}"
@@ -111,9 +154,15 @@ def _times(ratio: float) -> str:
 
 def _undetected(ratio: Ratio) -> str:
     """Equal when the whole interval is near 1; else what would have shown."""
-    if ratio.low is not None and ratio.high is not None and max(1 / ratio.low, ratio.high) <= 1 + EQUAL_WITHIN:
+    if _equal(ratio):
         return f"equal within {digits(EQUAL_WITHIN * 100, significant=1)} % ({pairs_text(ratio.n)})"
     return f"no difference detectable; {detectable_text(ratio)} ({pairs_text(ratio.n)})"
+
+
+def _equal(ratio: Ratio) -> bool:
+    if ratio.low is None or ratio.high is None:
+        return False
+    return max(1 / ratio.low, ratio.high) <= 1 + EQUAL_WITHIN
 
 
 def detectable_text(ratio: Ratio) -> str:

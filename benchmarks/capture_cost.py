@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 
 from analysis.statistics import estimate
-from emulation.capture import SETTLE_S, Tap, captured
-from emulation.namespace import in_namespace
-from experiments.capturing import FAST_SNAP_BYTES, WHOLE
+from emulation.kernel.namespace import in_namespace
+from emulation.link.capture import SETTLE_S, Tap, captured
+from experiments.trial.capturing import FAST_SNAP_BYTES, WHOLE
 from topologies.network import Network
 from topologies.star import star
 

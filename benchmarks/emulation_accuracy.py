@@ -19,12 +19,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from accuracy import changes, delays, losses, queues, rates, speed, traces
-from accuracy.bench import Line, Measure
-from accuracy.table import repeated, shown
+from accuracy.bench import Measure
+from accuracy.table import repeated, status
+from accuracy.worker import outside
 
-from emulation import kernel
-from experiments.conversation import asked, worker
-from experiments.heartbeat import heartbeat
+from emulation.kernel import kernel
+from experiments.trial.observers.heartbeat import heartbeat
+from experiments.workers.worker import asked
 from topologies.star import star
 
 MEASURES: tuple[Measure, ...] = (
@@ -42,33 +43,18 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.worker:
         return work()
-    outside = sum(
+    found = sum(
         measured(one, quick=arguments.quick, only=arguments.only)
         for one in ("host", "lab")
         if arguments.kernel in (one, "both")
     )
-    print(f"\n{outside or 'no'} line{'' if outside == 1 else 's'} outside")
-    return 1 if outside else 0
+    return status(found)
 
 
 def measured(on: Any, *, quick: bool, only: list[str] | None) -> int:
     """Print the table of one kernel; how many lines are outside."""
     print(f"\n{on} kernel\n{'':<62} {'asked':>9} {'delivered':>10} {'bound':>20}")
-    outside, ended = 0, False
-    request = json.dumps({"quick": quick, "only": only, "started": time.time()})
-    with worker(on, [sys.executable, __file__, "--worker"], request, messages=sys.stderr) as answers:
-        for text in answers:
-            answer = json.loads(text)
-            if "stall_s" in answer:
-                ended = True
-                print(f"worst stall of the machine: {answer['stall_s'] * 1e3:.0f} ms, during {answer['during']}")
-                break
-            line = Line(**answer["line"])
-            outside += not line.holds
-            print(shown(line, answer["tries"]), flush=True)
-    if not ended:
-        print("the measuring process ended too early")
-    return outside + (not ended)
+    return outside(on, __file__, {"quick": quick, "only": only, "started": time.time()})
 
 
 def work() -> int:

@@ -2,9 +2,9 @@
 
     python benchmarks/kernel_agreement.py [HOST_CAMPAIGN LAB_CAMPAIGN]
 
-Without campaigns, experiments/kernel-agreement.yaml is run on both kernels first (about 25 minutes).  Subscriber
-throughput must agree within 5 % for 5120-byte bodies, where the link decides, and within 15 % for 100-byte bodies,
-where the slower kernel adds to each round trip.  Exit status 1 when it does not.
+Without campaigns, experiments/scenarios/kernel-agreement.yaml is run on both kernels first (about 25 minutes).
+Subscriber throughput must agree within 5 % for 5120-byte bodies, where the link decides, and within 15 % for 100-byte
+bodies, where the slower kernel adds to each round trip.  Exit status 1 when it does not.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import sys
 from pathlib import Path
 
 from analysis.statistics import paired_ratio
-from results import figures as records
-from results.store import Trial, trials
-from results.verdict import State
+from records import figures as records
+from records.store import Trial, trials
+from records.verdict import State
 
 ROOT = Path(__file__).resolve().parents[1]
-SCENARIO = ROOT / "experiments" / "kernel-agreement.yaml"
+SCENARIO = ROOT / "experiments" / "scenarios" / "kernel-agreement.yaml"
 BOUND = {5120: 0.05, 100: 0.15}
 METRICS = ("delivered_per_s", "published_per_s", "latency_mean_s", "publish_latency_mean_s")
 
@@ -43,14 +43,14 @@ def figures(campaign: Path, kernel: str) -> dict[tuple[int, int], dict[str, floa
         if state is not State.VALID:
             print(f"left out: {trial.path} is {state}: {'; '.join(trial.verdict().reasons())}")
             continue
-        found[manifest.workload.body_bytes, trial.number] = _metrics(trial)
+        found[manifest.workload.asked.mean_body_bytes, trial.number] = _metrics(trial)
     return found
 
 
 def _metrics(trial: Trial) -> dict[str, float]:
     manifest = trial.manifest()
     tables = trial.table("published"), trial.table("delivered")
-    return records.figures(*tables, manifest.window, manifest.workload.consumers)
+    return records.figures(*tables, manifest.window, manifest.workload.audiences)
 
 
 def _row(body: int, metric: str, pairs: list[tuple[float, float]]) -> tuple[str, float]:

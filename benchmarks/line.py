@@ -18,15 +18,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from accuracy.bench import Line
-from accuracy.table import repeated, shown
+from accuracy.table import repeated, status
+from accuracy.worker import outside
 from line_bench import bias, ceiling, changes, rates, stations, tcp
 from line_bench.common import WAYS, Measure, Way
 
-from emulation import congestion, kernel
-from emulation.media import MediumName
-from experiments.conversation import asked, worker
-from experiments.heartbeat import heartbeat
+from emulation.kernel import congestion, kernel
+from emulation.profile.media import MediumName
+from experiments.trial.observers.heartbeat import heartbeat
+from experiments.workers.worker import asked
 from topologies.star import star
 
 MEASURES: tuple[Measure, ...] = (
@@ -48,9 +48,8 @@ def main() -> int:
     if arguments.worker:
         return work()
     with congestion.allowed({_CONGESTION_CONTROL}):
-        outside = sum(measured(one, quick=arguments.quick, only=arguments.only) for one in arguments.way)
-    print(f"\n{outside or 'no'} line{'' if outside == 1 else 's'} outside")
-    return 1 if outside else 0
+        found = sum(measured(one, quick=arguments.quick, only=arguments.only) for one in arguments.way)
+    return status(found)
 
 
 def measured(way: Way, *, quick: bool, only: list[str] | None) -> int:
@@ -59,22 +58,8 @@ def measured(way: Way, *, quick: bool, only: list[str] | None) -> int:
     if not mine:
         return 0
     print(f"\n{_TITLES[way]:<{_WIDTH}} {'asked':>9} {'delivered':>10} {'bound':>20}", flush=True)
-    outside, ended = 0, False
-    request = json.dumps({"quick": quick, "only": mine, "way": way})
-    words = [sys.executable, __file__, "--worker"]
-    with worker("lab" if way == "lab" else "host", words, request, messages=sys.stderr) as answers:
-        for text in answers:
-            answer = json.loads(text)
-            if "stall_s" in answer:
-                ended = True
-                print(f"worst stall of the machine: {answer['stall_s'] * 1e3:.0f} ms, during {answer['during']}")
-                break
-            line = Line(**answer["line"])
-            outside += not line.holds
-            print(shown(line, answer["tries"], width=_WIDTH), flush=True)
-    if not ended:
-        print("the measuring process ended too early")
-    return outside + (not ended)
+    request = {"quick": quick, "only": mine, "way": way}
+    return outside("lab" if way == "lab" else "host", __file__, request, width=_WIDTH)
 
 
 def work() -> int:

@@ -24,8 +24,11 @@ import uvloop
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from experiments.load.fleet import FleetResult, Member, fleet
-from experiments.load.protocol import ConsumerPlan, NodePlan, ProducerPlan
-from results.marker import Marker, pack_into
+from experiments.load.protocol import NodePlan
+from records.clients import PubSubClients
+from records.manifest import Consumer, Producer
+from records.marker import Marker, pack_into
+from records.workload import PubSub, Selection
 
 TARGET_PER_CPU_SECOND = 30_000
 BODY_BYTES = 100
@@ -36,12 +39,15 @@ async def null_run(folder: Path, *, seconds: float) -> FleetResult:
     plan = NodePlan(
         node="bench",
         stack="null",
-        host="127.0.0.1",
-        port=1,
-        producers=(ProducerPlan(id=0, topic=0, topic_name="t"),),
-        consumers=(ConsumerPlan(id=0, topic=0, topic_name="t"),),
-        body_bytes=BODY_BYTES,
-        property_range=100,
+        address="127.0.0.1",
+        services=(),
+        workload=PubSub(
+            clients=PubSubClients(publishers=1, subscribers=1),
+            body_bytes=BODY_BYTES,
+            selector=Selection(low=0, high=100),
+        ),
+        producers=(Producer(id=0, node="bench", topic=0),),
+        consumers=(Consumer(id=0, node="bench", topic=0),),
         out_dir=str(folder),
     )
     async with fleet([Member(plan=plan)], logs=folder) as running:

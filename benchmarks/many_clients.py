@@ -18,15 +18,15 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from experiments import campaign as campaigns
-from experiments import runner
-from experiments import scenario as scenarios
-from experiments.kernels import Kernels
-from experiments.launch import Outcome
-from results.campaign import Planned
-from results.stopping import CellPrecision
-from results.store import Trial, trial_name
-from results.verdict import Check
+from experiments.campaign import campaign as campaigns
+from experiments.campaign import runner
+from experiments.campaign.launch import Outcome
+from experiments.scenario import scenario as scenarios
+from experiments.workers.kernels import Kernels
+from records.campaign import Planned
+from records.stopping import CellPrecision
+from records.store import Trial, trial_name
+from records.verdict import Check
 
 MEMORY_LIMIT_BYTES = 1.5e9
 

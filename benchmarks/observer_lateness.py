@@ -4,7 +4,7 @@
 
 Row 15 of the 2005 study's first set (400 publishers, 400 subscribers, 100 bytes) on the wire, where the broker has a
 thread for each connection and the machine's processors are the limit.  Exit status 1 when the real-time sleeper was
-100 ms late or more: experiments/priority.py would then not be what observers need.
+100 ms late or more: experiments/trial/observers/priority.py would then not be what observers need.
 """
 
 from __future__ import annotations

@@ -15,10 +15,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from emulation import features, linkplan, shaper
-from emulation.profile import LinkProfile
-from emulation.proof import probe_link
-from emulation.stages import Feature
+from emulation.link import features
+from emulation.plan import linkplan
+from emulation.plan.stages import Feature
+from emulation.profile.profile import LinkProfile
+from emulation.proof.proof import probe_link
+from emulation.tc import shaper
 from topologies.network import Network, probe_ends
 from topologies.star import star
 

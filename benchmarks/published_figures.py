@@ -2,7 +2,7 @@
 
     python benchmarks/published_figures.py [CAMPAIGN]
 
-CAMPAIGN: a finished campaign of experiments/fan-out-5k.yaml with its report; without one, the scenario is run
+CAMPAIGN: a finished campaign of experiments/scenarios/fan-out-5k.yaml with its report; without one, the scenario is run
 first (10 minutes).  Exit status 1 when a figure is outside its band.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from analysis.report import summary
 
 ROOT = Path(__file__).resolve().parents[1]
-SCENARIO = ROOT / "experiments" / "fan-out-5k.yaml"
+SCENARIO = ROOT / "experiments" / "scenarios" / "fan-out-5k.yaml"
 # Publishers-subscribers-topics: metric, published value (messages/s), and the band that counts as the same channel.
 PUBLISHED = {
     "1-50-1": {"delivered_per_s": (19.3, 17.0, 21.0)},

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "analysis")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 from common.cpu import counted  # noqa: E402
 from common.records import record  # noqa: E402

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "tests" / "analysis")]
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "tests" / "support")]
 
 from common.capture import write_capture  # noqa: E402
 from common.cpu import Use, counted  # noqa: E402
@@ -33,7 +33,7 @@ def capture_job(path: Path, master: str, **how: int) -> Callable[[], int]:
     """The flow report of a capture: from Spark's start to its end, the model of the page included."""
 
     def work() -> int:
-        from analysis.files.model import gather  # noqa: PLC0415
+        from analysis.foreign_captures.model import gather  # noqa: PLC0415
         from analysis.spark.captures import reduce_captures  # noqa: PLC0415
         from analysis.spark.session import session  # noqa: PLC0415
 

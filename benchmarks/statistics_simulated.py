@@ -16,9 +16,9 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analysis.statistics import Count, bootstrap_mean, estimate, share, trend
-from results.equivalence import MARGIN, Answer, compared, looks
-from results.precision import half_width
-from results.stopping import End, Rule, judge
+from records.equivalence import MARGIN, Answer, compared, looks
+from records.precision import half_width
+from records.stopping import End, Rule, judge
 
 SETS, SERIES, BATCHES = 1500, 4000, 64
 

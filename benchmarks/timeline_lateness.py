@@ -24,15 +24,15 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from experiments import campaign as campaigns
-from results.store import Trial, trials
+from experiments.campaign import campaign as campaigns
+from records.store import Trial, trials
 
 ROOT = Path(__file__).resolve().parents[1]
 NOT_ALL_VALID = 3  # the trials were run, and something in one was not as it should be
 BOUND_S = 0.003
 BEAT_S, STALL_S = 0.001, 0.001
 WINDOW_S, EVERY_S = 10.0, 0.05
-_ABOVE_THE_PLAYER = 3  # emulation.player has 2, what else watches 1
+_ABOVE_THE_PLAYER = 3  # emulation.tc.player has 2, what else watches 1
 LINK = {
     "name": "restless",
     "description": "another rate every 50 ms",

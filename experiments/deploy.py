@@ -15,8 +15,9 @@ from uuid import uuid4
 
 import ansible_runner
 
-from emulation import kernel
-from emulation.kernel import KernelName
+from emulation.kernel import kernel
+from emulation.kernel.kernel import KernelName
+from records.errors import CannotGoOn
 from stacks.driver import Service
 
 Action = Literal["install", "configure", "start", "reset", "stop"]
@@ -31,7 +32,7 @@ _MARK = "AIRWIRE_DEPLOYMENT"
 _LAST_LINES = 20
 
 
-class DeployError(Exception):
+class DeployError(CannotGoOn):
     """A deployment failed: which task, on which host, and what it said."""
 
     def __init__(self, *, task: str, host: str, message: str) -> None:

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from emulation import library
-from experiments import agreement
-from experiments import campaign as campaigns
-from experiments.agreement import PLACES
-from experiments.kernels import Kernels
-from experiments.scenario import Scenario
+from emulation.profile import library
+from experiments.campaign import campaign as campaigns
+from experiments.scenario.scenario import Scenario
+from experiments.tools import agreement
+from experiments.tools.agreement import PLACES
+from experiments.workers.kernels import Kernels
 from lab import execution
 from lab.beforehand import Care, look_at_room
 from lab.common import Status, fail, gravest, out, shown
 from lab.madeby import made
 from lab.within import Command, budget
-from results.agreement import Agreement, By, write_csv
-from results.campaign import read_campaign
-from results.equivalence import Answer
+from records.agreement import Agreement, By, write_csv
+from records.campaign import read_campaign
+from records.equivalence import Answer
 
 _BROKEN_OFF = (Status.FAILED, Status.TIME_IS_UP, Status.INTERRUPTED)
 

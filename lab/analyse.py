@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Table
@@ -12,29 +12,14 @@ from rich.text import Text
 from lab.common import Status, err, fail, out, shown, told
 
 if TYPE_CHECKING:
-    from analysis.files.model import CaptureFile
+    from analysis.foreign_captures.model import CaptureFile
 
 _TOP = 10
 
 
-def analyse(
-    captures: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="pcap or pcapng files.", show_default=False)
-    ],
-    folder: Annotated[
-        Path | None,
-        typer.Option("--out", help="Folder for page, tables and plots; default: named after the first file, here."),
-    ] = None,
-    master: Annotated[
-        str | None, typer.Option(help="Spark master (local[N], spark://..., sc://...); default: none up to 1 GB.")
-    ] = None,
-) -> None:
-    """Show the TCP flows of captures, and write a page with plots, flows.csv and seconds.csv.
-
-    Exit status: 0 all was read; 1 a file could not be read or has no TCP; 3 a file is damaged, or not analysed as a
-    whole.
-    """
-    from analysis.files.build import analyse_files, write_report  # noqa: PLC0415 - matplotlib imports slowly
+def analyse(*, captures: list[Path], folder: Path | None, master: str | None) -> None:
+    """Print the flows of the captures and write page and tables."""
+    from analysis.foreign_captures.build import analyse_files, write_report  # noqa: PLC0415 - matplotlib imports slowly
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
 
@@ -55,7 +40,7 @@ def analyse(
 
 
 def _show(file: CaptureFile) -> None:
-    from analysis.files.build import facts  # noqa: PLC0415
+    from analysis.foreign_captures.build import facts  # noqa: PLC0415
     from analysis.units import inside_sentence  # noqa: PLC0415
 
     if file.unreadable is not None:
@@ -78,7 +63,7 @@ def _show(file: CaptureFile) -> None:
 
 
 def _table(file: CaptureFile) -> Table:
-    from analysis.files.figures import TERMINAL, figures  # noqa: PLC0415
+    from analysis.foreign_captures.figures import TERMINAL, figures  # noqa: PLC0415
     from analysis.units import inside_sentence  # noqa: PLC0415
 
     columns = figures(file.flows, TERMINAL)

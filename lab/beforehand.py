@@ -6,34 +6,25 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from emulation import labkernel
-from experiments import diskneeds, prepare, provenance
-from experiments.campaign import CampaignError
-from experiments.diskneeds import Part
-from experiments.kernels import Kernels
-from experiments.place import Place
-from experiments.scenario import Scenario
-from experiments.settings import Settings
-from experiments.world import Now, differences
-from lab.common import err, is_terminal, shown
+from emulation.profile import media
+from experiments.campaign import diskneeds, prepare
+from experiments.campaign.campaign import CampaignError
+from experiments.campaign.diskneeds import Part
+from experiments.campaign.world import Now, differences
+from experiments.scenario.scenario import Scenario
+from experiments.scenario.settings import Settings
+from experiments.trial import provenance
+from experiments.workers.kernels import NOT_IN_THE_LAB, WANTED, Kernels
+from experiments.workers.place import Place
+from lab.common import Status, err, fail, is_terminal, shown
 from lab.within import Command
-from results.campaign import Campaign, Planned
-from results.packed import size
-from results.store import trials
-
-Mix = Annotated[
-    bool,
-    typer.Option(
-        "--mix",
-        help="Run what is left although code, kernel, link emulation, servers or processor are not those of the "
-        "campaign's finished trials.",
-    ),
-]
-LowDisk = Annotated[bool, typer.Option("--low-disk", help="Begin although the disk may be too small.")]
+from records.campaign import Campaign, Planned
+from records.packed import size
+from records.store import trials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +37,17 @@ class Care:
     def of(self, command: Command) -> Command:
         """The command that goes on, with what it needs to be allowed."""
         return replace(command, words=(*command.words, "--mix")) if self.mix else command
+
+
+def kernels(wanted: str, medium: str = "auto") -> Kernels:
+    """The kernels and media to choose from, by the user's words."""
+    if wanted not in WANTED:
+        fail(f"--kernel: {wanted!r} is not one of {', '.join(WANTED)}", Status.USAGE)
+    if medium not in media.WANTED:
+        fail(f"--medium: {medium!r} is not one of {', '.join(media.WANTED)}", Status.USAGE)
+    if (wanted, medium) == ("lab", "line"):
+        fail(f"--kernel lab --medium line: {NOT_IN_THE_LAB}; leave one of them out", Status.USAGE)
+    return Kernels(wanted=wanted, medium=medium)
 
 
 def look(

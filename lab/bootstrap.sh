@@ -24,6 +24,7 @@ done
 command -v java >/dev/null || missing+=(openjdk-17-jre-headless)
 [ -x /usr/bin/python3 ] || missing+=(python3)
 /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
+/usr/bin/python3 -c 'import nftables' 2>/dev/null || missing+=(python3-nftables)
 
 if [ ${#missing[@]} -gt 0 ]; then
   install="apt-get update && apt-get install --no-install-recommends ${missing[*]}"

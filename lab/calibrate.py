@@ -4,59 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from emulation import library
-from experiments import calibration
-from experiments.agreement import PLACES, PROFILES
-from experiments.kernels import NOT_IN_THE_LAB, Kernels
+from emulation.profile import library
+from experiments.tools import calibration
+from experiments.tools.agreement import PLACES, PROFILES
+from experiments.workers.kernels import NOT_IN_THE_LAB, Kernels
 from lab.agreement import Asked, agree
-from lab.beforehand import Care, LowDisk, Mix
-from lab.common import DEFAULT_RESULTS, ROOT, Results, Status, fail, out, shown, tidy, told
+from lab.beforehand import Care
+from lab.common import DEFAULT_RESULTS, Status, fail, out, shown, told
 from lab.madeby import made
-from lab.within import For
-from results.agreement import By
-from results.calibration import Calibrated, write_csv
-
-DEFAULT_OUT = ROOT / "build" / "calibration"
+from lab.start import tidy
+from records.agreement import By
+from records.calibration import Calibrated, write_csv
 
 
 def calibrate(
-    profiles: Annotated[
-        list[str] | None, typer.Argument(help="Link profiles, by name or file; default: the whole library.")
-    ] = None,
-    kernel: Annotated[str, typer.Option("--kernel", help="host, lab, both, or auto (the first that can).")] = "both",
-    medium: Annotated[
-        str, typer.Option("--medium", help="On this machine's own kernel: tc, line, both, or auto (as trials have it).")
-    ] = "both",
-    out_folder: Annotated[
-        Path, typer.Option("--out", help="Where the table and the plot go.", file_okay=False)
-    ] = DEFAULT_OUT,
-    seed: Annotated[int, typer.Option(help="Of the losses.")] = 1,
-    agreement: Annotated[
-        bool,
-        typer.Option("--agreement", help="Compare what a load measures by each medium, instead; by default over six."),
-    ] = False,
-    by: Annotated[
-        list[str] | None,
-        typer.Option("--by", help="With --agreement: line, lab (tc in the lab kernel), host (tc). Default: all."),
-    ] = None,
-    results: Results = DEFAULT_RESULTS,
-    new: Annotated[bool, typer.Option("--new", help="With --agreement: start afresh.")] = False,
-    mix: Mix = False,
-    low_disk: LowDisk = False,
-    duration: For = None,
+    *,
+    profiles: list[str] | None,
+    kernel: str,
+    medium: str,
+    out_folder: Path,
+    seed: int,
+    agreement: bool,
+    by: list[str] | None,
+    results: Path,
+    new: bool,
+    mix: bool,
+    low_disk: bool,
+    duration: str | None,
 ) -> None:
-    """Measure asked against delivered for each PROFILE, both ways, and write a table (CSV, Markdown) and a plot.
-
-    With --agreement, run a load over each PROFILE by each medium, on the same seeds, until throughput and latency are
-    equal within 3 %, are not, or the most trials have been run; finished trials are never run again.
-
-    Exit status: 0 all hold; 1 something failed; 2 the command is wrong; 3 some are outside what is tolerated, not
-    equal or not decided; 4 the time of --for is up.
-    """
+    """Measure the profiles, or compare the media, and write table and plot."""
     with told():
         if agreement:
             asked = Asked(

@@ -5,11 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from lab.common import Status
-from results.store import trials
-from results.times import ReportTime, note_report, report_time
+from rich.table import Table
+from rich.text import Text
+
+from experiments.trial.observers.diskspace import naming
+from lab.common import Status, err, out, shown
+from records.store import trials
+from records.times import ReportTime, note_report, report_time
+from records.verdict import State
+
+# What a terminal shows of a cell; the report has the rest.
+_COLUMNS = {
+    "published_per_s": "published/s",
+    "delivered_per_s": "delivered/s",
+    "latency_mean_s": "mean latency",
+    "air_utilisation": "medium used",
+}
 
 # CPU-seconds, printed by `python benchmarks/report_cost.py` (24 trials: 13.5 without captures to speak of, 27 with
 # 2.0 GB of them), of which Spark's are 7 (`python benchmarks/spark_report.py`).
@@ -68,3 +82,47 @@ def expected_s(number: int, capture_bytes: int, *, study_s: float, last: ReportT
 
 def _cost(number: int, capture_bytes: int) -> float:
     return _START_S + number * _TRIAL_S + capture_bytes * _BYTE_S
+
+
+def reporting(*, master: str | None = None, by: str | None = None) -> Closing:
+    """A campaign's own report.  by: the factor that it compares, None = the campaign's own."""
+    return Closing(build=partial(build, master=master, by=by), later=lambda folder: (f"lab report {shown(folder)}",))
+
+
+def build(folder: Path, *, master: str | None = None, by: str | None = None) -> Status:
+    """Build a campaign's report, say what is in it and where it is."""
+    from analysis import report  # noqa: PLC0415 - Spark and matplotlib import slowly; only this needs them
+    from analysis.spark.errors import SparkFailed  # noqa: PLC0415
+
+    try:
+        with naming(folder):
+            path = report.build(folder, master=master, by=by)
+    except (report.NothingToReport, report.ReportBusy, SparkFailed) as error:
+        err.print(str(error), style="red", markup=False)
+        return Status.FAILED
+    return tell(folder, path)
+
+
+def tell(folder: Path, page: Path) -> Status:
+    """Say what is in a campaign's report, which is at `page`."""
+    from analysis import report  # noqa: PLC0415
+
+    summary = report.summary(folder)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("cell", overflow="fold")
+    for heading in ("trials", *_COLUMNS.values()):
+        table.add_column(heading, justify="right")
+    for cell in summary.cells:
+        states = ", ".join(f"{count} {state}" for state, count in cell.states.items() if count)
+        figures = [cell.metrics[name].text if name in cell.metrics else "-" for name in _COLUMNS]
+        table.add_row(Text(" ".join(cell.levels.values()) or cell.name), states, *figures)
+        if cell.stopping:
+            table.add_row(Text(f"  {cell.stopping}", style="dim"))
+    out.print()
+    out.print(table)
+    out.print()
+    for line in filter(None, (summary.verdict, summary.trends, *summary.headlines)):
+        out.print(line, markup=False)
+    out.print(f"report: {shown(page)}")
+    others = sum(count for cell in summary.cells for state, count in cell.states.items() if state != State.VALID)
+    return Status.NOT_ALL_VALID if others else Status.ALL_VALID

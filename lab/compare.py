@@ -7,19 +7,20 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from experiments.campaign import CampaignError
-from lab.common import DEFAULT_RESULTS, Results, Status, err, fail, out, shown, tidy
+from experiments.campaign.campaign import CampaignError
+from lab.common import Status, err, fail, out, shown
 from lab.revisions import NotFound, choose, named, said
-from results.store import DamagedTrial
+from lab.start import tidy
+from records.store import DamagedTrial
 
 if TYPE_CHECKING:
-    from analysis.between import Between
+    from analysis.campaign_compare import Between
 
 CANNOT_TELL = Status.NOT_ALL_VALID
 _SHARE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(%?)")
@@ -27,30 +28,19 @@ _STYLE = {"worse": "red", "inconclusive": "yellow", "better": "green", "no worse
 
 
 def compare(
-    a: Annotated[
-        str, typer.Argument(help="The one to be measured by: a campaign's folder or name, or a git revision.")
-    ],
-    b: Annotated[str, typer.Argument(help="The one to judge, likewise.")],
-    results: Results = DEFAULT_RESULTS,
-    metric: Annotated[list[str] | None, typer.Option(help="Metrics to compare; default: the chief ones.")] = None,
-    margin: Annotated[str, typer.Option(help="How much worse is tolerated, of A's mean.")] = "5%",
-    share_margin: Annotated[str, typer.Option(help="The same for metrics that are shares (loss), in points.")] = "0.5%",
-    across: Annotated[
-        list[str] | None, typer.Option(metavar="SETTING", help="A setting that may differ, e.g. stack.")
-    ] = None,
-    out_folder: Annotated[
-        Path | None, typer.Option("--out", help="For page, plot and table; default: in B's folder.", file_okay=False)
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
-    master: Annotated[str | None, typer.Option(help="Spark master; default: local, in this process.")] = None,
+    *,
+    a: str,
+    b: str,
+    results: Path,
+    metric: list[str] | None,
+    margin: str,
+    share_margin: str,
+    across: list[str] | None,
+    out_folder: Path | None,
+    json: bool,
+    master: str | None,
 ) -> None:
-    """Compare campaign B with campaign A: cells of equal levels, trials of equal seed.
-
-    A git revision, tag or prefix stands for the latest finished campaign that was run at it.
-
-    Exit status: 0 no worse; 1 worse, beyond noise and margin; 2 the command is wrong or nothing can be compared; 3 it
-    cannot be told: too few or too noisy trials, or something failed on the way.
-    """
+    """Compare the campaigns, write the page and print the verdicts."""
     with _told():
         tolerated = (_share("--margin", margin), _share("--share-margin", share_margin))
         names = _metrics(metric)
@@ -73,7 +63,7 @@ def _compared(
     master: str | None, folder: Path,
 ) -> tuple[Between, Path]:  # fmt: skip
     """The result, and the page that was written of it."""
-    from analysis.between import NothingToCompare, Tolerance, between, write  # noqa: PLC0415 - Spark imports slowly
+    from analysis.campaign_compare import NothingToCompare, Tolerance, between, write  # noqa: PLC0415 - Spark imports slowly
     from analysis.report.build import NothingToReport, find  # noqa: PLC0415
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415

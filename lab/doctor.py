@@ -9,14 +9,17 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from emulation import congestion, labkernel, library
-from emulation.namespace import read_sysctl
-from emulation.stages import CURE
-from experiments import provenance
-from experiments.calibration import stations_needed
-from experiments.kernels import Kernels, NotPossible
-from experiments.place import Place
-from lab.common import DEFAULT_RESULTS, ROOT, Status, out, tidy, told
+from emulation import labkernel
+from emulation.kernel import congestion
+from emulation.kernel.namespace import read_sysctl
+from emulation.plan.stages import CURE
+from emulation.profile import library
+from experiments.tools.calibration import stations_needed
+from experiments.trial import provenance
+from experiments.workers.kernels import Kernels, NotPossible
+from experiments.workers.place import Place
+from lab.common import DEFAULT_RESULTS, ROOT, Status, out, told
+from lab.start import tidy
 
 _TOOLS = {
     "tcpdump": "apt-get install tcpdump",
@@ -36,11 +39,7 @@ _HEADINGS = {
 
 
 def doctor() -> None:
-    """Say what this machine can do, what it cannot, and what would cure it.
-
-    Boots the lab kernel: a second, once after each start of the machine.  Exit status: 0 every link profile runs here,
-    on one kernel or the other; 3 some do not, or the lab kernel does not boot or could not be tried; 1 nothing runs.
-    """
+    """Print what this machine can do, and end with the status that says so."""
     with told():
         tidy(DEFAULT_RESULTS)
         raise typer.Exit(examine(Kernels()))

@@ -5,34 +5,23 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from rich.table import Table
-from rich.text import Text
-
-from experiments import campaign as campaigns
-from experiments import cut_timeline, retrying, runner
-from experiments.diskspace import naming
-from experiments.kernels import Kernels
-from experiments.launch import Outcome
-from experiments.piece import Budget, Piece
-from experiments.runner import GaveUp
-from experiments.stopping import precisions
+from experiments.campaign import campaign as campaigns
+from experiments.campaign import cut_timeline, rerun_invalid, runner
+from experiments.campaign.launch import Outcome
+from experiments.campaign.piece import Budget, Piece
+from experiments.campaign.runner import GaveUp
+from experiments.campaign.stopping import precisions
+from experiments.trial.observers.diskspace import naming
+from experiments.workers.kernels import Kernels
 from lab.beforehand import Care, look
 from lab.closing import Closing
-from lab.common import Status, err, gravest, out, shown
+from lab.common import Status, err, gravest, out
 from lab.progress import minutes, watching
 from lab.within import Command, why
-from results.campaign import Campaign, Planned, read_campaign
-from results.stopping import End
-from results.store import DamagedTrial, trial_name, trials
-from results.verdict import State
-
-# What a terminal shows of a cell; the report has the rest.
-_COLUMNS = {
-    "published_per_s": "published/s",
-    "delivered_per_s": "delivered/s",
-    "latency_mean_s": "mean latency",
-    "air_utilisation": "medium used",
-}
+from records.campaign import Campaign, Planned, read_campaign
+from records.stopping import End
+from records.store import DamagedTrial, trial_name, trials
+from records.verdict import State
 
 
 def execute(
@@ -51,13 +40,13 @@ def execute(
     are run again, too.  CampaignError when something has to be allowed and was not.
     """
     campaign, care = read_campaign(folder), care or Care()
-    retried = retrying.invalid(folder, campaign) if retry else ()
+    retried = rerun_invalid.invalid(folder, campaign) if retry else ()
     todo = [*campaigns.missing(folder, campaign), *retried]
     again = care.of(again)
     notes = look(folder, campaign, todo, kernels, care=care, again=again)
     if retry:
         with campaigns.owned(folder):
-            retrying.set_all_aside(folder, retried)
+            rerun_invalid.set_all_aside(folder, retried)
         out.print(f"{len(retried)} invalid trial{'s' * (len(retried) != 1)} set aside, to be run again")
         todo = campaigns.missing(folder, campaign)
     before = precisions(folder, campaign)
@@ -131,50 +120,6 @@ def plan_line(campaign: Campaign, todo: list[Planned]) -> str:
         f"{cells} cells, {rule.least} to {rule.most} trials each (until {', '.join(rule.metrics)} are within "
         f"±{100 * rule.half_width:g} %), at most {len(todo)} to run"
     )
-
-
-def reporting() -> Closing:
-    """A campaign's own report."""
-    return Closing(build=build, later=lambda folder: (f"lab report {shown(folder)}",))
-
-
-def build(folder: Path, *, master: str | None = None) -> Status:
-    """Build a campaign's report, say what is in it and where it is."""
-    from analysis import report  # noqa: PLC0415 - Spark and matplotlib import slowly; only this needs them
-    from analysis.spark.errors import SparkFailed  # noqa: PLC0415
-
-    try:
-        with naming(folder):
-            path = report.build(folder, master=master)
-    except (report.NothingToReport, report.ReportBusy, SparkFailed) as error:
-        err.print(str(error), style="red", markup=False)
-        return Status.FAILED
-    return tell(folder, path)
-
-
-def tell(folder: Path, page: Path) -> Status:
-    """Say what is in a campaign's report, which is at `page`."""
-    from analysis import report  # noqa: PLC0415
-
-    summary = report.summary(folder)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("cell", overflow="fold")
-    for heading in ("trials", *_COLUMNS.values()):
-        table.add_column(heading, justify="right")
-    for cell in summary.cells:
-        states = ", ".join(f"{count} {state}" for state, count in cell.states.items() if count)
-        figures = [cell.metrics[name].text if name in cell.metrics else "-" for name in _COLUMNS]
-        table.add_row(Text(" ".join(cell.levels.values()) or cell.name), states, *figures)
-        if cell.stopping:
-            table.add_row(Text(f"  {cell.stopping}", style="dim"))
-    out.print()
-    out.print(table)
-    out.print()
-    for line in filter(None, (summary.verdict, summary.trends, *summary.headlines)):
-        out.print(line, markup=False)
-    out.print(f"report: {shown(page)}")
-    others = sum(count for cell in summary.cells for state, count in cell.states.items() if state != State.VALID)
-    return Status.NOT_ALL_VALID if others else Status.ALL_VALID
 
 
 def doubtful(folder: Path) -> dict[Path, str]:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from lab.common import DEFAULT_RESULTS, Results, Status, err, fail, find, out, shown, told
+from lab.common import Status, err, fail, out, shown, told
+from lab.start import find
 
 
-def export(
-    what: Annotated[list[str], typer.Argument(metavar="CAMPAIGN|FILE...", help="A campaign or captures.")],
-    folder: Annotated[Path, typer.Option("--out", help="Folder to write to; it must be empty or not be there.")],
-    results: Results = DEFAULT_RESULTS,
-    master: Annotated[str | None, typer.Option(help="Spark master; default: this process alone.")] = None,
-) -> None:
-    """Write packets (and a campaign's ledgers) below --out as zstd-compressed Parquet, partitioned by capture or trial.
-
-    Exit status: 0 all was written; 1 something could not be read or is damaged (the rest is written).
-    """
+def export(*, what: list[str], folder: Path, results: Path, master: str | None) -> None:
+    """Write the Parquet files and say what could not be read."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - imports slowly; only this needs it
 
     from analysis.spark import export as parquet  # noqa: PLC0415

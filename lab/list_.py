@@ -7,17 +7,18 @@ from pathlib import Path
 
 from rich.table import Table
 
-from experiments import campaign as campaigns
-from experiments.stopping import precisions
-from lab.common import DEFAULT_RESULTS, Results, out, shown, tidy, told
-from results.campaign import read_campaign
-from results.packed import PACKED
-from results.stopping import End
-from results.store import DamagedTrial, trials
+from experiments.campaign import campaign as campaigns
+from experiments.campaign.stopping import precisions
+from lab.common import out, shown, told
+from lab.start import tidy
+from records.campaign import read_campaign
+from records.packed import PACKED
+from records.stopping import End
+from records.store import DamagedTrial, trials
 
 
-def list_campaigns(results: Results = DEFAULT_RESULTS) -> None:
-    """List the campaigns, oldest first."""
+def list_campaigns(*, results: Path) -> None:
+    """Print a row for each campaign."""
     with told():
         tidy(results)
         folders = campaigns.folders(results)

@@ -6,7 +6,7 @@ import shlex
 import sys
 from typing import TypedDict
 
-from experiments import provenance
+from experiments.trial import provenance
 
 
 class Made(TypedDict):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from types import FrameType
 
 import typer
 
-from lab import (
+from lab.verbs import (
     analyse,
     calibrate,
     compare,
@@ -30,6 +31,7 @@ app = typer.Typer(
     help=__doc__,
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,  # boxes take as long to import as everything else that help needs (benchmarks/first_word.py)
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=(
@@ -39,21 +41,25 @@ app = typer.Typer(
         "compare: 0 no worse; 1 worse; 3 cannot tell."
     ),
 )
-app.command("run")(run.run)
-app.command("resume")(resume.resume)
-app.command("report")(report.report)
-app.command("compare")(compare.compare)
-app.command("analyse")(analyse.analyse)
-app.command("export")(export.export)
-app.command("pack")(pack.pack)
-app.command("unpack")(unpack.unpack)
-app.command("list")(list_.list_campaigns)
-app.command("paper")(paper.paper)
-app.command("replay")(replay.replay)
-app.command("shell")(shell.shell)
-app.command("profiles")(profiles.profiles)
-app.command("calibrate")(calibrate.calibrate)
-app.command("doctor")(doctor.doctor)
+VERBS: dict[str, Callable[..., None]] = {
+    "run": run.run,
+    "resume": resume.resume,
+    "report": report.report,
+    "compare": compare.compare,
+    "analyse": analyse.analyse,
+    "export": export.export,
+    "pack": pack.pack,
+    "unpack": unpack.unpack,
+    "list": list_.list_campaigns,
+    "paper": paper.paper,
+    "replay": replay.replay,
+    "shell": shell.shell,
+    "profiles": profiles.profiles,
+    "calibrate": calibrate.calibrate,
+    "doctor": doctor.doctor,
+}
+for _name, _verb in VERBS.items():
+    app.command(_name, short_help=(_verb.__doc__ or "").partition("\n")[0])(_verb)
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:

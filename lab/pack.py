@@ -4,35 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from experiments import revision
-from experiments.campaign import CampaignError, owned
-from lab.common import DEFAULT_RESULTS, Results, find, out, shown, tidy, told
-from results.campaign import RECORD, read_campaign
-from results.pack import SUFFIX, write_pack
-from results.packed import in_all, size
-from results.scratch import scratch
-from results.store import trials
+from experiments.campaign.campaign import CampaignError, owned
+from experiments.trial import revision
+from lab.common import out, shown, told
+from lab.start import find, tidy
+from records.campaign import RECORD, read_campaign
+from records.pack import SUFFIX, write_pack
+from records.packed import in_all, size
+from records.scratch import scratch
+from records.store import trials
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def pack(
-    campaign: Annotated[str | None, typer.Argument(help="Folder or name of a campaign; default: the latest.")] = None,
-    to: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="File or folder to write to; default: this folder.")
-    ] = None,
-    ledgers: Annotated[bool, typer.Option("--ledgers", help="Take the ledgers along: every message.")] = False,
-    results: Results = DEFAULT_RESULTS,
-) -> None:
-    """Write CAMPAIGN as one small file: records, reduced tables and latency histograms of every trial, no captures.
-
-    `lab unpack` puts it back, here or on another machine, where reports, comparisons and `lab resume` go on from it.
-    """
+def pack(*, campaign: str | None, to: Path | None, ledgers: bool, results: Path) -> None:
+    """Write the pack and say what is not in it."""
     with told():
         tidy(results)
         folder = find(results, campaign)

@@ -5,33 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from analysis.names import plain
 from experiments import papers
 from lab import execution
-from lab.beforehand import Care, LowDisk, Mix
-from lab.closing import Closing
-from lab.common import (
-    DEFAULT_RESULTS,
-    Kernel,
-    Medium,
-    Results,
-    Status,
-    err,
-    find,
-    gravest,
-    kernels,
-    out,
-    shown,
-    tidy,
-    told,
-)
+from lab.beforehand import Care, kernels
+from lab.closing import Closing, tell
+from lab.common import Status, err, gravest, out, shown, told
 from lab.run import begun
-from lab.within import Command, For, budget, options
-from results.campaign import read_campaign
+from lab.start import find, tidy
+from lab.within import Command, budget, options
+from records.campaign import read_campaign
 
 if TYPE_CHECKING:
     from analysis.findings import Findings
@@ -42,37 +29,30 @@ _PAGE_S = 5.0
 
 
 def paper(
-    name: Annotated[str, typer.Argument(help="Name of the study, e.g. gaddah-kunz.")],
-    results: Results = DEFAULT_RESULTS,
-    kernel: Kernel = "auto",
-    medium: Medium = "auto",
-    number: Annotated[int | None, typer.Option("--set", help="Only this set of experiments.")] = None,
-    tests: Annotated[str, typer.Option(metavar="1,3,5", help="Only these rows of the published tables.")] = "",
-    only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="FACTOR=LEVEL", help="Only cells with this level.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="One trial, short windows: half an hour, not seven.")] = False,
-    new: Annotated[bool, typer.Option("--new", help="Start afresh even if this was interrupted.")] = False,
-    campaign: Annotated[
-        list[str] | None, typer.Option(help="Run nothing: judge these campaigns (folders or names).")
-    ] = None,
-    link: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NETWORK=PROFILE", help="With --campaign: on which link to judge."),
-    ] = None,
-    to: Annotated[
-        Path | None, typer.Option("--out", metavar="FOLDER", help="Write the page there, not to RESULTS/papers/NAME.")
-    ] = None,
-    mix: Mix = False,
-    low_disk: LowDisk = False,
-    duration: For = None,
+    *,
+    name: str | None,
+    results: Path,
+    kernel: str,
+    medium: str,
+    number: int | None,
+    tests: str,
+    only: list[str] | None,
+    quick: bool,
+    new: bool,
+    campaign: list[str] | None,
+    link: list[str] | None,
+    to: Path | None,
+    mix: bool,
+    low_disk: bool,
+    duration: str | None,
 ) -> None:
-    """Run the cases of study NAME, and write a page: rows, figures and claims, published against measured.
-
-    An interrupted run is taken up where it stopped.  With --campaign, --only chooses among their cells.
-    """
+    """Run the study, or judge campaigns by it, and write its page; without a name, list the studies."""
     with told():
-        folder, links = papers.folder_of(name), _links(link)
+        if name is None:
+            if any((number is not None, tests, only, quick, new, campaign, link, to, duration)):
+                raise papers.UnknownPaper(f"of which study? there are {', '.join(papers.studies())}")
+            raise typer.Exit(_listed())
+        name, folder, links = name.replace("_", "-"), papers.folder_of(name), _links(link)
         if links and not campaign:
             raise papers.UnknownPaper("--link: a study runs on its own links; campaigns on others go with --campaign")
         if campaign and (number is not None or tests or quick or new or duration):
@@ -88,7 +68,11 @@ def paper(
             raise typer.Exit(_reported(asked, campaigns, with_reports=False))
         chosen = kernels(kernel, medium)
         choice = Choice(number=number, tests=_numbers(tests), only=tuple(only or ()), quick=quick)
-        scenario = papers.chosen(folder, number=number, tests=choice.tests, only=choice.only, quick=quick)
+        whole = papers.whole(folder)
+        missing = papers.unrun(folder, whole, networks=study.networks, published=study.cases)
+        scenario = papers.chosen(whole, number=number, tests=choice.tests, only=choice.only, quick=quick)
+        if missing:
+            err.print(f"published, but no case of {papers.MATRIX}: {', '.join(missing)}", markup=False)
         where = (*options(results=results), *(("--out", shown(to)) if to else ()))
         again = Command(
             words=("paper", name, *choice.words(), *options(kernel=kernel, medium=medium), *where), duration=duration
@@ -103,6 +87,15 @@ def paper(
         )
         ours, care = begun(scenario, results, chosen, new=new, care=Care(mix=mix, room=low_disk))
         raise typer.Exit(execution.execute(ours, chosen, again=again, closing=closing, budget=limit, care=care))
+
+
+def _listed() -> Status:
+    """The studies there are."""
+    studies = papers.studies()
+    width = max(map(len, studies), default=0)
+    for name, folder in studies.items():
+        out.print(f"{name:<{width}}  {papers.title(folder)}", markup=False)
+    return Status.ALL_VALID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +199,7 @@ def _report(found: Findings) -> Status:
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
 
     try:
-        return execution.tell(found.folder, write(found))
+        return tell(found.folder, write(found))
     except ReportBusy as error:
         return _failed(error)
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from emulation import library
-from emulation.direction import DirectionProfile
 from emulation.line import ceiling
-from emulation.profile import LinkProfile
-from emulation.stages import Feature, needed
-from experiments.calibration import stations_needed
-from experiments.kernels import Kernels, NotPossible
-from experiments.place import Place
-from lab.common import DEFAULT_RESULTS, err, out, tidy, told
+from emulation.plan.stages import Feature, needed
+from emulation.profile import library
+from emulation.profile.direction import DirectionProfile
+from emulation.profile.profile import LinkProfile
+from experiments.tools.calibration import stations_needed
+from experiments.workers.kernels import Kernels, NotPossible
+from experiments.workers.place import Place
+from lab.common import DEFAULT_RESULTS, err, out, told
+from lab.start import tidy
 
 
 def profiles() -> None:
-    """List the link profiles with what they do, what they need of a kernel, and where this machine can run them."""
+    """Print the table of link profiles."""
     with told():
         tidy(DEFAULT_RESULTS)
         kernels = Kernels()

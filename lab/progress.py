@@ -11,12 +11,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from experiments.launch import Outcome
-from experiments.piece import Budget
-from experiments.runner import Watcher
+from experiments.campaign.launch import Outcome
+from experiments.campaign.piece import Budget
+from experiments.campaign.runner import Watcher
 from lab.common import is_terminal, out
-from results.campaign import Campaign, Cell, Planned
-from results.stopping import CellPrecision, End
+from records.campaign import Campaign, Cell, Planned
+from records.stopping import CellPrecision, End
 
 # What building, deploying, proving and stopping add to a trial's own times, until one has been measured.
 _OVERHEAD_S = 7.0

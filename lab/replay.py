@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from experiments import replay as replays
-from experiments.campaign import CampaignError
+from experiments.campaign import replay as replays
+from experiments.campaign.campaign import CampaignError
 from lab import execution
-from lab.beforehand import Care
-from lab.common import DEFAULT_RESULTS, Kernel, Medium, Results, kernels, out, shown, tidy, told
+from lab.beforehand import Care, kernels
+from lab.closing import reporting
+from lab.common import out, shown, told
+from lab.start import tidy
 from lab.within import resuming
-from results.store import Trial
+from records.store import Trial
 
 
-def replay(
-    trial: Annotated[Path, typer.Argument(help="A trial's folder, .../<cell>/trial-001.")],
-    stack: Annotated[str | None, typer.Option(help="Run this stack under the same losses instead.")] = None,
-    results: Results = DEFAULT_RESULTS,
-    kernel: Kernel = "auto",
-    medium: Medium = "auto",
-    report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
-) -> None:
-    """Run TRIAL again as a campaign of its own: the same packets are lost, under the same load, or another stack."""
+def replay(*, trial: Path, stack: str | None, results: Path, kernel: str, medium: str, report: bool) -> None:
+    """Run the trial again and build its report."""
     with told():
         chosen = kernels(kernel, medium)
         tidy(results)
@@ -34,6 +28,6 @@ def replay(
         out.print(f"campaign {shown(folder)}")
         again, closing = (
             resuming(folder, kernel=kernel, medium=medium, report=report),
-            execution.reporting() if report else None,
+            reporting() if report else None,
         )
         raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing, care=Care(room=True)))

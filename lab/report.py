@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
 
 import typer
 
-from lab import execution
-from lab.common import DEFAULT_RESULTS, Results, find, tidy, told
+from lab.closing import reporting
+from lab.common import Status, fail, told
+from lab.start import find, tidy
+from records.campaign import read_campaign
+from records.comparing import problems
 
 
-def report(
-    campaign: Annotated[str | None, typer.Argument(help="Folder or name of a campaign; default: the latest.")] = None,
-    results: Results = DEFAULT_RESULTS,
-    master: Annotated[str | None, typer.Option(help="Spark master; default: local, in this process.")] = None,
-) -> None:
-    """Build CAMPAIGN's report from its trial folders alone; the machine need not be the one that ran it."""
+def report(*, campaign: str | None, results: Path, by: str | None, master: str | None) -> None:
+    """Build the report and say what is in it."""
     with told():
         tidy(results)
         folder = find(results, campaign)
+        if by is not None:
+            _check(folder, by)
+        closing = reporting(master=master, by=by)
         # How long it takes elsewhere is no news for the next report built here.
-        raise typer.Exit(execution.build(folder, master=master) if master else execution.reporting().run(folder))
+        raise typer.Exit(closing.build(folder) if master else closing.run(folder))
+
+
+def _check(campaign: Path, by: str) -> None:
+    """End with what is allowed where the campaign has no such factor, or one with nothing to compare."""
+    for _, problem in problems(read_campaign(campaign).factors, factor=by):
+        fail(f"--by: {problem}", Status.USAGE)

@@ -4,40 +4,35 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from experiments import campaign as campaigns
-from experiments import retrying
-from experiments.campaign import CampaignError
+from experiments.campaign import campaign as campaigns
+from experiments.campaign import rerun_invalid
+from experiments.campaign.campaign import CampaignError
 from lab import execution
-from lab.beforehand import Care, LowDisk, Mix
-from lab.common import DEFAULT_RESULTS, Kernel, Medium, Results, Status, fail, find, kernels, out, shown, tidy, told
-from lab.within import For, budget, resuming
-from results.campaign import read_campaign
-from results.store import DamagedTrial
+from lab.beforehand import Care, kernels
+from lab.closing import reporting
+from lab.common import Status, fail, out, shown, told
+from lab.start import find, tidy
+from lab.within import budget, resuming
+from records.campaign import read_campaign
+from records.store import DamagedTrial
 
 
 def resume(
-    campaign: Annotated[str | None, typer.Argument(help="Folder or name; default: the latest unfinished one.")] = None,
-    results: Results = DEFAULT_RESULTS,
-    kernel: Kernel = "auto",
-    medium: Medium = "auto",
-    report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
-    retry: Annotated[
-        str | None,
-        typer.Option(metavar="invalid", help="Run invalid trials again, too, whatever made them so; they are kept."),
-    ] = None,
-    mix: Mix = False,
-    low_disk: LowDisk = False,
-    duration: For = None,
+    *,
+    campaign: str | None,
+    results: Path,
+    kernel: str,
+    medium: str,
+    report: bool,
+    retry: str | None,
+    mix: bool,
+    low_disk: bool,
+    duration: str | None,
 ) -> None:
-    """Run the trials that CAMPAIGN still lacks (interrupted or failed ones), then build its report.
-
-    What is left must run as the finished trials did: same code, kernel, servers and kind of processor, else --mix.
-    (Cells that the link decides may go on on another machine.)
-    """
+    """Run what the campaign lacks and build its report."""
     with told():
         if retry not in (None, "invalid"):
             fail(f"--retry: {retry!r} is not invalid, the only kind of finished trials that is run again", Status.USAGE)
@@ -46,7 +41,7 @@ def resume(
         folder = find(results, campaign) if campaign else _latest(results, retry=retry is not None)
         out.print(f"taking up {shown(folder)}")
         again = resuming(folder, kernel=kernel, medium=medium, report=report, duration=duration)
-        closing = execution.reporting() if report else None
+        closing = reporting() if report else None
         care = Care(mix=mix, room=low_disk)
         status = execution.execute(
             folder, chosen, again=again, closing=closing, budget=limit, care=care, retry=retry is not None
@@ -59,7 +54,7 @@ def _latest(results: Path, *, retry: bool) -> Path:
     for folder in reversed(campaigns.folders(results)) if retry else ():
         with suppress(DamagedTrial):
             campaign = read_campaign(folder)
-            if campaigns.missing(folder, campaign) or retrying.invalid(folder, campaign):
+            if campaigns.missing(folder, campaign) or rerun_invalid.invalid(folder, campaign):
                 return folder
     found = campaigns.latest_unfinished(results)
     if found is None:

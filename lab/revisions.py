@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments import campaign as campaigns
+from experiments.campaign import campaign as campaigns
 from lab.common import ROOT, shown
-from results.campaign import RECORD, read_campaign
-from results.store import DamagedTrial, trials
+from records.campaign import RECORD, read_campaign
+from records.store import DamagedTrial, trials
 
 _PREFIX = re.compile(r"[0-9a-f]{7,40}")
 

@@ -4,47 +4,43 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from experiments import campaign as campaigns
-from experiments import scenario as scenarios
-from experiments.kernels import Kernels, NotPossible
-from experiments.prepare import place_of
-from experiments.scenario import Scenario
+from experiments.campaign import campaign as campaigns
+from experiments.campaign.prepare import place_of
+from experiments.scenario import scenario as scenarios
+from experiments.scenario.scenario import Scenario
+from experiments.workers.kernels import Kernels, NotPossible
 from lab import execution
-from lab.beforehand import Care, LowDisk, Mix, look_at_room
-from lab.common import DEFAULT_RESULTS, Kernel, Medium, Results, kernels, out, shown, tidy, told
-from lab.within import For, budget, resuming
+from lab.beforehand import Care, kernels, look_at_room
+from lab.closing import reporting
+from lab.common import out, shown, told
+from lab.start import tidy
+from lab.within import budget, resuming
 
 
 def run(
-    scenario: Annotated[Path, typer.Argument(help="Scenario file (YAML), e.g. experiments/wireless-vs-wireline.yaml.")],
-    results: Results = DEFAULT_RESULTS,
-    kernel: Kernel = "auto",
-    medium: Medium = "auto",
-    only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="FACTOR=LEVEL", help="Only cells with this level.")
-    ] = None,
-    new: Annotated[bool, typer.Option("--new", help="Start afresh even if this scenario was interrupted.")] = False,
-    report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
-    mix: Mix = False,
-    low_disk: LowDisk = False,
-    duration: For = None,
+    *,
+    scenario: Path,
+    results: Path,
+    kernel: str,
+    medium: str,
+    only: list[str] | None,
+    new: bool,
+    report: bool,
+    mix: bool,
+    low_disk: bool,
+    duration: str | None,
 ) -> None:
-    """Run SCENARIO: every combination of its levels, as often as it says, and build the report.
-
-    An interrupted campaign of the same, unchanged scenario is taken up where it stopped; finished trials are
-    never run again.  A changed scenario is a new campaign.
-    """
+    """Run the scenario, or what is left of it, and build the report."""
     with told():
         chosen, limit = kernels(kernel, medium), budget(duration)
         tidy(results)
         loaded = scenarios.only(scenarios.load(scenario), only or [])
         folder, care = begun(loaded, results, chosen, new=new, care=Care(mix=mix, room=low_disk))
         again = resuming(folder, kernel=kernel, medium=medium, report=report, duration=duration)
-        closing = execution.reporting() if report else None
+        closing = reporting() if report else None
         raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing, budget=limit, care=care))
 
 
@@ -71,7 +67,7 @@ def _check(scenario: Scenario, chosen: Kernels) -> None:
     problems: dict[str, str] = {}
     for cell in scenario.cells:
         try:
-            place_of(cell.settings, cell.profile, chosen)
+            place_of(cell.settings, cell.profile, cell.links, chosen)
             possible.add(cell.settings.network)
         except NotPossible as error:
             problems[str(error)] = cell.settings.network

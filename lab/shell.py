@@ -8,39 +8,37 @@ import signal
 import subprocess
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import NoReturn
 
 import psutil
 import typer
 
-from emulation import congestion, library
-from emulation.kernel import KernelName
-from experiments.isolation import SOURCES, isolated, module
-from experiments.kernels import Kernels
-from experiments.shell_request import REQUEST, STATIONS, ShellRequest
-from lab.common import DEFAULT_RESULTS, Kernel, Medium, Status, fail, kernels, tidy, told
-from results.scratch import scratch
+from emulation.kernel import congestion
+from emulation.kernel.kernel import KernelName
+from emulation.profile import library
+from experiments.tools.shell_request import REQUEST, STATIONS, ShellRequest
+from experiments.workers.isolation import SOURCES, isolated, module
+from experiments.workers.kernels import Kernels
+from lab.beforehand import kernels
+from lab.common import DEFAULT_RESULTS, Status, fail, told
+from lab.start import tidy
+from records.scratch import scratch
 
 _END_S = 10.0
 
 
 def shell(
-    profile: Annotated[str, typer.Argument(help="Link profile (`lab profiles` lists them), or a path to a .yaml.")],
-    command: Annotated[list[str] | None, typer.Argument(help="Command to run; default: your shell.")] = None,
-    wired: Annotated[str, typer.Option(help="A command to run on the wired node meanwhile.")] = "",
-    kernel: Kernel = "auto",
-    medium: Medium = "auto",
-    seed: Annotated[int, typer.Option(min=0, help="Decides which packets are lost.")] = 1,
-    congestion_control: Annotated[str, typer.Option(help="TCP's, on both nodes.")] = "cubic",
-    prove: Annotated[bool, typer.Option("--prove", help="First measure the link, and print what it delivers.")] = False,
+    *,
+    profile: str,
+    command: list[str] | None,
+    wired: str,
+    kernel: str,
+    medium: str,
+    seed: int,
+    congestion_control: str,
+    prove: bool,
 ) -> None:
-    """Run COMMAND on a station behind PROFILE's medium, with a wired node on the other side.
-
-    The wired node's address is in the environment variable WIRED; '$WIRED' in COMMAND (in quotes) is replaced by it.
-    The exit status is the command's.  In the lab kernel what is written outside the current folder is gone afterwards.
-
-        lab shell lte --wired 'iperf3 -s' -- iperf3 -c '$WIRED'
-    """
+    """Run the command on a station; the exit status is the command's."""
     with told():
         chosen = kernels(kernel, medium)
         tidy(DEFAULT_RESULTS)
@@ -72,7 +70,7 @@ def _run(chosen: Kernels, request: ShellRequest) -> int:
         here = Path.cwd()
         own = here == Path("/") or here.is_relative_to("/run")  # a lab kernel has its own of these
         write = [folder, *([here] if os.access(here, os.W_OK) and not own else [])]
-        return _attend(where, isolated(where, [*module("experiments.shell_process"), str(folder)], write=write))
+        return _attend(where, isolated(where, [*module("experiments.tools.shell_process"), str(folder)], write=write))
 
 
 def _attend(where: KernelName, words: list[str]) -> int:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from experiments import campaign as campaigns
-from experiments.unpack import unpack as put_back
-from lab.common import DEFAULT_RESULTS, Results, Status, fail, out, shown, tidy, told
-from results.campaign import read_campaign
-from results.packed import in_all
+from experiments.campaign import campaign as campaigns
+from experiments.campaign.unpack import unpack as put_back
+from lab.common import Status, fail, out, shown, told
+from lab.start import tidy
+from records.campaign import read_campaign
+from records.packed import in_all
 
 
-def unpack(
-    file: Annotated[Path, typer.Argument(help="What `lab pack` wrote.")],
-    results: Results = DEFAULT_RESULTS,
-) -> None:
-    """Put the campaign in FILE below --results; if it is there, add the trials that it lacks.
-
-    A trial that is there stays.  When it and the pack's are two different runs, nothing is changed.
-    """
+def unpack(*, file: Path, results: Path) -> None:
+    """Put the campaign back and say what is left to run and to read."""
     with told():
         if not file.is_file():
             fail(f"{file}: there is no such file", Status.USAGE)

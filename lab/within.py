@@ -7,27 +7,14 @@ import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from experiments.piece import Budget, Piece
+from experiments.campaign.piece import Budget, Piece
 from lab import BEGUN_AT
 from lab.common import DEFAULT_RESULTS, Status, fail, shown
 from lab.progress import minutes
 
 # The next command's start, trial and report may take longer than those that were seen.
 _MARGIN = 1.1
-
-For = Annotated[
-    str | None,
-    typer.Option(
-        "--for",
-        metavar="DURATION",
-        help="Begin no trial that would not end in this time, the report's included (90s, 40m, 1h30m); status 4 and "
-        "the words that go on when trials are left.",
-    ),
-]
 
 
 def budget(duration: str | None) -> Budget | None:

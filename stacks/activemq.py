@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Literal
 
+from records.messaging import Ack, Delivery, Guarantee, Pattern
 from stacks.channel import Client
-from stacks.driver import (
-    Ack,
-    Delivery,
-    Endpoint,
-    Guarantee,
-    Handler,
-    Pattern,
-    Selector,
-    Service,
-    StackError,
-    Subscription,
-)
+from stacks.driver import Endpoint, Handler, Here, RequestHandler, Selector, Service, StackError, Subscription
 from stacks.lazy import LazyAcknowledgement
+from stacks.stomp.calling import REPLIES, Caller, Replies, answering
 from stacks.stomp.frame import Frame, head
 from stacks.stomp.session import Session, connect
 
 PORT = 61613
 CLOSE_LIMIT_S = 10.0
+ANY = Subscription()
 
 # What the broker may have under way to one consumer, unacknowledged; ActiveMQ's own defaults for JMS clients.
-PREFETCH, PREFETCH_DURABLE = 32766, 100
+PREFETCH, PREFETCH_DURABLE, PREFETCH_QUEUE = 32766, 100, 1000
 # PolicyEntry.configurePrefetch (5.17) replaces it, in durable subscriptions, by the policy's.
 _TAKEN_FOR_A_DEFAULT = 1000
 
-_TOPIC = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
+_NAME = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 
 
 class ActiveMQ:
@@ -42,7 +35,8 @@ class ActiveMQ:
     """
 
     name = "activemq"
-    patterns = frozenset({Pattern.PUBSUB})
+    patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
+    in_client = False
     # STOMP carries neither JMS's body types nor a refusal that the connection outlives.
     guarantees = frozenset(Guarantee) - {
         Guarantee.ACK_CLIENT,
@@ -59,9 +53,10 @@ class ActiveMQ:
         """A prefetch that the broker misreads."""
         return misread(wanted)
 
-    async def connect(self, at: Endpoint, client_id: str) -> Connection:
+    async def connect(self, here: Here, services: Sequence[Endpoint], client_id: str) -> Connection:
         """Open one client connection; StackError when refused, a client id in use included."""
-        return Connection(await connect(at, {"client-id": client_id}))
+        del here
+        return Connection(await connect(services[0], {"client-id": client_id}))
 
 
 class Connection(Client[Session]):
@@ -70,19 +65,46 @@ class Connection(Client[Session]):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._acknowledge_due: list[Callable[[], None]] = []
+        self._replies: Replies | None = None
 
     async def publisher(self, topic: str, *, delivery: Delivery) -> Publisher:
         """A publisher on one topic."""
-        return Publisher(self._channel, topic=topic, delivery=delivery)
+        return Publisher(self._channel, to=destination("topic", topic), delivery=delivery)
 
     async def subscribe(self, topic: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
         """Returns when the subscription is in force; StackError when refused."""
-        headers = subscribe_headers(topic, subscription=subscription, ack=ack)
+        await self._consume(destination("topic", topic), handler, subscription, ack, prefetch(subscription))
+
+    async def sender(self, queue: str, *, delivery: Delivery) -> Publisher:
+        """A publisher on one queue."""
+        return Publisher(self._channel, to=destination("queue", queue), delivery=delivery)
+
+    async def receive(self, queue: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
+        """Returns when the receiver is known; StackError when refused."""
+        await self._consume(destination("queue", queue), handler, subscription, ack, queue_prefetch(subscription))
+
+    async def caller(self, service: str) -> Caller:
+        """What calls a service, which is a queue; replies come by a temporary queue of this connection's."""
+        if self._replies is None:
+            self._replies = Replies(self._channel)
+            headers = {"destination": REPLIES, "ack": "auto", "activemq.prefetchSize": str(PREFETCH_QUEUE)}
+            await self._channel.subscribe(headers, self._replies.take)
+        return Caller(self._channel, self._replies, destination("queue", service))
+
+    async def serve(self, service: str, handler: RequestHandler) -> None:
+        """Returns when the server is known; StackError when refused."""
+        headers = subscribe_headers(destination("queue", service), prefetch=PREFETCH_QUEUE, ack=Ack.AUTO)
+        await self._channel.subscribe(headers, answering(self._channel, handler))
+
+    async def _consume(
+        self, where: str, handler: Handler, subscription: Subscription, ack: Ack, under_way: int
+    ) -> None:
+        headers = subscribe_headers(where, subscription=subscription, prefetch=under_way, ack=ack)
         if ack is Ack.AUTO:
             await self._channel.subscribe(headers, _acknowledging_each(self._channel, handler))
             return
         lazy = LazyAcknowledgement[str](
-            lambda identity: self._channel.write(acknowledgement(identity)), prefetch=prefetch(subscription)
+            lambda identity: self._channel.write(acknowledgement(identity)), prefetch=under_way
         )
         self._acknowledge_due.append(lazy.flush)
         await self._channel.subscribe(headers, _acknowledging_lazily(lazy, handler))
@@ -95,12 +117,12 @@ class Connection(Client[Session]):
 
 
 class Publisher:
-    """Sends to one topic."""
+    """Sends to one destination."""
 
-    def __init__(self, session: Session, *, topic: str, delivery: Delivery) -> None:
+    def __init__(self, session: Session, *, to: str, delivery: Delivery) -> None:
         self._session = session
         persistent = "true" if delivery is Delivery.PERSISTENT else "false"
-        self._head = head("SEND", {"destination": destination(topic), "persistent": persistent})[:-1]
+        self._head = head("SEND", {"destination": to, "persistent": persistent})[:-1]
 
     def send(self, body: bytes | bytearray, prop: int | None = None) -> asyncio.Future[None]:
         """Hand one message over; the future ends with the broker's receipt, or with StackError."""
@@ -108,25 +130,25 @@ class Publisher:
         return self._session.request(b"%bcontent-length:%d\n%b" % (self._head, len(body), chosen_by), body)
 
 
-def destination(topic: str) -> str:
-    """A topic's STOMP destination; StackError for a name that ActiveMQ would read as a pattern or a list."""
-    return f"/topic/{topic_name(topic)}"
+def destination(kind: Literal["topic", "queue"], name: str) -> str:
+    """A topic's or queue's STOMP destination; StackError for a name that ActiveMQ would read as a pattern or a list."""
+    return f"/{kind}/{checked(kind, name)}"
 
 
-def topic_name(topic: str) -> str:
-    """The topic's name as it is; StackError for one that ActiveMQ would read as a pattern or a list."""
-    if not _TOPIC.fullmatch(topic):
-        raise StackError(f"topic {topic!r}: a name is words of letters, digits, _ and -, joined by dots")
-    return topic
+def checked(kind: Literal["topic", "queue"], name: str) -> str:
+    """The name as it is; StackError for one that ActiveMQ would read as a pattern or a list."""
+    if not _NAME.fullmatch(name):
+        raise StackError(f"{kind} {name!r}: a name is words of letters, digits, _ and -, joined by dots")
+    return name
 
 
-def subscribe_headers(topic: str, *, subscription: Subscription, ack: Ack) -> dict[str, str]:
+def subscribe_headers(where: str, *, prefetch: int, ack: Ack, subscription: Subscription = ANY) -> dict[str, str]:
     """SUBSCRIBE's headers, but for its id and receipt."""
     headers = {
-        "destination": destination(topic),
+        "destination": where,
         # STOMP's own ack:auto acknowledges nothing: the broker would forget a message as soon as it is sent.
         "ack": "client-individual" if ack is Ack.AUTO else "client",
-        "activemq.prefetchSize": str(prefetch(subscription)),
+        "activemq.prefetchSize": str(prefetch),
     }
     if subscription.name is not None:
         headers["activemq.subscriptionName"] = subscription.name
@@ -152,6 +174,11 @@ def prefetch(subscription: Subscription) -> int:
     if subscription.prefetch is not None:
         return subscription.prefetch
     return PREFETCH if subscription.name is None else PREFETCH_DURABLE
+
+
+def queue_prefetch(subscription: Subscription) -> int:
+    """What a queue's receiver asks for, or what ActiveMQ's own client would."""
+    return PREFETCH_QUEUE if subscription.prefetch is None else subscription.prefetch
 
 
 def selector_text(selector: Selector) -> str:

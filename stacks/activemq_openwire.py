@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
+from functools import partial
 from itertools import count
 
-from stacks.activemq import CLOSE_LIMIT_S, PORT, misread, prefetch, selector_text, topic_name
-from stacks.channel import Client
-from stacks.driver import (
-    Ack,
-    BodyType,
-    Delivery,
-    Endpoint,
-    Guarantee,
-    Handler,
-    Pattern,
-    Service,
-    StackError,
-    Subscription,
+from records.messaging import Ack, BodyType, Delivery, Guarantee, Pattern
+from stacks.activemq import (
+    ANY,
+    CLOSE_LIMIT_S,
+    PORT,
+    PREFETCH_QUEUE,
+    checked,
+    misread,
+    prefetch,
+    queue_prefetch,
+    selector_text,
 )
+from stacks.channel import Client
+from stacks.driver import Endpoint, Handler, Here, RequestHandler, Service, StackError, Subscription
 from stacks.openwire import connection as openwire
+from stacks.openwire.calling import Caller, Replies, Sending, answering
 from stacks.openwire.commands import (
+    QUEUE,
+    TEMPORARY_QUEUE,
     TOPIC,
     ConnectionId,
     ConnectionInfo,
     ConsumerId,
     ConsumerInfo,
     Destination,
+    DestinationInfo,
     ProducerId,
     ProducerInfo,
     RemoveInfo,
@@ -47,7 +53,8 @@ class ActiveMQOpenWire:
     """
 
     name = "activemq-openwire"
-    patterns = frozenset({Pattern.PUBSUB})
+    patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
+    in_client = False
     guarantees = frozenset(Guarantee)
 
     def services(self) -> tuple[Service, ...]:
@@ -59,10 +66,11 @@ class ActiveMQOpenWire:
         """A prefetch that the broker misreads."""
         return misread(wanted)
 
-    async def connect(self, at: Endpoint, client_id: str) -> Connection:
+    async def connect(self, here: Here, services: Sequence[Endpoint], client_id: str) -> Connection:
         """Open one client connection; StackError when refused, a client id in use included."""
+        del here
         # A client that comes back numbers its messages anew: its id must be, or the broker takes them for duplicates.
-        made = Connection(await openwire.connect(at), f"ID:{client_id}-{secrets.token_hex(4)}")
+        made = Connection(await openwire.connect(services[0]), f"ID:{client_id}-{secrets.token_hex(4)}")
         try:
             await made.introduce(client_id)
         except BaseException:
@@ -81,6 +89,7 @@ class Connection(Client[openwire.Connection]):
         self._consumers: list[Consumer] = []
         self._numbers = count(1)  # of consumers, the refused ones included
         self._producers = 0
+        self._replies: Replies | None = None
 
     async def introduce(self, client_id: str) -> None:
         """Tell the broker who we are; StackError when the client id is in use."""
@@ -94,17 +103,37 @@ class Connection(Client[openwire.Connection]):
 
     async def typed_publisher(self, topic: str, *, delivery: Delivery, body_type: BodyType) -> Producer:
         """A publisher whose messages have bodies of this type."""
-        destination = Destination(TOPIC, topic_name(topic))
-        self._producers += 1
-        identity = ProducerId(self._identity, self._producers, _SESSION)
-        await self._channel.request(ProducerInfo(identity, destination))
-        return Producer(
+        return await self._produce(Destination(TOPIC, checked("topic", topic)), delivery, body_type)
+
+    async def sender(self, queue: str, *, delivery: Delivery) -> Producer:
+        """A publisher of Bytes messages on one queue."""
+        return await self._produce(Destination(QUEUE, checked("queue", queue)), delivery, BodyType.BYTES)
+
+    async def receive(self, queue: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
+        """Returns when the receiver is known; StackError when refused."""
+        info = self._info(Destination(QUEUE, checked("queue", queue)), subscription, queue_prefetch(subscription))
+        await self._open(Consumer(self._channel, info, ack=ack, handler=handler))
+
+    async def caller(self, service: str) -> Caller:
+        """What calls a service, which is a queue; replies come by a temporary queue of this connection's."""
+        if self._replies is None:
+            queue = Destination(TEMPORARY_QUEUE, f"{self._identity}:1")
+            await self._channel.request(DestinationInfo(ConnectionId(self._identity), queue))
+            self._replies = Replies(self._channel, queue)
+            info = self._info(queue, ANY, PREFETCH_QUEUE)
+            await self._open(Consumer(self._channel, info, ack=Ack.AUTO, on_arrival=self._replies.take))
+        return Caller(
             self._channel,
-            identity=identity,
-            destination=destination,
-            persistent=delivery is Delivery.PERSISTENT,
-            kind=body_type,
+            await self._sending(),
+            service=Destination(QUEUE, checked("queue", service)),
+            replies=self._replies,
         )
+
+    async def serve(self, service: str, handler: RequestHandler) -> None:
+        """Returns when the server is known; StackError when refused."""
+        info = self._info(Destination(QUEUE, checked("queue", service)), ANY, PREFETCH_QUEUE)
+        on_arrival = partial(answering, await self._sending(), handler)
+        await self._open(Consumer(self._channel, info, ack=Ack.AUTO, on_arrival=on_arrival))
 
     async def subscribe(self, topic: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
         """Returns when the subscription is in force; StackError when refused."""
@@ -128,16 +157,21 @@ class Connection(Client[openwire.Connection]):
     async def _consumer(self, topic: str, subscription: Subscription, ack: Ack, handler: Handler | None) -> Consumer:
         if handler is not None and subscription.prefetch == 0:
             raise StackError("a listener needs a prefetch of at least 1: only receive asks for single messages")
-        info = ConsumerInfo(
+        info = self._info(Destination(TOPIC, checked("topic", topic)), subscription, prefetch(subscription))
+        return await self._open(Consumer(self._channel, info, ack=ack, handler=handler))
+
+    def _info(self, destination: Destination, subscription: Subscription, under_way: int) -> ConsumerInfo:
+        return ConsumerInfo(
             consumer=ConsumerId(self._identity, _SESSION, next(self._numbers)),
             browser=False,
-            destination=Destination(TOPIC, topic_name(topic)),
-            prefetch=prefetch(subscription),
+            destination=destination,
+            prefetch=under_way,
             selector=None if subscription.selector is None else selector_text(subscription.selector),
             client_id=self._client_id,
             subscription_name=subscription.name,
         )
-        consumer = Consumer(self._channel, info, ack=ack, handler=handler)
+
+    async def _open(self, consumer: Consumer) -> Consumer:
         self._consumers.append(consumer)
         try:
             await consumer.open()
@@ -145,3 +179,21 @@ class Connection(Client[openwire.Connection]):
             self._consumers.remove(consumer)
             raise
         return consumer
+
+    async def _produce(self, to: Destination, delivery: Delivery, body_type: BodyType) -> Producer:
+        return Producer(
+            self._channel,
+            identity=await self._producer(to),
+            destination=to,
+            persistent=delivery is Delivery.PERSISTENT,
+            kind=body_type,
+        )
+
+    async def _sending(self) -> Sending:
+        return Sending(self._channel, await self._producer(None))
+
+    async def _producer(self, to: Destination | None) -> ProducerId:
+        self._producers += 1
+        identity = ProducerId(self._identity, self._producers, _SESSION)
+        await self._channel.request(ProducerInfo(identity, to))
+        return identity

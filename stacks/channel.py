@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
-from stacks.driver import Endpoint, StackError
+from stacks.driver import Endpoint, Socket, StackError
 
 # Linux, tcp(7): a socket in repair mode is closed without a packet.  The socket module has no name for it.
 _TCP_REPAIR = 19
@@ -22,14 +22,14 @@ class Channel(asyncio.Protocol):
     """One connection to a server.
 
     lost: why it ended without close(), None while it is well.  From then on requests end with StackError.
-    local: address and port at our end.
+    local: our end of it, None before it is made.
     """
 
     LANGUAGE: ClassVar[str]
 
     def __init__(self) -> None:
         self.lost: str | None = None
-        self.local: tuple[str, int] | None = None
+        self.local: Socket | None = None
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = False
         self._reading = False
@@ -48,7 +48,10 @@ class Channel(asyncio.Protocol):
         self._transport.abort()
 
     def vanish(self) -> None:
-        """Be gone, as a device is that goes out of reach: the peer is sent nothing more.  StackError without root."""
+        """Drop the connection silently, as a device does that goes out of reach: no FIN, no RST.
+
+        StackError without root.
+        """
         try:
             self._transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, _TCP_REPAIR, 1)
         except OSError as error:
@@ -67,7 +70,8 @@ class Channel(asyncio.Protocol):
         """Called by asyncio."""
         # A cast: the transports of uvloop are no subclasses.
         self._transport = cast(asyncio.Transport, transport)
-        self.local = transport.get_extra_info("sockname")[:2]
+        address, port, *_ = transport.get_extra_info("sockname")
+        self.local = Socket(protocol="tcp", address=address, port=port)
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def data_received(self, data: bytes) -> None:
@@ -129,16 +133,16 @@ class Client(Generic[C]):
         return self._channel.lost
 
     @property
-    def local(self) -> tuple[str, int] | None:
-        """Address and port at our end."""
-        return self._channel.local
+    def sockets(self) -> tuple[Socket, ...]:
+        """Our end of the connection."""
+        return () if self._channel.local is None else (self._channel.local,)
 
     def abort(self) -> None:
         """Cut the connection; TCP tells the server."""
         self._channel.abort()
 
     def vanish(self) -> None:
-        """Be gone without a packet to the server."""
+        """Drop the connection silently: no FIN, no RST."""
         self._channel.vanish()
 
 

@@ -5,56 +5,11 @@ Drivers never stamp times and never count: the load generator does, the same way
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
-
-class Pattern(StrEnum):
-    PUBSUB = "pubsub"
-    QUEUE = "queue"
-    REQUEST_REPLY = "request_reply"
-    BROADCAST = "broadcast"
-    STREAM = "stream"
-
-
-class Guarantee(StrEnum):
-    """What a stack can promise; a scenario that asks for one that is missing fails before anything starts."""
-
-    DURABLE = "durable"  # a subscription outlives its connection
-    PERSISTENT = "persistent"  # a message is on disk before the send is answered
-    ACK_AUTO = "ack_auto"  # each message is acknowledged after its handler has returned (JMS AUTO)
-    ACK_DUPS_OK = "ack_dups_ok"  # acknowledged cumulatively and lazily (JMS DUPS_OK)
-    ACK_CLIENT = "ack_client"  # acknowledged when the application says so (JMS CLIENT)
-    SELECTOR = "selector"  # the provider filters by a message property
-    ORDERED = "ordered"  # messages of one producer arrive in order
-    SYNC_RECEIVE = "sync_receive"  # a consumer may ask for its messages one by one
-    PREFETCH = "prefetch"  # a subscription says how many messages may be under way to it
-    BODY_TYPES = "body_types"  # JMS's Text, Stream, Map and Object messages beside Bytes
-    REFUSAL = "refusal"  # a full destination may refuse a send, which the publisher repeats
-    MEMORY_LIMIT = "memory_limit"  # how much is held in memory for subscribers that are behind can be set
-
-
-class Delivery(StrEnum):
-    PERSISTENT = "persistent"
-    NONPERSISTENT = "nonpersistent"
-
-
-class Ack(StrEnum):
-    AUTO = "auto"
-    DUPS_OK = "dups_ok"
-    CLIENT = "client"
-
-
-class BodyType(StrEnum):
-    """JMS's types of messages; what making and reading one costs is part of sending and receiving it."""
-
-    BYTES = "bytes"
-    TEXT = "text"
-    STREAM = "stream"
-    MAP = "map"
-    OBJECT = "object"
+from records.messaging import Ack, BodyType, Delivery, Guarantee, Pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,20 +34,43 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where the stack's server listens, as its clients see it."""
+    """Where one of the stack's services listens, as its clients see it.  node: the host that it runs on."""
 
     host: str
+    port: int
+    service: str = ""
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """The host that a client runs on."""
+
+    node: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Socket:
+    """One end of what packets travel between: transport protocol, IPv4 address and port."""
+
+    protocol: Literal["tcp", "udp"]
+    address: str
     port: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A server process of a stack: the Ansible role that deploys it, and the role's variables."""
+    """A process of a stack's own: the Ansible role that deploys it, and the role's variables.
+
+    placement: it runs on every server of the network, or on every node that has clients.
+    """
 
     name: str
     role: str
     port: int
     variables: dict[str, Any] = field(default_factory=dict)
+    placement: Literal["servers", "nodes"] = "servers"
 
 
 class StackError(Exception):
@@ -108,7 +86,9 @@ Handler = Callable[[bytes, bool], None]
 
 
 class Publisher(Protocol):
-    def send(self, body: bytes | bytearray, prop: int | None = None) -> Awaitable[None]:
+    """Sends to one topic, queue, group or flow."""
+
+    def send(self, body: bytes | bytearray, prop: int | None = None) -> Awaitable[object]:
         """Hand one message over; the awaitable ends when the provider has answered, or with StackError.
 
         The message is on its way when send returns; several may be awaited at a time.  `body` may be reused
@@ -116,20 +96,29 @@ class Publisher(Protocol):
         """
 
 
-class Connection(Protocol):
-    async def publisher(self, topic: str, *, delivery: Delivery) -> Publisher:
-        """A publisher on one topic."""
+RequestHandler = Callable[[bytes, Callable[[bytes], None]], None]
+"""Called with a request's body and with what sends its reply, which may be called later, once."""
 
-    async def subscribe(self, topic: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
-        """Returns when the subscription is in force."""
+
+class Caller(Protocol):
+    def call(self, body: bytes | bytearray) -> Awaitable[bytes]:
+        """Send a request; the awaitable ends with the reply's body, or with StackError.
+
+        The request is on its way when call returns; several may be awaited at a time.  `body` may be reused by the
+        caller after call has returned.
+        """
+
+
+class Connection(Protocol):
+    """One client's connection.  What it can do beside this is told by the stack's patterns (see CAPABILITIES)."""
 
     @property
     def lost(self) -> str | None:
         """Why the connection ended without close(), None while it is well."""
 
     @property
-    def local(self) -> tuple[str, int] | None:
-        """Address and port at the client's end, by which its packets are known; None when there is no socket."""
+    def sockets(self) -> tuple[Socket, ...]:
+        """The client's own ends of what it speaks over, by which its packets are known; none where it has none."""
 
     async def close(self) -> None:
         """Acknowledge what is due and leave; durable subscriptions stay at the provider."""
@@ -138,10 +127,73 @@ class Connection(Protocol):
         """Cut the connection; the provider hears of it from TCP."""
 
     def vanish(self) -> None:
-        """Be gone, as a device is that goes out of reach: the provider is sent nothing more, by TCP neither.
+        """Drop the connection silently, as a device does that goes out of reach: no FIN, no RST.
 
         StackError where that is not allowed: it takes CAP_NET_ADMIN.
         """
+
+
+@runtime_checkable
+class Publishing(Protocol):
+    async def publisher(self, topic: str, *, delivery: Delivery) -> Publisher:
+        """A publisher on one topic."""
+
+
+@runtime_checkable
+class Subscribing(Protocol):
+    async def subscribe(self, topic: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
+        """Every message of the topic; returns when the subscription is in force."""
+
+
+@runtime_checkable
+class Queueing(Protocol):
+    """A queue holds each message until one of its receivers has acknowledged it."""
+
+    async def sender(self, queue: str, *, delivery: Delivery) -> Publisher:
+        """A publisher on one queue."""
+
+    async def receive(self, queue: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
+        """A share of the queue's messages; returns when the receiver is known.  subscription: without a name."""
+
+
+@runtime_checkable
+class Calling(Protocol):
+    async def caller(self, service: str) -> Caller:
+        """What calls one service."""
+
+
+@runtime_checkable
+class Serving(Protocol):
+    async def serve(self, service: str, handler: RequestHandler) -> None:
+        """A share of the service's requests; returns when the service is known."""
+
+
+@runtime_checkable
+class Broadcasting(Protocol):
+    async def broadcaster(self, group: str) -> Publisher:
+        """What sends to every member of a group."""
+
+    async def join(self, group: str, handler: Handler) -> None:
+        """Every message to the group; returns when the member is known."""
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    async def stream(self, flow: str) -> Publisher:
+        """The sending end of a flow, whose messages arrive once and in order."""
+
+    async def accept(self, flow: str, handler: Handler) -> None:
+        """The receiving end of a flow; returns when it is known."""
+
+
+CAPABILITIES: Mapping[Pattern, tuple[type, ...]] = {
+    Pattern.PUBSUB: (Publishing, Subscribing),
+    Pattern.QUEUE: (Queueing,),
+    Pattern.REQUEST_REPLY: (Calling, Serving),
+    Pattern.BROADCAST: (Broadcasting,),
+    Pattern.STREAM: (Streaming,),
+}
+"""What the connections of a stack that offers a pattern have."""
 
 
 class Receiver(Protocol):
@@ -167,15 +219,22 @@ class JmsConnection(Protocol):
 
 
 class Stack(Protocol):
+    """in_client: whether the stack itself runs inside the client's process, and not just what speaks to its servers."""
+
     name: str
     patterns: frozenset[Pattern]
     guarantees: frozenset[Guarantee]
+    in_client: bool
 
     def services(self) -> tuple[Service, ...]:
-        """The servers to deploy on the wired side."""
+        """The processes to deploy; none where the stack is in its clients alone."""
 
     def why_not(self, wanted: Subscription) -> str:
         """Why its subscribers cannot have this subscription, '' when they can; asked before anything is started."""
 
-    async def connect(self, at: Endpoint, client_id: str) -> Connection:
-        """Open one client connection; StackError when refused."""
+    async def connect(self, here: Here, services: Sequence[Endpoint], client_id: str) -> Connection:
+        """Open one client connection; StackError when refused.
+
+        services: all that the stack has, the one that this client's load is placed at first; none for a stack that
+        has no services.
+        """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import import_module
 
-from stacks.driver import Guarantee, Pattern, Stack
+from records.messaging import Guarantee, Pattern
+from stacks.driver import Stack
 
 # Name to module and class: a driver is imported only when it is asked for.
 _DRIVERS = {

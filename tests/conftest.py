@@ -14,25 +14,11 @@ import groups
 import pytest
 from hypothesis import settings
 
-from experiments.sharedmachine import VARIABLE
+from experiments.trial.checks.sharedmachine import VARIABLE
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)  # a slow machine is no failure
 settings.register_profile("random", max_examples=1000, deadline=None)
 settings.load_profile("repeatable")
-
-# What tests need of the machine.
-NEEDS = {
-    "spark": "a Spark session or cluster",
-    "broker": "ActiveMQ",
-    "labkernel": "the lab kernel",
-    "browser": "Chromium",
-    "root": "root: namespaces, links, captures",
-}
-MARKS = {
-    **{name: f"needs {about}" for name, about in NEEDS.items()},
-    "alone": "measures what a link or the scheduler does, or changes what all processes see: nothing runs beside it",
-}
-TIMES = "AIRWIRE_TEST_TIMES"  # names a file that gets a line for each part of a test: its name, its seconds
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
     os.environ.setdefault(VARIABLE, "1")
-    for name, about in MARKS.items():
+    for name, about in groups.MARKS.items():
         config.addinivalue_line("markers", f"{name}: {about}")
 
 
@@ -65,7 +51,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Keep how long each part of a test took, where somebody asks; workers of xdist leave that to their owner."""
-    path = os.environ.get(TIMES)
+    path = os.environ.get(groups.TIMES)
     if path and "PYTEST_XDIST_WORKER" not in os.environ:
         with Path(path).open("a") as times:
             times.write(json.dumps([report.nodeid, report.duration]) + "\n")

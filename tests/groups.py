@@ -1,4 +1,4 @@
-"""Which test modules run in one process, one test after another, and how xdist is told.
+"""What may run at the same time: marks of tests, groups of modules that run in one process, and how xdist is told.
 
 (xdist's own way, the mark xdist_group, has no effect with pytest 9: what it appends to a test's name is not seen.)
 """
@@ -9,15 +9,30 @@ from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
+# What tests need of the machine.
+NEEDS = {
+    "spark": "a Spark session or cluster",
+    "broker": "ActiveMQ",
+    "labkernel": "the lab kernel",
+    "browser": "Chromium",
+    "root": "root: namespaces, links, captures",
+}
+MARKS = {
+    **{name: f"needs {about}" for name, about in NEEDS.items()},
+    "link": "measures what a link does: beside it run other such tests and those of pure code, nothing else",
+    "alone": "takes every processor, or changes what all processes see: nothing runs beside it",
+}
+TIMES = "AIRWIRE_TEST_TIMES"  # names a file that gets a line for each part of a test: its name, its seconds
+
 # Modules of a group share a server or are a load on the machine.  Whole trials and lab kernels mostly wait, so there
 # are several groups of them.  Those first that take longest; a module in no group is one of its own.
 GROUPS: dict[str, tuple[str, ...]] = {
     "spark": (
-        "analysis/test_analysis_between.py",
+        "analysis/test_campaign_compare.py",
         "analysis/test_analysis_chromium.py",
         "analysis/test_analysis_cluster.py",
         "analysis/test_analysis_damage.py",
-        "analysis/test_analysis_files.py",
+        "analysis/test_foreign_captures.py",
         "analysis/test_analysis_pages.py",
         "analysis/test_analysis_ranges.py",
         "analysis/test_analysis_report.py",
@@ -30,38 +45,39 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "lab/test_packs_real.py",
     ),
     "trials 1": (
-        "experiments/test_runner_real.py",
-        "experiments/test_pieces_real.py",
-        "experiments/test_line_impaired_real.py",
+        "experiments/campaign/test_runner_real.py",
+        "experiments/campaign/test_pieces_real.py",
+        "experiments/trial/test_line_impaired_real.py",
         "lab/test_paper_real.py",
     ),
     "trials 2": (
-        "experiments/test_trial_real.py",
-        "experiments/test_faults_real.py",
-        "experiments/test_line_trial_real.py",
-        "experiments/test_side_by_side_real.py",
-        "experiments/test_launch.py",
+        "experiments/trial/test_trial_real.py",
+        "experiments/trial/test_faults_real.py",
+        "experiments/trial/test_line_trial_real.py",
+        "experiments/campaign/test_side_by_side_real.py",
+        "experiments/campaign/test_launch.py",
     ),
     "lab kernel 1": (
-        "experiments/test_lab_kernel_real.py",
-        "emulation/test_labkernel.py",
-        "emulation/test_labkernel_boot.py",
-        "emulation/test_without_ipv6.py",
+        "experiments/workers/test_lab_kernel_real.py",
+        "emulation/labkernel/test_labkernel.py",
+        "emulation/labkernel/test_labkernel_boot.py",
+        "emulation/kernel/test_without_ipv6.py",
     ),
     "lab kernel 2": (
         "lab/test_shell.py",
         "lab/test_cli.py",
-        "experiments/test_connecting_real.py",
-        "emulation/test_labkernel_shim.py",
+        "experiments/trial/test_connecting_real.py",
+        "emulation/labkernel/test_labkernel_shim.py",
     ),
     "trials 3": (
-        "experiments/test_full_disk_real.py",
-        "experiments/test_jms_real.py",
-        "experiments/test_roaming_real.py",
-        "experiments/test_journey_real.py",
-        "experiments/test_timeline_real.py",
-        "experiments/test_line_trials_real.py",
-        "experiments/test_line_gone_real.py",
+        "experiments/trial/observers/test_full_disk_real.py",
+        "experiments/trial/test_jms_real.py",
+        "experiments/trial/test_patterns_real.py",
+        "experiments/trial/test_roaming_real.py",
+        "experiments/trial/test_journey_real.py",
+        "experiments/trial/test_timeline_real.py",
+        "experiments/trial/test_line_trials_real.py",
+        "experiments/trial/observers/test_line_gone_real.py",
     ),
     "broker": (
         "stacks/test_activemq_broker.py",

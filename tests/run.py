@@ -1,4 +1,4 @@
-"""The test suite: first what may run side by side, then what needs the machine to itself.
+"""The test suite: phases one after another, whose parts run at the same time (tests/groups.py has the marks).
 
 `python tests/run.py [--fast] [options of pytest]`; --fast: without root, broker, Spark, lab kernel and browser.
 Prints the slowest tests and how long all of it took; exit status 0 when every test passed.
@@ -13,45 +13,97 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from conftest import NEEDS, TIMES
+from groups import NEEDS, TIMES
 
 ROOT = Path(__file__).resolve().parents[1]
+_CORES = os.cpu_count() or 1
 # Many tests wait for a broker, a deployment or a window, so there are more processes than cores.
 _MORE_THAN_CORES = 2
 _SLOWEST = 20
 _PASSED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+_SOME_NEED = " or ".join(NEEDS)
+
+
+def _processes(count: int) -> list[str]:
+    """Run groups (tests/groups.py) in so many processes."""
+    return ["-n", str(count), "--dist", "loadscope", "--no-loadscope-reorder"]
+
+
+def _naming(mark: str) -> list[str]:
+    """The modules that name a mark: to collect all others takes a process some seconds."""
+    modules = (path for path in (ROOT / "tests").rglob("test_*.py") if f"mark.{mark}" in path.read_text())
+    return sorted(str(path.relative_to(ROOT)) for path in modules)
+
+
+# Phase, part, options of pytest.  Every test is in one part.  What the first part of a phase says is shown at once.
+FAST = {"pure": {"pure": ["-m", f"not ({_SOME_NEED}) and not link and not alone", *_processes(_CORES)]}}
+ALL = {
+    "side by side": {
+        "all": ["-m", f"({_SOME_NEED}) and not link and not alone", *_processes(_CORES + _MORE_THAN_CORES)]
+    },
+    "links": {
+        "on this kernel": ["-m", "link and not alone and not labkernel", *_processes(_CORES), *_naming("link")],
+        "in the lab kernel": ["-m", "link and not alone and labkernel", "-p", "no:xdist", *_naming("link")],
+        "pure": FAST["pure"]["pure"],
+    },
+    "alone": {"all": ["-m", "alone", "-p", "no:xdist", *_naming("alone")]},
+}
+# Parts that leave every processor to the others as soon as these want it.
+_IDLE = ("pure",)
 
 
 def main(words: list[str]) -> int:
     """Run the suite; the exit status."""
     fast = "--fast" in words
     rest = [word for word in words if word != "--fast"]
-    workers = str((os.cpu_count() or 1) + _MORE_THAN_CORES)
-    unneeded = "".join(f" and not {need}" for need in NEEDS) if fast else ""
-    side_by_side = ["-m", f"not alone{unneeded}", "-n", workers, "--dist", "loadscope", "--no-loadscope-reorder"]
-    phases = {"side by side": side_by_side}
-    if not fast:
-        phases["one after another"] = ["-m", "alone", "-p", "no:xdist"]
     took: dict[str, float] = {}
-    statuses = []
+    statuses: list[int] = []
     # Thousands of processes import the project, so its byte code has to be kept.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `lab` does
-    with tempfile.TemporaryDirectory() as folder:
-        times = Path(folder) / "times"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        times = folder / "times"
         times.touch()
-        for name, options in phases.items():
+        environment[TIMES] = str(times)
+        for phase, parts in (FAST if fast else ALL).items():
             began = time.monotonic()
-            print(f"== {name}", flush=True)
-            command = [sys.executable, "-m", "pytest", *options, *rest]
-            done = subprocess.run(command, cwd=ROOT, env=environment | {TIMES: str(times)}, check=False)
-            statuses.append(done.returncode)
-            took[name] = time.monotonic() - began
+            print(f"== {phase}", flush=True)
+            statuses += _run(parts, rest, environment, folder)
+            took[phase] = time.monotonic() - began
         _tell(times, took)
     return next((status for status in statuses if status not in _PASSED), min(statuses))
+
+
+def _run(
+    parts: Mapping[str, Sequence[str]], rest: Sequence[str], environment: Mapping[str, str], folder: Path
+) -> list[int]:
+    """Run parts at the same time; their exit statuses.  What all but the first say is shown when these have ended."""
+    processes: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        for name, options in parts.items():
+            idle = ["chrt", "--idle", "0"] if processes and name in _IDLE else []
+            command = [*idle, sys.executable, "-m", "pytest", *options, *rest]
+            with (folder / name).open("wb") as said:
+                processes[name] = subprocess.Popen(
+                    command, cwd=ROOT, env=environment, stdout=said if processes else None,
+                    stderr=subprocess.STDOUT if processes else None,
+                )  # fmt: skip
+        statuses = []
+        for place, (name, process) in enumerate(processes.items()):
+            statuses.append(process.wait())
+            if place:
+                print(f"== {name}", (folder / name).read_text(), sep="\n", flush=True)
+        return statuses
+    finally:
+        for process in processes.values():
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
 
 
 def _tell(times: Path, took: dict[str, float]) -> None:

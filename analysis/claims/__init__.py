@@ -1,8 +1,9 @@
 """Published statements as structured predicates over results, judged with intervals."""
 
 from analysis.claims.evidence import AmbiguousCells, Evidence, Measured
-from analysis.claims.judge import Answer, ClaimResult, Outcome, TestResult, Verdict, judge
+from analysis.claims.judge import ClaimResult, TestResult, Verdict, judge
 from analysis.claims.load import ClaimError, load_claims
+from analysis.claims.outcomes import Answer, Outcome
 from analysis.claims.vocabulary import Claim
 
 __all__ = [

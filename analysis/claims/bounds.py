@@ -21,6 +21,7 @@ Sign = Literal["", "≥", "≤"]
 Tests = tuple[Callable[[float], float], Callable[[float], float]]
 BOTH = "both sides are lower bounds: messages never came in either"
 ONE_SIDED = "a lower bound decides the direction only"
+NO_FIT = "a value is a lower bound: nobody can say where the true curve bends"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +38,12 @@ def sign_of(comparison: Comparison, bounded: Sequence[bool]) -> Sign | None:
 
     bounded: of each of the comparison's quantities, whether it holds a lower bound.
     """
-    over = any(bounded[: len(comparison.over)])
-    under = any(bounded[len(comparison.over) :])
+    at = len(comparison.over)
+    falls = [number >= at for number in range(len(bounded))]
+    if comparison.scale == "slope":  # its weights have signs
+        falls = [weight < 0 for weight in comparison.weights]
+    over = any(holds and not down for holds, down in zip(bounded, falls, strict=True))
+    under = any(holds and down for holds, down in zip(bounded, falls, strict=True))
     if over and under:
         return None
     return "≥" if over else "≤" if under else ""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from math import fsum
 from typing import Literal, NamedTuple
 
 from analysis.claims.vocabulary import (
     Between,
     Difference,
+    FittedKnee,
     Knee,
     Linear,
     Monotone,
@@ -18,12 +20,14 @@ from analysis.claims.vocabulary import (
     Ratio,
     Selector,
     Side,
+    Slope,
+    Sum,
     Test,
     Totals,
     WithinPercent,
 )
 
-Scale = Literal["ratio", "difference", "value"]
+Scale = Literal["ratio", "difference", "value", "slope", "knee"]
 
 
 class Quantity(NamedTuple):
@@ -38,8 +42,9 @@ class Quantity(NamedTuple):
 class Comparison:
     """Product of `over` by product of `under` (or their difference, or the one value) lies in low..high.
 
-    low, high: in the effect's own scale (a ratio, or SI units); None where the band is open.  weights: of `over` and
-    then of `under`, whose weighted sums are compared instead of their products; empty for products.
+    low, high: in the effect's own scale (a ratio, SI units, SI units for each 1 of `at`, a place on `at`); None where
+    the band is open.  weights: of `over` and then of `under`, whose weighted sums are compared instead of products;
+    empty for products.  at: of a slope and a knee, where on the horizontal axis each of `over` stands.
     """
 
     over: tuple[Quantity, ...]
@@ -48,6 +53,7 @@ class Comparison:
     low: float | None = None
     high: float | None = None
     weights: tuple[float, ...] = ()
+    at: tuple[float, ...] = ()
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -61,15 +67,24 @@ def comparisons(test: Test) -> tuple[Comparison, ...]:
 
 
 def _on(test: Test, network: str) -> Iterator[Comparison]:
-    if isinstance(test, Ratio | NoDifference | Difference):
-        return _sided(test, network)
-    if isinstance(test, Between | WithinPercent):
-        return _single(test, network)
-    if isinstance(test, Totals):
-        return _totals(test, network)
-    if isinstance(test, Linear):
-        return _line(test, network)
-    return _steps(test, network) if isinstance(test, Monotone) else _peak(test, network)
+    match test:
+        case Ratio() | NoDifference() | Difference():
+            found = _sided(test, network)
+        case Between() | WithinPercent():
+            found = _single(test, network)
+        case Totals():
+            found = _totals(test, network)
+        case Sum():
+            found = _sum(test, network)
+        case Linear():
+            found = _line(test, network)
+        case Slope() | FittedKnee():
+            found = _fit(test, network)
+        case Monotone():
+            found = _steps(test, network)
+        case Knee():
+            found = _peak(test, network)
+    return found
 
 
 def _sided(test: Ratio | NoDifference | Difference, network: str) -> Iterator[Comparison]:
@@ -86,6 +101,30 @@ def _totals(test: Totals, network: str) -> Iterator[Comparison]:
     over, under = (tuple(one for side in sides for one in side[which]) for which in (0, 1))
     weights = (1.0,) * (len(over) + len(under))
     yield Comparison(over=over, under=under, scale="ratio", low=test.above, high=test.below, weights=weights)
+
+
+def _sum(test: Sum, network: str) -> Iterator[Comparison]:
+    over, under = (
+        tuple(_quantity(one, None, network, test.metric) for one in side)
+        for side in (test.cases, () if test.equals is None else (test.equals,))
+    )
+    weights = (1.0,) * (len(over) + len(under))
+    if test.within_percent is None:
+        yield Comparison(over=over, scale="value", low=test.above, high=test.below, weights=weights)
+    else:
+        most = 1 + test.within_percent / 100
+        yield Comparison(over=over, under=under, scale="ratio", low=1 / most, high=most, weights=weights)
+
+
+def _fit(test: Slope | FittedKnee, network: str) -> Iterator[Comparison]:
+    over = tuple(Quantity(name, network, test.metric) for name in test.series)
+    weights: tuple[float, ...] = ()
+    if isinstance(test, Slope):  # least squares: a weighted sum of the values
+        away = [place - fsum(test.at) / len(test.at) for place in test.at]
+        spread = fsum(one * one for one in away)
+        weights = tuple(one / spread for one in away)
+    scale: Scale = "slope" if weights else "knee"
+    yield Comparison(over=over, scale=scale, low=test.above, high=test.below, weights=weights, at=test.at)
 
 
 def _line(test: Linear, network: str) -> Iterator[Comparison]:

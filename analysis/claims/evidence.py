@@ -8,10 +8,11 @@ from typing import Any, Protocol
 
 from analysis.backlog import grows
 from analysis.claims.comparisons import Quantity
+from analysis.claims.spans import Span
 from analysis.findings import CellFinding, Findings, Standing, rises
 from analysis.stationarity import LATENCY, series_of
 from analysis.statistics import Estimate
-from results.latency import LATENCIES, of_arrivals
+from records.latency import LATENCIES, of_arrivals
 
 CASE, NETWORK = "case", "network"
 # What names a campaign, what each network has of its own, and how often trials are repeated.
@@ -21,11 +22,10 @@ _OF_NO_MATTER = (
 
 
 class Evidence(Protocol):
-    """exact: the values are taken as they are, one for each quantity, without an interval."""
+    """Values of quantities: of trials, which spread, or stated ones, of which each quantity has one."""
 
-    @property
-    def exact(self) -> bool:
-        """Whether single values decide."""
+    def span(self, wanted: Quantity) -> Span | None:
+        """Between which ends a stated value lies, equal ones where it is exact; None for values of trials."""
 
     def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
         """The quantity's value in each trial, by the trial's seed; empty when there is none."""
@@ -50,10 +50,10 @@ class Measured:
     cells: Mapping[tuple[str, str], CellFinding]
     settings: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
-    @property
-    def exact(self) -> bool:
-        """Trials spread."""
-        return False
+    def span(self, wanted: Quantity) -> Span | None:
+        """See Evidence."""
+        del wanted
+        return None
 
     def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
         """See Evidence."""

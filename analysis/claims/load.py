@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from analysis.claims.comparisons import Quantity, comparisons
+from analysis.claims.comparisons import comparisons
+from analysis.claims.known import refused, unknown
+from analysis.claims.series import Curves, SeriesError, resolved
 from analysis.claims.vocabulary import Claim
 from analysis.claims.words import Word, WordError, banded
 from analysis.metrics import METRICS
-from results.yaml_lines import Key, YamlError, read
+from records.yaml_lines import Key, YamlError, read
+
+_KEYS = "see analysis/claims/vocabulary.py for those there are"
+NO_CURVES: Curves = MappingProxyType({})
 
 
 class ClaimError(ValueError):
@@ -48,8 +53,10 @@ class _Place:
         return f"{self.path}:{self.lines.get(known, 1)}: {where + ': ' if where else ''}{problem}"
 
 
-def load_claims(path: Path, *, cases: Collection[str], networks: Collection[str]) -> tuple[Claim, ...]:
-    """All claims of a file.  cases, networks: what they may speak of.  ClaimError names every problem found."""
+def load_claims(
+    path: Path, *, cases: Collection[str], networks: Collection[str], curves: Curves = NO_CURVES
+) -> tuple[Claim, ...]:
+    """All claims of a file.  cases, networks, curves: what they may speak of.  ClaimError names every problem found."""
     try:
         data, lines = read(path)
     except YamlError as error:
@@ -59,7 +66,7 @@ def load_claims(path: Path, *, cases: Collection[str], networks: Collection[str]
         raise ClaimError(place.say((), "not a mapping with the key `claims`, a list of claims"))
     try:
         words = _Rule.model_validate(data).words
-        _give_bands(data.get("claims"), words, place)
+        _complete(data.get("claims"), words, curves, place)
         claims = _File.model_validate(data).claims
     except ValidationError as error:
         details = _first([dict(detail) for detail in error.errors()])
@@ -70,8 +77,8 @@ def load_claims(path: Path, *, cases: Collection[str], networks: Collection[str]
     return claims
 
 
-def _give_bands(claims: Any, words: Mapping[str, Word], place: _Place) -> None:
-    """Put the bands of their words into all tests; ClaimError for each that cannot have one."""
+def _complete(claims: Any, words: Mapping[str, Word], curves: Curves, place: _Place) -> None:
+    """Put bands for words and cases for series into all tests; ClaimError for each that cannot have them."""
     problems = []
     for number, claim in enumerate(claims if isinstance(claims, list) else []):
         tests = claim.get("tests") if isinstance(claim, dict) else None
@@ -80,8 +87,8 @@ def _give_bands(claims: Any, words: Mapping[str, Word], place: _Place) -> None:
         for at, test in enumerate(tests):
             if isinstance(test, dict):
                 try:
-                    tests[at] = banded(test, words)
-                except WordError as error:
+                    tests[at] = resolved(banded(test, words), curves)
+                except (WordError, SeriesError) as error:
                     problems.append(place.say(("claims", number, "tests", at), str(error)))
     if problems:
         raise ClaimError("\n".join(problems))
@@ -98,25 +105,13 @@ def _strangers(
         for at, test in enumerate(claim.tests):
             for comparison in comparisons(test):
                 for quantity in comparison.quantities:
-                    for problem in _unknown(quantity, cases, networks):
-                        yield ("claims", number, "tests", at), problem
-
-
-def _unknown(quantity: Quantity, cases: Collection[str], networks: Collection[str]) -> Iterator[str]:
-    for kind, name, known in (
-        ("case", quantity.case, cases),
-        ("network", quantity.network, networks),
-        ("metric", quantity.metric, METRICS),
-    ):
-        if name not in known:
-            close = difflib.get_close_matches(name, list(known), n=1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            yield f"{name!r} is no {kind}: {hint}there are {_some(known)}"
-
-
-def _some(known: Collection[str], most: int = 12) -> str:
-    names = list(known)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+                    for problem in (
+                        unknown("case", quantity.case, cases),
+                        unknown("network", quantity.network, networks),
+                        unknown("metric", quantity.metric, METRICS),
+                    ):
+                        if problem:
+                            yield ("claims", number, "tests", at), problem
 
 
 def _first(details: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -132,16 +127,4 @@ def _first(details: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _told(place: _Place, detail: dict[str, Any]) -> str:
     absent = detail["loc"][-1:] if detail["type"] == "missing" else ()
-    return place.say(detail["loc"], _problem(detail), absent=absent)
-
-
-def _problem(detail: dict[str, Any]) -> str:
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    if detail["type"] == "missing":
-        return "is missing"
-    if detail["type"] == "extra_forbidden":
-        return "unknown key; see analysis/claims/vocabulary.py for those there are"
-    if detail["type"] == "string_type":
-        message += "; put it in quotes"
-    value = detail["input"]
-    return message if isinstance(value, dict | list | tuple) else f"{value!r}: {message}"
+    return place.say(detail["loc"], refused(detail, keys=_KEYS), absent=absent)

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from analysis.statistics.knee import FEWEST_PLACES
+
 Share = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 Bound = Annotated[float, Field(allow_inf_nan=False)]
 Quantifier = Literal["all", "most", "any"]
@@ -145,6 +147,18 @@ class _Series(_Test):
     series: Annotated[tuple[str, ...], Field(min_length=2)]
 
 
+class _Placed(_Series):
+    """at: what the series goes over (numbers of connections, say), one for each case, rising."""
+
+    at: tuple[Bound, ...]
+
+    @model_validator(mode="after")
+    def _rising(self) -> _Placed:
+        if len(self.at) != len(self.series) or any(a >= b for a, b in pairwise(self.at)):
+            raise ValueError(f"at needs {len(self.series)} rising numbers, one for each case of the series")
+        return self
+
+
 class Monotone(_Series):
     """Along the series each value is above (below) the one before; steps back within the tolerance do not count."""
 
@@ -166,27 +180,73 @@ class Knee(_Series):
         return self
 
 
-class Linear(_Series):
-    """Each value between the first and the last is within so many per cent of the straight line through these two.
-
-    at: what the series goes over (numbers of connections, say), one for each case, rising.
-    """
+class Linear(_Placed):
+    """Each value between the first and the last is within so many per cent of the straight line through these two."""
 
     test: Literal["linear"]
-    at: tuple[float, ...]
     within_percent: Share
 
     @model_validator(mode="after")
     def _line(self) -> Linear:
         if len(self.series) < 3:
             raise ValueError("two points are always on a line: give three or more")
-        if len(self.at) != len(self.series) or any(a >= b for a, b in pairwise(self.at)):
-            raise ValueError(f"at needs {len(self.series)} rising numbers, one for each case of the series")
+        return self
+
+
+class Slope(_Placed, _Bounded):
+    """The straight line nearest to the series (least squares) rises by so many SI units for each 1 of `at`."""
+
+    test: Literal["slope"]
+
+
+class FittedKnee(_Placed, _Bounded):
+    """Two straight lines that meet fit the series better than one, and meet above and below a place on `at`.
+
+    See analysis.statistics.knee.
+    """
+
+    test: Literal["fitted_knee"]
+
+    @model_validator(mode="after")
+    def _enough(self) -> FittedKnee:
+        if len(self.series) < FEWEST_PLACES:
+            raise ValueError(f"{len(self.series)} points: two lines that meet need {FEWEST_PLACES} or more")
+        return self
+
+
+class Sum(_Test):
+    """The sum of the values lies above and below (in the metric's SI unit), or near the value that it `equals`."""
+
+    test: Literal["sum"]
+    cases: Annotated[tuple[One, ...], Field(min_length=2)]
+    above: Bound | None = None
+    below: Bound | None = None
+    equals: One | None = None
+    within_percent: Share | None = None
+
+    @model_validator(mode="after")
+    def _either(self) -> Sum:
+        banded = self.above is not None or self.below is not None
+        if (self.equals is None) != (self.within_percent is None) or banded == (self.equals is not None):
+            raise ValueError("needs above, below, or both; or equals (a case) with within_percent")
+        if self.above is not None and self.below is not None and self.above >= self.below:
+            raise ValueError(f"nothing lies above {self.above:g} and below {self.below:g}")
         return self
 
 
 Test = Annotated[
-    Ratio | Totals | NoDifference | Difference | Between | WithinPercent | Monotone | Knee | Linear,
+    Ratio
+    | Totals
+    | NoDifference
+    | Difference
+    | Between
+    | WithinPercent
+    | Monotone
+    | Knee
+    | Linear
+    | Slope
+    | FittedKnee
+    | Sum,
     Field(discriminator="test"),
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.claims.comparisons import Comparison, Quantity
-from analysis.claims.judge import Answer, Outcome
+from analysis.claims.outcomes import Answer, Outcome
 from analysis.claims.vocabulary import Quantifier
 from analysis.metrics import METRICS
 from analysis.units import digits, inside_sentence, pairs_text, quantity
@@ -25,6 +25,8 @@ def effect(outcome: Outcome) -> str:
 
 def _trials(outcome: Outcome) -> str:
     first, second = outcome.n or (0, 0)
+    if outcome.comparison.scale == "knee":
+        return f"{first} values"
     return pairs_text(first) if outcome.paired else f"{second} and {first} trials"
 
 
@@ -45,6 +47,9 @@ def subject(comparison: Comparison) -> str:
     def name(one: Quantity) -> str:
         return " ".join(_word(one, place) for place in range(3) if not same[place]) or one.case
 
+    if comparison.at:
+        curve = f"{', '.join(map(name, comparison.over))} over {', '.join(f'{place:g}' for place in comparison.at)}"
+        return ", ".join([f"{comparison.scale} of {curve}", *shared])
     weights = comparison.weights or (1.0,) * len(comparison.quantities)
     names = [
         name(one) if w == 1 else f"{w:.3g} {name(one)}" for w, one in zip(weights, comparison.quantities, strict=True)
@@ -70,4 +75,7 @@ def _word(one: Quantity, place: int) -> str:
 
 
 def _value(comparison: Comparison, value: float) -> str:
-    return digits(value) if comparison.scale == "ratio" else quantity(METRICS[comparison.over[0].metric], value)
+    if comparison.scale in ("ratio", "knee"):
+        return digits(value)
+    text = quantity(METRICS[comparison.over[0].metric], value)
+    return f"{text} per 1" if comparison.scale == "slope" else text

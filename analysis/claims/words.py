@@ -18,7 +18,8 @@ BAND = ("above", "below", "within_percent", "tolerance_percent")
 _TAKES = {
     "ratio": ("above", "below"), "totals": ("above", "below"), "difference": ("above", "below"),
     "between": ("above", "below"), "no_difference": ("within_percent",), "linear": ("within_percent",),
-    "monotone": ("tolerance_percent",),
+    "monotone": ("tolerance_percent",), "sum": ("above", "below", "within_percent"), "slope": ("above", "below"),
+    "fitted_knee": ("above", "below"),
 }  # fmt: skip
 
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 from analysis.journey.markers import Hits
 from analysis.journey.passages import Passages
 from analysis.journey.places import Ends
-from results.ledger import first_deliveries, message_keys
-from results.manifest import Consumer, Producer, Window
+from records.audience import Audience, of_messages
+from records.ledger import first_deliveries, message_keys
+from records.manifest import Consumer, Producer, Window
 
 ABSENT, AMBIGUOUS = -1, -2
 
@@ -82,7 +83,9 @@ def sent_copy(
     return found
 
 
-def deliveries(published: pa.Table, delivered: pa.Table, window: Window, of_consumer: dict[int, int]) -> Deliveries:
+def deliveries(
+    published: pa.Table, delivered: pa.Table, them: Sequence[Audience], window: Window, of_consumer: dict[int, int]
+) -> Deliveries:
     """The deliveries whose journey is asked for."""
     columns = {name: delivered.column(name).to_numpy() for name in ("consumer", "producer", "seq", "t_recv_ns")}
     row = _published_row(published, columns["producer"], columns["seq"])
@@ -95,7 +98,7 @@ def deliveries(published: pa.Table, delivered: pa.Table, window: Window, of_cons
     np.minimum.at(lowest, of_key, columns["consumer"].astype(np.int64))
     np.maximum.at(highest, of_key, columns["consumer"].astype(np.int64))
     t_recv = columns["t_recv_ns"]
-    asked = first_deliveries(delivered) & (row >= 0)
+    asked = first_deliveries(delivered, of_messages(them)) & (row >= 0)
     t_sched = published.column("t_sched_ns").to_numpy()[row[asked]]
     asked[asked] = (t_sched >= window.start_ns) & (t_sched < window.end_ns)
     return Deliveries(

@@ -8,7 +8,8 @@ import numpy as np
 
 from analysis.journey.intervals import Intervals
 from analysis.journey.passages import Passages
-from analysis.journey.places import ENTER, LEAVE, SERVER, Direction
+from analysis.journey.places import ENTER, LEAVE, SERVER
+from records.directions import Direction
 
 UNKNOWN = np.iinfo(np.int64).min
 

@@ -13,10 +13,10 @@ from analysis.journey.intervals import Intervals
 from analysis.journey.passages import Passages
 from analysis.journey.places import View
 from analysis.tcp.segments import SPAN
-from results.ledger import message_keys
-from results.marker import MAGIC, MANY, SIZE, decoded
+from records.ledger import message_keys
+from records.marker import MAGIC, MANY, SIZE, decoded
 
-_MAX_PRODUCER, _MAX_SEQ = 1 << 23, 1 << 40  # what results.ledger.message_keys can hold
+_MAX_PRODUCER, _MAX_SEQ = 1 << 23, 1 << 40  # what records.ledger.message_keys can hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

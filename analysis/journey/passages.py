@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.capture.columns import TCP
-from analysis.journey.places import BEYOND, ENTER, Direction, Ends, View
+from analysis.journey.places import BEYOND, ENTER, Ends, View
 from analysis.journey.twins import NONE, contents, identity, same_packets
 from analysis.tcp.analysis import FIN, RST, SYN
 from analysis.tcp.segments import SPAN, spread, starts_of, unwrap
+from records.directions import Direction
 
 _COLUMNS = (
     "place", "key", "datagram", "t_ns", "frame", "seq", "ip_id", "payload", "kept", "at", "content", "source",

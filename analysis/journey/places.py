@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import Literal
 
 import numpy as np
 
 from analysis.capture.reader import Capture as PacketFile
 from analysis.recorded import Recorded
-from results.manifest import Manifest
-from results.store import DamagedTrial
+from records.directions import Direction
+from records.manifest import Manifest
+from records.store import DamagedTrial
 
-Direction = Literal["uplink", "downlink"]
 # The stations' end of the medium, its wired end, and the server's own port.
 STATION, WIRED, SERVER = 0, 1, 2
 PLACES = 3

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from analysis.journey.passages import Passages
 from analysis.journey.places import SERVER, STATION, WIRED, View
-from results.manifest import Consumer, Producer
+from records.manifest import Consumer, Producer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,22 +44,18 @@ def cannot(views: Sequence[View], clients: Iterable[Producer | Consumer], statio
     return None
 
 
-def uncertain(profile: Any, directions: Sequence[Passages]) -> str | None:
-    """Why packets that seem to have arrived may not have; None when they have.  profile: as in the manifest."""
+def uncertain(directions: Sequence[Passages], *, damaging: bool) -> str | None:
+    """Why packets that seem to have arrived may not have; None when they have.
+
+    damaging: whether the link turns bits over at any time.
+    """
     cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
-    if cut and damages(profile):
+    if cut and damaging:
         return (
             "the link damages packets, and in packets that were cut that cannot be seen: record them whole "
             "(capture.snap_bytes)"
         )
     return None
-
-
-def damages(profile: Any) -> bool:
-    """Whether a link of this profile, or of this part of one, turns bits over at any time."""
-    if isinstance(profile, dict):
-        return bool(profile.get("corrupt")) or any(map(damages, profile.values()))
-    return isinstance(profile, list | tuple) and any(map(damages, profile))
 
 
 def unreadable(directions: Sequence[Passages]) -> str:

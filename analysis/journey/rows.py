@@ -6,13 +6,14 @@ from analysis.journey.summary import summary
 from analysis.journey.trial import Journey, journey
 from analysis.recorded import Recorded
 from analysis.rows import Rows
-from results.manifest import Manifest
-from results.store import Trial
+from records.manifest import Manifest
+from records.store import Trial
 
 
 def journey_rows(trial: Trial, manifest: Manifest, recorded: Recorded, rows: Rows) -> None:
     """Add the rows of table `journey` and the trial's metrics that come of it."""
-    found = journey(recorded, manifest, published=trial.table("published"), delivered=trial.table("delivered"))
+    tables = {name: trial.table(name) for name in ("published", "delivered")}
+    found = journey(recorded, manifest, **tables, damaging=trial.link().damages)
     add_journey(found, rows)
 
 

@@ -14,11 +14,13 @@ from analysis.journey.intervals import Intervals, intervals
 from analysis.journey.legs import Leg, legs
 from analysis.journey.markers import Hits
 from analysis.journey.passages import Passages, passages
-from analysis.journey.places import ENTER, SERVER, Direction, Ends, View
+from analysis.journey.places import ENTER, SERVER, Ends, View
 from analysis.journey.split import Split, split
 from analysis.recorded import Recorded
-from results.body import extents
-from results.manifest import Manifest
+from records.body import extents
+from records.directions import Direction
+from records.manifest import Manifest
+from records.messaging import BodyType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,34 +55,36 @@ class _Way:
         return legs(self.passages, self.streams, self.direction, flow=flow, begin=begin, end=begin + body_bytes)
 
 
-def journey(recorded: Recorded, manifest: Manifest, *, published: pa.Table, delivered: pa.Table) -> Journey:
+def journey(
+    recorded: Recorded, manifest: Manifest, *, published: pa.Table, delivered: pa.Table, damaging: bool
+) -> Journey:
     """Split the latency of every first delivery of a message that was due to be sent inside the window.
 
-    recorded: the trial's captures with what they hold.  Tables have the shapes of results.schema.  ValueError for
-    packets that are no TCP streams, DamagedTrial for a manifest that names no addresses.
+    recorded: the trial's captures with what they hold.  damaging: whether its link turns bits over at any time.  Tables
+    have the shapes of records.schema.  ValueError for packets that are no TCP streams, DamagedTrial for a manifest that
+    names no addresses.
     """
     ends = places.ends(manifest)
     views = places.views(recorded, ends)
     work = manifest.workload
     of_consumer, of_connection = clients.groups(work.consumers, ends)
-    wanted = clients.deliveries(published, delivered, manifest.window, of_consumer)
+    wanted = clients.deliveries(published, delivered, work.audiences, manifest.window, of_consumer)
     reason = reasons.cannot(views, (*work.producers, *work.consumers), _stations(manifest))
     if reason is not None or not len(wanted):
         return _nothing(wanted, reason or "nothing that was sent inside the window arrived")
-    damaging = reasons.damages(manifest.profile)
-    in_texts = work.body_type == "text"
+    in_texts = work.asked.body_type is BodyType.TEXT
     up, down = (_way(views, ends, direction, published, damaging=damaging, in_texts=in_texts) for direction in ENTER)
     both = [up.passages, down.passages]
     if not len(up.hits.row) and not len(down.hits.row):
         return _nothing(wanted, reasons.unreadable(both))
-    if (reason := reasons.uncertain(manifest.profile, both)) is not None:
+    if (reason := reasons.uncertain(both, damaging=damaging)) is not None:
         return _nothing(wanted, reason)
     sent = clients.sent_copy(up.hits, up.passages, work.producers, ends=ends, published=published)[wanted.row]
     got = clients.delivered_copy(wanted, down.hits, down.passages, of_connection, messages=len(published))
     found = np.flatnonzero((sent >= 0) & (got >= 0))
     row = wanted.row[found]
     named = {name: published.column(name).to_numpy()[row] for name in ("producer", "seq", "t_send_ns")}
-    body = extents(work.body_type, published.column("body_bytes").to_numpy().astype(np.int64)[row], **named)
+    body = extents(work.asked.body_type, published.column("body_bytes").to_numpy().astype(np.int64)[row], **named)
     there, back = up.legs(sent[found], body), down.legs(got[found], body)
     server_seen = any(view.place == SERVER for view in views)
     times = split(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.claims import wording
-from analysis.claims.judge import Outcome
+from analysis.claims.outcomes import Outcome
 from analysis.findings import Findings, Standing
 from analysis.papers.figures import figures, scatter
 from analysis.papers.result import Figures, PaperResult
@@ -17,15 +17,15 @@ from analysis.report.page import Pages
 from analysis.report.provenance import facts, sources
 from analysis.report.publish import staged
 from analysis.statistics import Estimate
-from results.spreadsheet import write_csv
+from records.spreadsheet import write_csv
 
 PAGE = "paper.html"
 _HERE = Path(__file__).parent
 _ROWS = (
     "case", "reading", "note", "network", "metric", "published", "n", "mean", "ci95_low", "ci95_high",
-    "by_published", "from_go_mean", "from_go_ci95_low", "from_go_ci95_high", "doubts",
+    "by_published", "from_go_mean", "from_go_ci95_low", "from_go_ci95_high", "doubts", "how_exact",
 )  # fmt: skip
-_RATIOS = ("case", "reading", "metric", "published", "ours", "ci95_low", "ci95_high", "pairs", "why")
+_RATIOS = ("case", "reading", "metric", "published", "ours", "ci95_low", "ci95_high", "pairs", "why", "network")
 _CLAIMS = (
     "claim", "section", "verdict", "from_go_verdict", "published", "subject", "asked", "effect", "ci95_low",
     "ci95_high", "pairs", "answer", "why", "from_go_effect", "from_go_ci95_low", "from_go_ci95_high", "from_go_answer",
@@ -87,7 +87,9 @@ def summary(result: PaperResult) -> dict[str, object]:
             "near": result.near,
             "near_from_go": result.near_from_go,
             "measured": sum(row.near is not None for row in result.bound),
-        },
+        }
+        if result.paper.record.link_bound
+        else None,
         "claims": {
             one.ours.claim.id: {
                 "ours": one.ours.verdict,
@@ -105,12 +107,12 @@ def _rows(result: PaperResult) -> Iterable[Sequence[Cell]]:
     for row in result.rows:
         for one in row.figures:
             yield [row.row.case, row.row.reading, row.row.note, one.quantity.network, one.quantity.metric,
-                   one.published, *_mean(one.ours, with_n=True), _share(one), *_mean(one.from_go),
-                   one.doubts]  # fmt: skip
+                   one.published.value if one.published else None, *_mean(one.ours, with_n=True), _share(one),
+                   *_mean(one.from_go), one.doubts, one.published.how_exact if one.published else None]  # fmt: skip
 
 
 def _share(one: Figures) -> float | None:
-    return one.ours.mean / one.published if one.ours and one.published else None
+    return one.ours.mean / one.published.value if one.ours and one.published and one.published.value else None
 
 
 def _mean(found: Estimate | None, *, with_n: bool = False) -> list[Cell]:
@@ -132,12 +134,13 @@ def _ratios(result: PaperResult) -> Iterable[Sequence[Cell]]:
                 row.row.case,
                 row.row.reading,
                 one.metric,
-                one.published,
+                one.published.centre,
                 ours.centre,
                 ours.low,
                 ours.high,
                 _pairs(ours),
                 ours.why,
+                one.network,
             ]
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from analysis.claims.evidence import profile_of
 from analysis.findings import Findings
 from analysis.papers.paper import Paper, PaperError
-from results.campaign import Campaign
+from records.campaign import Campaign
 
 Levels = Mapping[str, Collection[str]]
 """Factor to its levels that count, any of them; of a factor that is not named, all."""

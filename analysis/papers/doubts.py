@@ -7,8 +7,8 @@ from collections import Counter
 from analysis.backlog import growing_text
 from analysis.findings import CellFinding
 from analysis.stationarity import LATENCY, series_of
-from results.latency import of_arrivals
-from results.stopping import End
+from records.latency import of_arrivals
+from records.stopping import End
 
 
 def doubts(cell: CellFinding | None, metric: str) -> str:

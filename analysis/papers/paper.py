@@ -1,88 +1,56 @@
-"""A study's folder: paper.yaml, its published tables and its claims."""
+"""A study's folder: paper.yaml, published.csv, claims.yaml, and cases.csv where cases are to be described."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from analysis.claims import Claim, ClaimError, load_claims
-from analysis.metrics import METRICS
-from analysis.papers.published import PRINTED, PublishedError, PublishedRow, read_published
-from results.yaml_lines import Key, YamlError, read
+from analysis.claims.comparisons import Quantity
+from analysis.claims.known import refused, unknown
+from analysis.claims.series import Curve
+from analysis.papers.drawn import strangers
+from analysis.papers.longform import PublishedError, lines_of, read_points
+from analysis.papers.published import PRINTED, Point, Published, reading
+from analysis.papers.record import Record
+from records.yaml_lines import Key, YamlError, read
 
-RECORD = "paper.yaml"
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$")]
+RECORD, PUBLISHED, CASES, CLAIMS = "paper.yaml", "published.csv", "cases.csv", "claims.yaml"
+_CASE = "case"
+_KEYS = "see analysis/papers/record.py for those there are"
 
 
 class PaperError(ValueError):
     """A study's folder that cannot be read; one line per problem, with file, line, value and the way out."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Bound(_Model):
-    """Cases whose throughput the link decides, and on which side."""
-
-    metric: str
-    cases: tuple[str, ...]
-
-
-class LinkBound(_Model):
-    """What is compared in absolute terms, and how near is near."""
-
-    network: str
-    within_percent: Annotated[float, Field(gt=0, lt=100)]
-    rows: tuple[Bound, ...]
-
-
-class Series(_Model):
-    """One row of marks in a figure: a case for each place."""
-
-    label: str
-    metric: str
-    cases: tuple[str, ...]
-
-
-class Figure(_Model):
-    """A published figure: a panel for each network.  reading: which reading of doubtful rows it shows."""
-
-    figure: int
-    title: str
-    across: str
-    places: tuple[str, ...]
-    reading: str = PRINTED
-    series: Annotated[tuple[Series, ...], Field(min_length=1, max_length=4)]
-
-
-class Record(_Model):
-    """paper.yaml.  networks: the study's word to our link profile, the baseline first."""
-
-    name: Name
-    title: str
-    authors: str
-    networks: Annotated[dict[str, str], Field(min_length=2, max_length=2)]
-    tables: tuple[Name, ...]
-    claims: Name
-    link_bound: LinkBound
-    figures: tuple[Figure, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedRow:
+    """A case as published, in one reading.  factors: what the study says of the case.  note: what is doubtful."""
+
+    case: str
+    reading: str
+    note: str
+    factors: Mapping[str, str]
+    points: Mapping[Quantity, Point]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Paper:
     """A study as its folder has it.  links: link profiles of ours that stand for networks of the study's, instead.
 
-    digest: SHA-256 of the file of claims, which says by which reading of the study results were judged.
+    factors: case to what the study says of it.  digest: SHA-256 of the file of claims, which says by which reading of
+    the study results were judged.
     """
 
     record: Record
-    rows: tuple[PublishedRow, ...]
+    points: tuple[Point, ...]
+    factors: Mapping[str, Mapping[str, str]]
     claims: tuple[Claim, ...]
     digest: str
     links: Mapping[str, str] = field(default_factory=dict)
@@ -92,60 +60,125 @@ class Paper:
         """The study's word for a network to our link profile, the baseline first."""
         return {**self.record.networks, **self.links}
 
-    @property
+    @cached_property
     def cases(self) -> tuple[str, ...]:
-        """Every case once, in the tables' order."""
-        return tuple(dict.fromkeys(row.case for row in self.rows))
+        """Every published case once, in the order of their description, then of the published numbers."""
+        return _cases(self.points, self.factors)
 
-    @property
+    @cached_property
+    def metrics(self) -> tuple[str, ...]:
+        """Every published metric once."""
+        return tuple(dict.fromkeys(point.metric for point in self.points))
+
+    @cached_property
     def readings(self) -> tuple[str, ...]:
-        """`printed`, and what other readings of doubtful rows there are."""
-        return tuple(dict.fromkeys([PRINTED, *(row.reading for row in self.rows)]))
+        """`printed`, and what other readings of doubtful values there are."""
+        return tuple(dict.fromkeys([PRINTED, *(point.reading for point in self.points)]))
+
+    @cached_property
+    def rows(self) -> tuple[PublishedRow, ...]:
+        """Every case in every reading that there is of it."""
+        points: dict[tuple[str, str], dict[Quantity, Point]] = {}
+        for point in self.points:
+            points.setdefault((point.reading, point.case), {})[point.quantity] = point
+        return tuple(
+            PublishedRow(case=case, reading=name, note=_notes(found.values()), factors=self.factors.get(case, {}),
+                         points=found)
+            for name in self.readings
+            for case in self.cases
+            if (found := points.get((name, case)))
+        )  # fmt: skip
+
+    def published(self, name: str = PRINTED) -> Published:
+        """The published numbers in one reading."""
+        return self.stated(reading(self.points, name))
+
+    def stated(self, values: Mapping[Quantity, Point]) -> Published:
+        """Some published numbers as evidence."""
+        return Published(values=values, about=self.record.about_within_percent / 100)
 
 
 def read_paper(folder: Path) -> Paper:
-    """Read and check a study's folder; PaperError names every problem found."""
+    """Read and check a study's folder; PaperError names every problem found in the first file that has any."""
     path = folder / RECORD
     try:
         data, lines = read(path)
         record = Record.model_validate(data)
-        rows = tuple(row for table in record.tables for row in read_published(folder / table))
-        cases = tuple(dict.fromkeys(row.case for row in rows))
-        problems = [f"{path}:{_line(lines, at)}: {problem}" for at, problem in _strangers(record, cases)]
+        points = read_points(folder / PUBLISHED, record.networks)
+        factors = _factors(folder / CASES, points) if (folder / CASES).exists() else {}
+        problems = [
+            f"{path}:{_line(lines, found.at)}: {found.what}" if found.line is None
+            else f"{folder / PUBLISHED}:{found.line}: {found.what}"
+            for found in strangers(record, points)
+        ]  # fmt: skip
         if problems:
             raise PaperError("\n".join(problems))
-        claims = load_claims(folder / record.claims, cases=cases, networks=tuple(record.networks))
+        claims = load_claims(folder / CLAIMS, cases=_cases(points, factors), networks=tuple(record.networks),
+                             curves=_curves(points))  # fmt: skip
+        digest = hashlib.sha256((folder / CLAIMS).read_bytes()).hexdigest()
     except ValidationError as error:
-        found = [f"{path}:{_line(lines, e['loc'])}: {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        found = [
+            f"{path}:{_line(lines, detail['loc'])}: {'.'.join(map(str, detail['loc']))}: {refused(detail, keys=_KEYS)}"
+            for detail in error.errors()
+        ]
         raise PaperError("\n".join(found)) from error
     except (YamlError, PublishedError, ClaimError) as error:
         raise PaperError(str(error)) from error
-    digest = hashlib.sha256((folder / record.claims).read_bytes()).hexdigest()
-    return Paper(record=record, rows=rows, claims=claims, digest=digest)
+    return Paper(record=record, points=points, factors=factors, claims=claims, digest=digest)
 
 
-def _line(lines: dict[Key, int], at: Key) -> int:
+def _line(lines: Mapping[Key, int], at: Key) -> int:
     while at and at not in lines:
         at = at[:-1]
     return lines.get(at, 1)
 
 
-def _strangers(record: Record, cases: tuple[str, ...]) -> Iterator[tuple[Key, str]]:
-    """Cases, metrics and networks that mean nothing here."""
-    if record.link_bound.network not in record.networks:
-        told = ", ".join(record.networks)
-        yield ("link_bound", "network"), f"{record.link_bound.network!r} is not one of the networks {told}"
-    used: list[tuple[Key, Bound | Series]] = [
-        (("link_bound", "rows", number), one) for number, one in enumerate(record.link_bound.rows)
-    ]
-    for number, figure in enumerate(record.figures):
-        for at, series in enumerate(figure.series):
-            used.append((("figures", number, "series", at), series))
-            if len(series.cases) != len(figure.places):
-                yield used[-1][0], f"{len(series.cases)} cases for {len(figure.places)} places; one for each"
-    for key, one in used:
-        if one.metric not in METRICS:
-            yield key, f"{one.metric!r} is no metric: published_per_s, delivered_per_s or latency_mean_s"
-        for case in one.cases:
-            if case not in cases:
-                yield key, f"{case!r} is not in the published tables"
+def _cases(points: Iterable[Point], factors: Mapping[str, object]) -> tuple[str, ...]:
+    published = dict.fromkeys(point.case for point in points)
+    return tuple([case for case in factors if case in published] + [case for case in published if case not in factors])
+
+
+def _notes(points: Iterable[Point]) -> str:
+    parts = [part for point in points for part in point.note.split("; ")]
+    return "; ".join(filter(None, dict.fromkeys(parts)))
+
+
+def _factors(path: Path, points: Iterable[Point]) -> dict[str, dict[str, str]]:
+    """What cases.csv says of each case: the study's words by column; empty cells are left out."""
+    (first, head), *body = lines_of(path)
+    if _CASE not in head:
+        raise PublishedError(f"{path}:{first}: there is no column {_CASE!r}; there are {', '.join(head)}")
+    published = {point.case for point in points}
+    found: dict[str, dict[str, str]] = {}
+    problems = []
+    for number, cells in body:
+        row = {name: cell.strip() for name, cell in zip(head, cells, strict=True) if cell.strip()}
+        case = row.pop(_CASE, "")
+        if problem := unknown(f"case of {PUBLISHED}", case, published):
+            problems.append(f"{path}:{number}: {problem}")
+        elif case in found:
+            problems.append(f"{path}:{number}: {case} stands there twice")
+        found[case] = row
+    if problems:
+        raise PublishedError("\n".join(problems))
+    return found
+
+
+def _curves(points: Iterable[Point]) -> dict[str, dict[str, dict[str, Curve]]]:
+    """Series that claims may speak of by name: figure to series to network to places."""
+    places: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
+    metrics: dict[tuple[str, str, str], dict[str, None]] = {}
+    for point in points:
+        series = places.setdefault(point.figure, {}).setdefault(point.series, {})
+        series.setdefault(point.network, {})[point.x] = point.case
+        metrics.setdefault((point.figure, point.series, point.network), {})[point.metric] = None
+    return {
+        figure: {
+            name: {
+                network: Curve(metrics=tuple(metrics[figure, name, network]), cases=cases)
+                for network, cases in networks.items()
+            }
+            for name, networks in series.items()
+        }
+        for figure, series in places.items()
+    }

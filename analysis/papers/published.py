@@ -1,54 +1,95 @@
-"""The published numbers: CSV with comments, one row per case; a doubtful row may stand there in a second reading."""
+"""The published numbers as evidence: each with how exact it is; a doubtful one may stand there in a second reading."""
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from enum import StrEnum
 
 from analysis.claims.comparisons import Quantity
+from analysis.claims.spans import Span
 
-PRINTED = "printed"
-_UNITS = {"published_per_s": 1.0, "delivered_per_s": 1.0, "latency_ms": 1e-3}
-_METRICS = {"latency_ms": "latency_mean_s"}
+PRINTED = "printed"  # the reading that takes every value as it stands in the study
 
 
-class PublishedError(ValueError):
-    """A file of published numbers that cannot be read; the message has file, line and value."""
+class HowExact(StrEnum):
+    """What a study says of a value.
+
+    printed: the number itself.  about: said to be near it, or read off a drawing.  derived: calculated from printed
+    ones, and taken as it is, like these.
+    """
+
+    PRINTED = "printed"
+    ABOUT = "about"
+    AT_LEAST = "at_least"
+    AT_MOST = "at_most"
+    DERIVED = "derived"
+
+    @property
+    def bounds(self) -> bool:
+        """Whether the true value may be far away, on one side."""
+        return self in (HowExact.AT_LEAST, HowExact.AT_MOST)
+
+    @property
+    def sign(self) -> str:
+        """What stands before the number."""
+        return {HowExact.ABOUT: "≈ ", HowExact.AT_LEAST: "≥ ", HowExact.AT_MOST: "≤ "}.get(self, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedRow:
-    """One case as published.  values: by (metric, network), in SI units.  factors: the other columns, as words.
+class Point:
+    """One published value, in SI units.  line: of the file.  x: as it stands there.
 
-    reading: `printed`, or the name of another reading of a row that looks wrong.  note: what is doubtful.
+    case, network: our cell that answers it.  reading: `printed`, or the name of another reading of a value that looks
+    wrong.  note: what is doubtful.
     """
 
+    line: int
+    figure: str
+    series: str
+    x: str
+    metric: str
+    value: float
+    how_exact: HowExact
+    network: str
     case: str
-    reading: str
-    note: str
-    factors: dict[str, str]
-    values: dict[tuple[str, str], float]
+    reading: str = PRINTED
+    note: str = ""
+
+    @property
+    def quantity(self) -> Quantity:
+        """What it is a value of."""
+        return Quantity(self.case, self.network, self.metric)
+
+    def span(self, about: float) -> Span:
+        """Between which ends the true value lies.  about: the share by which a value that is `about` may be off."""
+        match self.how_exact:
+            case HowExact.ABOUT:
+                return self.value * (1 - about), self.value * (1 + about)
+            case HowExact.AT_LEAST:
+                return self.value, math.inf
+            case HowExact.AT_MOST:
+                return 0.0, self.value
+        return self.value, self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """The published values as evidence, in one reading: its rows where it has them, else the printed ones."""
+    """Published values as evidence.  about: the share by which a value that is `about` may be off."""
 
-    rows: Mapping[str, PublishedRow]
+    values: Mapping[Quantity, Point]
+    about: float
 
-    @property
-    def exact(self) -> bool:
-        """A published number is taken as it is: the study gives no interval."""
-        return True
+    def span(self, wanted: Quantity) -> Span | None:
+        """See analysis.claims.Evidence."""
+        found = self.values.get(wanted)
+        return None if found is None else found.span(self.about)
 
     def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
         """See analysis.claims.Evidence; the one value has the seed 0."""
-        row = self.rows.get(wanted.case)
-        value = None if row is None else row.values.get((wanted.metric, wanted.network))
-        return {} if value is None else {0: value}
+        found = self.values.get(wanted)
+        return {} if found is None else {0: found.value}
 
     def why_none(self, wanted: Quantity) -> str:
         """See analysis.claims.Evidence."""
@@ -64,63 +105,15 @@ class Published:
         return wanted
 
     def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
-        """See analysis.claims.Evidence; a published number is taken as it is."""
+        """See analysis.claims.Evidence; what a bound leaves open is in its span."""
         del wanted, beside
         return False
 
 
-def reading(rows: Iterable[PublishedRow], name: str = PRINTED) -> Published:
-    """One value for each case."""
-    chosen: dict[str, PublishedRow] = {}
-    for row in rows:
-        if row.reading == name or (row.reading == PRINTED and row.case not in chosen):
-            chosen[row.case] = row
-    return Published(rows=chosen)
-
-
-def read_published(path: Path) -> tuple[PublishedRow, ...]:
-    """All rows of a file, in order.  Values that are not finite and positive are refused."""
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise PublishedError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-    numbered = [(number, line) for number, line in enumerate(lines, start=1) if line and not line.startswith("#")]
-    if not numbered:
-        raise PublishedError(f"{path}: no rows; the first line that is no comment names the columns")
-    head, *body = (next(csv.reader([line])) for _, line in numbered)
-    for needed in ("case", "reading", "note"):
-        if needed not in head:
-            raise PublishedError(f"{path}:{numbered[0][0]}: there is no column {needed!r}; there are {', '.join(head)}")
-    rows = tuple(_row(path, number, head, cells) for (number, _), cells in zip(numbered[1:], body, strict=True))
-    seen: set[tuple[str, str]] = set()
-    for (number, _), row in zip(numbered[1:], rows, strict=True):
-        if (row.case, row.reading) in seen:
-            raise PublishedError(f"{path}:{number}: {row.case} stands there twice in the reading {row.reading!r}")
-        seen.add((row.case, row.reading))
-    return rows
-
-
-def _row(path: Path, number: int, head: list[str], cells: list[str]) -> PublishedRow:
-    if len(cells) != len(head):
-        raise PublishedError(f"{path}:{number}: {len(cells)} cells under {len(head)} columns")
-    values, factors = {}, {}
-    for name, text in zip(head, cells, strict=True):
-        metric, dot, network = name.partition(".")
-        if not dot:
-            factors[name] = text
-        elif metric not in _UNITS:
-            raise PublishedError(f"{path}:{number}: column {name!r}: {metric!r} is not one of {', '.join(_UNITS)}")
-        elif text:
-            values[_METRICS.get(metric, metric), network] = _number(path, number, name, text) * _UNITS[metric]
-    case, which, note = (factors.pop(name) for name in ("case", "reading", "note"))
-    return PublishedRow(case=case, reading=which, note=note, factors=factors, values=values)
-
-
-def _number(path: Path, line: int, column: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise PublishedError(f"{path}:{line}: {column}: {text!r} is not a number above 0; leave unknown ones empty")
-    return value
+def reading(points: Iterable[Point], name: str) -> dict[Quantity, Point]:
+    """One value for each quantity: of this reading where there is one, else the printed one."""
+    chosen: dict[Quantity, Point] = {}
+    for point in points:
+        if point.reading == name or (point.reading == PRINTED and point.quantity not in chosen):
+            chosen[point.quantity] = point
+    return chosen

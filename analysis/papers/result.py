@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from analysis.claims import AmbiguousCells, ClaimResult, Measured, judge
 from analysis.claims.comparisons import Comparison, Quantity
 from analysis.claims.evidence import measured
-from analysis.claims.judge import Outcome, outcome
+from analysis.claims.outcomes import Outcome, outcome
+from analysis.claims.spans import Span
 from analysis.findings import Findings
 from analysis.papers.choice import EVERY, Levels, with_levels
 from analysis.papers.doubts import doubts
-from analysis.papers.paper import Paper, PaperError
-from analysis.papers.published import PRINTED, Published, PublishedRow, reading
+from analysis.papers.paper import Paper, PaperError, PublishedRow
+from analysis.papers.published import PRINTED, Point, Published
 from analysis.statistics import Estimate
 
-METRICS = ("published_per_s", "delivered_per_s", "latency_mean_s")
 # The same counted otherwise: not what happened inside the window, but what became of all that was sent before its end.
 COUNTED_FROM_GO = {
     "published_per_s": "published_from_go_per_s",
@@ -31,10 +31,9 @@ class FromGo:
 
     inside: Measured
 
-    @property
-    def exact(self) -> bool:
+    def span(self, wanted: Quantity) -> Span | None:
         """See Evidence."""
-        return self.inside.exact
+        return self.inside.span(wanted)
 
     def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
         """See Evidence."""
@@ -48,6 +47,8 @@ class FromGo:
         """See Evidence.  How much of what is published arrives inside the window is no question of this count."""
         if {"published_per_s", "delivered_per_s"} <= {one.metric for one in wanted}:
             return "counted from go, what arrives after the window is delivered, too"
+        if others := sorted({one.metric for one in wanted} - set(COUNTED_FROM_GO)):
+            return f"{', '.join(others)}: counted inside the window only"
         return self.inside.unlike(wanted)
 
     def held(self, wanted: Quantity) -> Quantity:
@@ -59,8 +60,8 @@ class FromGo:
         return self.inside.at_least(_from_go(wanted), [_from_go(one) for one in beside])
 
     def estimate(self, wanted: Quantity) -> Estimate | None:
-        """Mean and interval over its trials."""
-        return self.inside.estimate(_from_go(wanted))
+        """Mean and interval over its trials; None for what is counted inside the window only."""
+        return self.inside.estimate(_from_go(wanted)) if wanted.metric in COUNTED_FROM_GO else None
 
 
 def _from_go(wanted: Quantity) -> Quantity:
@@ -72,7 +73,7 @@ class Figures:
     """One metric of a case on one network: published, ours, and ours counted otherwise; doubts of ours, '' if none."""
 
     quantity: Quantity
-    published: float | None
+    published: Point | None
     ours: Estimate | None
     from_go: Estimate | None
     doubts: str = ""
@@ -80,10 +81,11 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkRatio:
-    """Wireless by wireline of one metric: published, and ours with its interval."""
+    """A network by the baseline, of one metric: published, and ours with its interval."""
 
     metric: str
-    published: float | None
+    network: str
+    published: Outcome
     ours: Outcome
 
 
@@ -133,7 +135,7 @@ class PaperResult:
 
     def published(self, name: str = PRINTED) -> Published:
         """The published numbers in one reading."""
-        return reading(self.paper.rows, name)
+        return self.paper.published(name)
 
     @property
     def near(self) -> int:
@@ -156,7 +158,7 @@ def hold(paper: Paper, campaigns: Sequence[Findings], levels: Levels = EVERY) ->
         evidence = measured(campaigns, paper.networks)
     except AmbiguousCells as error:
         raise PaperError(str(error)) from error
-    readings = {name: reading(paper.rows, name) for name in paper.readings}
+    readings = {name: paper.published(name) for name in paper.readings}
     return PaperResult(
         paper=paper,
         campaigns=tuple(campaigns),
@@ -176,52 +178,64 @@ def hold(paper: Paper, campaigns: Sequence[Findings], levels: Levels = EVERY) ->
 
 
 def _row(row: PublishedRow, paper: Paper, evidence: Measured) -> Row:
-    alone = Published(rows={row.case: row})
+    alone = paper.stated(row.points)
+    baseline, *others = paper.networks
     return Row(
         row=row,
         figures=tuple(
             _figures(Quantity(row.case, network, metric), alone, evidence)
-            for metric in METRICS
+            for metric in paper.metrics
             for network in paper.networks
         ),
-        ratios=tuple(_network_ratio(row.case, metric, paper, alone, evidence) for metric in METRICS),
+        ratios=tuple(
+            _network_ratio(Quantity(row.case, network, metric), baseline, alone, evidence)
+            for metric in paper.metrics
+            for network in others
+        ),
     )
 
 
 def _figures(quantity: Quantity, published: Published, evidence: Measured) -> Figures:
     return Figures(
         quantity=quantity,
-        published=published.by_seed(quantity).get(0),
+        published=published.values.get(quantity),
         ours=evidence.estimate(quantity),
         from_go=FromGo(evidence).estimate(quantity),
         doubts=doubts(evidence.cells.get((quantity.case, quantity.network)), quantity.metric),
     )
 
 
-def _network_ratio(case: str, metric: str, paper: Paper, published: Published, evidence: Measured) -> NetworkRatio:
-    baseline, other = paper.networks
-    over, under = ((Quantity(case, network, metric),) for network in (other, baseline))
-    ratio = Comparison(over=over, under=under, scale="ratio")
-    theirs = outcome(ratio, published)
-    return NetworkRatio(metric=metric, published=theirs.centre, ours=outcome(ratio, evidence))
+def _network_ratio(quantity: Quantity, baseline: str, published: Published, evidence: Measured) -> NetworkRatio:
+    ratio = Comparison(over=(quantity,), under=(quantity._replace(network=baseline),), scale="ratio")
+    return NetworkRatio(metric=quantity.metric, network=quantity.network, published=outcome(ratio, published),
+                        ours=outcome(ratio, evidence))  # fmt: skip
 
 
 def _bound(paper: Paper, evidence: Measured) -> tuple[BoundRow, ...]:
-    asked, printed = paper.record.link_bound, reading(paper.rows)
-    if asked.network in paper.links:
+    asked, printed = paper.record.link_bound, paper.published()
+    if asked is None or asked.network in paper.links:
         return ()  # another link decides otherwise
-    within = asked.within_percent / 100
     found = []
     for side in asked.rows:
         for case in side.cases:
             figures = _figures(Quantity(case, asked.network, side.metric), printed, evidence)
+            span = printed.span(figures.quantity)
             ratio, from_go = (_by(one, figures.published) for one in (figures.ours, figures.from_go))
-            near, near_from_go = (None if one is None else abs(one - 1) <= within for one in (ratio, from_go))
+            near, near_from_go = (_near(one, span, asked.within_percent) for one in (figures.ours, figures.from_go))
             found.append(
                 BoundRow(figures=figures, ratio=ratio, near=near, ratio_from_go=from_go, near_from_go=near_from_go)
             )  # fmt: skip
     return tuple(sorted(found, key=lambda row: row.figures.quantity.case))
 
 
-def _by(ours: Estimate | None, published: float | None) -> float | None:
-    return None if ours is None or not published else ours.mean / published
+def _near(ours: Estimate | None, span: Span | None, within_percent: float) -> bool | None:
+    """Whether the mean is within so much of where the published value lies."""
+    if ours is None or span is None:
+        return None
+    low, high = span
+    away = within_percent / 100
+    return low * (1 - away) <= ours.mean <= high * (1 + away)
+
+
+def _by(ours: Estimate | None, published: Point | None) -> float | None:
+    return None if ours is None or not published or not published.value else ours.mean / published.value

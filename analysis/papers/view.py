@@ -5,21 +5,17 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from analysis.claims import wording
 from analysis.claims.judge import ClaimResult, Verdict
 from analysis.headlines import verdict_line
-from analysis.metrics import METRICS
-from analysis.papers.result import METRICS as COMPARED
-from analysis.papers.result import BoundRow, ClaimRow, Figures, NetworkRatio, PaperResult, Row
+from analysis.papers.published import HowExact
+from analysis.papers.result import ClaimRow, PaperResult
+from analysis.papers.tables import bound_row, metric_table, ratio_table
 from analysis.plots.style import Plot
-from analysis.report.shown import Shown, amount, estimated, number
-from analysis.units import digits, interval
 
 _TONE = {Verdict.HOLDS: "valid", Verdict.FAILS: "invalid", Verdict.INCONCLUSIVE: "inconclusive"}
-_RATE = " msg/s"  # said once, above the table
 _SUPPORT = {Verdict.HOLDS: "supports it", Verdict.FAILS: "does not", Verdict.INCONCLUSIVE: "cannot tell"}
 
 
@@ -43,16 +39,20 @@ def view(
             all(one.verdict is Verdict.FAILS for one in claim.published.values()) for claim in result.claims
         ),
         "claims": [_claim(claim) for claim in result.claims],
-        "metrics": [METRICS[name].label for name in COMPARED],
-        "units": ["messages per second" if METRICS[name].unit == "1/s" else "" for name in COMPARED],
-        "rows": [_row(row) for row in result.rows],
-        "bound": [_bound(row) for row in result.bound],
+        "about": "" if _all_printed(result) else f"{record.about_within_percent:g} %",
+        "metrics": [metric_table(result, name) for name in result.paper.metrics],
+        "ratios": ratio_table(result),
+        "bound": [bound_row(row) for row in result.bound],
         "bound_line": bound_text(result),
-        "within": f"{record.link_bound.within_percent:g} %",
+        "within": f"{_within(result):g} %",
         "figures": [_picture(plot) for plot in figures],
         "scatter": _picture(scatter) if scatter else None,
         "origins": list(origins),
     }
+
+
+def _all_printed(result: PaperResult) -> bool:
+    return all(point.how_exact is HowExact.PRINTED for point in result.paper.points)
 
 
 def verdict_text(result: PaperResult) -> str:
@@ -102,11 +102,16 @@ def bound_text(result: PaperResult) -> str:
     measured = sum(row.near is not None for row in result.bound)
     if not measured:
         return ""
-    within = f"{result.paper.record.link_bound.within_percent:g} %"
+    within = f"{_within(result):g} %"
     return (
         f"Of {measured} measured link-bound rows {result.near} are within {within} of the published value inside the "
         f"window, {result.near_from_go} counted from go."
     )
+
+
+def _within(result: PaperResult) -> float:
+    asked = result.paper.record.link_bound
+    return asked.within_percent if asked else 0.0
 
 
 def support_text(claim: ClaimRow) -> str:
@@ -168,51 +173,6 @@ def _theirs(claim: ClaimRow) -> list[str]:
         else "; ".join(f"{name}: {text}" for name, text in texts.items())
         for texts in by_comparison
     ]
-
-
-def _row(row: Row) -> dict[str, Any]:
-    case = row.row
-    factors = case.factors
-    clients = "/".join(factors[name] for name in ("publishers", "subscribers", "topics") if name in factors)
-    rest = [text for name, text in factors.items() if name not in ("publishers", "subscribers", "topics", "selector")]
-    selector = ["selector"] if factors.get("selector") == "yes" else []
-    return {
-        "case": case.case,
-        "reading": "" if case.reading == "printed" else case.reading,
-        "note": case.note,
-        "factors": ", ".join(filter(None, [clients, *rest, *selector])),
-        "figures": [cell for one in row.figures for cell in _figures(one)],
-        "ratios": [cell for one in row.ratios for cell in _ratio(one)],
-    }
-
-
-def _figures(one: Figures) -> tuple[Shown, ...]:
-    metric = METRICS[one.quantity.metric]
-    cells = amount(metric, one.published), estimated(metric, one.ours), estimated(metric, one.from_go)
-    plain = [Shown(cell.text.removesuffix(_RATE), cell.value) for cell in cells]
-    return plain[0], replace(plain[1], aside=one.doubts), plain[2]
-
-
-def _ratio(one: NetworkRatio) -> tuple[Shown, Shown]:
-    published = number(one.published, None if one.published is None else digits(one.published))
-    ours = Shown("–") if one.ours.centre is None else number(one.ours.centre, wording.effect(one.ours))
-    return published, ours
-
-
-def _bound(row: BoundRow) -> dict[str, Any]:
-    quantity = row.figures.quantity
-    metric = METRICS[quantity.metric]
-    return {
-        "case": quantity.case,
-        "metric": metric.label,
-        "published": amount(metric, row.figures.published),
-        "ours": Shown(interval(metric, row.figures.ours), None if row.ratio is None else row.ratio),
-        "ratio": number(row.ratio, None if row.ratio is None else digits(row.ratio)),
-        "near": row.near,
-        "from_go": Shown(interval(metric, row.figures.from_go), row.ratio_from_go),
-        "ratio_from_go": number(row.ratio_from_go, None if row.ratio_from_go is None else digits(row.ratio_from_go)),
-        "near_from_go": row.near_from_go,
-    }
 
 
 def _picture(plot: Plot) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,23 +10,27 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
+from analysis.plots.paper import Exactness
 from analysis.plots.style import COLOURS, HAIR, INK, MUTED, Plot, finish, frame, log_ticks, tick_text
 from analysis.plots.whiskers import ends_of, whisker
 from analysis.statistics import Estimate
 
-_WIDTH_IN, _HEIGHT_IN, _ABOVE_IN, _BELOW_IN = 8.2, 3.45, 0.85, 0.5
+_WIDTH_IN, _SQUARE_IN, _ABOVE_IN, _BELOW_IN, _BETWEEN_IN = 8.2, 2.1, 0.85, 0.5, 0.75
+_IN_A_ROW = 3  # squares
 _BAND = "#dfe6ec"
-_MARKS = ("o", "D")
+_ARROWS = {"at_least": (13, 0), "at_most": (-13, 0)}  # points along the axis of published values
+_MARKS, _SIGNS = ("o", "D", "s", "^", "v", "P"), "●◆■▲▼✚"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dot:
-    """One value.  group: the network; bound: the link decides it, so it should agree."""
+    """One value.  group: the network; bound: the link decides it, so it should agree.  published: above 0."""
 
     group: str
     published: float
     ours: Estimate
     bound: bool
+    exactness: Exactness = "exact"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,33 +42,46 @@ class Square:
     dots: tuple[Dot, ...]
 
 
-def against_plot(squares: Sequence[Square], *, groups: Sequence[str], within: float, aside: str = "") -> Plot | None:
-    """A square for each metric.  within: the share around the diagonal that is shaded.  None without any dot.
+def against_plot(
+    squares: Sequence[Square], *, groups: Sequence[str], within: float | None, aside: str = ""
+) -> Plot | None:
+    """A square for each metric.  None without any dot.
 
-    aside: what else the reader should know of what is drawn.
+    within: the share around the diagonal that is shaded, where some values should agree.  aside: what else the reader
+    should know of what is drawn.
     """
     drawn = [square for square in squares if square.dots]
     if not drawn:
         return None
-    figure = Figure(figsize=(_WIDTH_IN, _HEIGHT_IN))
-    grid = {"left": 0.075, "right": 0.985, "wspace": 0.3, "bottom": _BELOW_IN / _HEIGHT_IN,
-            "top": 1 - _ABOVE_IN / _HEIGHT_IN}  # fmt: skip
-    axes = figure.subplots(1, len(drawn), squeeze=False, gridspec_kw=grid)[0]
-    for ax, square in zip(axes, drawn, strict=True):
+    columns = min(len(drawn), _IN_A_ROW)
+    rows = math.ceil(len(drawn) / columns)
+    height = _ABOVE_IN + rows * _SQUARE_IN + (rows - 1) * _BETWEEN_IN + _BELOW_IN
+    figure = Figure(figsize=(_WIDTH_IN, height))
+    grid = {"left": 0.075, "right": 0.985, "wspace": 0.3, "hspace": _BETWEEN_IN / _SQUARE_IN,
+            "bottom": _BELOW_IN / height, "top": 1 - _ABOVE_IN / height}  # fmt: skip
+    axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw=grid).ravel()
+    for ax, square in zip(axes, drawn, strict=False):
         _square(ax, square, groups, within)
+    for ax in axes[len(drawn) :]:
+        ax.remove()
     title = "Measured against published"
-    figure.text(0.012, 0.985, title, ha="left", va="top", fontsize=10, fontweight="bold")
-    note = f"mean and 95 % interval; shaded: within {within * 100:g} %; filled: rows that the link decides"
-    note += f"; {aside}" * bool(aside)
-    figure.text(0.012, 1 - 0.27 / _HEIGHT_IN, note, ha="left", va="top", fontsize=8, color=MUTED)
+    figure.text(0.012, 1 - 0.05 / height, title, ha="left", va="top", fontsize=10, fontweight="bold")
+    notes = ["mean and 95 % interval"]
+    if within is not None:
+        notes += [f"shaded: within {within * 100:g} %", "filled: rows that the link decides"]
+    if any(dot.exactness in _ARROWS for square in drawn for dot in square.dots):
+        notes.append("→, ←: published as at least, at most")
+    note = "; ".join([*notes, *([aside] if aside else [])])
+    figure.text(0.012, 1 - 0.27 / height, note, ha="left", va="top", fontsize=8, color=MUTED)
     for number, group in enumerate(groups):
-        figure.text(0.985 - 0.13 * (len(groups) - 1 - number), 0.985, f"{'●◆'[number % 2]} {group}", ha="right",
-                    va="top", fontsize=8.5, color=COLOURS[number])  # fmt: skip
+        sign = _SIGNS[number % len(_SIGNS)]
+        figure.text(0.985 - 0.13 * (len(groups) - 1 - number), 1 - 0.05 / height, f"{sign} {group}", ha="right",
+                    va="top", fontsize=8.5, color=_colour(number))  # fmt: skip
     counts = ", ".join(f"{len(square.dots)} of {square.title}" for square in drawn)
     return finish(figure, name="measured-against-published", title=title, about=f"{title}: {counts}")
 
 
-def _square(ax: Any, square: Square, groups: Sequence[str], within: float) -> None:
+def _square(ax: Any, square: Square, groups: Sequence[str], within: float | None) -> None:
     frame(ax)
     values = [value for dot in square.dots for value in (dot.published, dot.ours.mean) if value > 0]
     low, high = (min(values) / 2, max(values) * 2) if values else (0.1, 10.0)
@@ -72,7 +90,9 @@ def _square(ax: Any, square: Square, groups: Sequence[str], within: float) -> No
     ax.set_xlim(low, high)
     ax.set_ylim(low, high)
     ends = [low, high]
-    ax.fill_between(ends, [e * (1 - within) for e in ends], [e * (1 + within) for e in ends], color=_BAND, linewidth=0)
+    if within is not None:
+        lower, upper = ([end * (1 + away) for end in ends] for away in (-within, within))
+        ax.fill_between(ends, lower, upper, color=_BAND, linewidth=0)
     ax.plot(ends, ends, color=MUTED, linewidth=0.9, zorder=1)
     for dot in square.dots:
         _dot(ax, dot, groups.index(dot.group), low)
@@ -91,9 +111,18 @@ def _square(ax: Any, square: Square, groups: Sequence[str], within: float) -> No
 
 
 def _dot(ax: Any, dot: Dot, number: int, low: float) -> None:
-    colour, ours = COLOURS[number], max(dot.ours.mean, low)
+    colour, ours = _colour(number), max(dot.ours.mean, low)
     whisker(ax, dot.published, ends_of(dot.ours), colour=colour, width=1.2, upright=True, alpha=0.5)
     if dot.ours.at_least:
         ax.text(dot.published, ours, "≥ ", fontsize=7, color=colour, ha="right", va="center", zorder=3)
-    ax.plot([dot.published], [ours], marker=_MARKS[number % 2], markersize=4.2, linestyle="", markeredgecolor=colour,
-            markeredgewidth=0.9, markerfacecolor=colour if dot.bound else "white", zorder=3)  # fmt: skip
+    ax.plot([dot.published], [ours], marker=_MARKS[number % len(_MARKS)], markersize=4.2, linestyle="",
+            markeredgecolor=colour, markeredgewidth=0.9, markerfacecolor=colour if dot.bound else "white",
+            zorder=3)  # fmt: skip
+    if dot.exactness in _ARROWS:
+        style = {"arrowstyle": "<-", "color": colour, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 2}
+        ax.annotate("", xy=(dot.published, ours), xytext=_ARROWS[dot.exactness], textcoords="offset points",
+                    annotation_clip=False, arrowprops=style)  # fmt: skip
+
+
+def _colour(number: int) -> str:
+    return COLOURS[number % len(COLOURS)]

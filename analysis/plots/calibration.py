@@ -11,8 +11,8 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from analysis.plots.style import COLOURS, HAIR, INK, MUTED, SHADE, Plot, finish, frame, heading
 from analysis.plots.whiskers import inside, whisker
-from results.calibration import Calibrated
-from results.link import LinkCheck
+from records.calibration import Calibrated
+from records.link import LinkCheck
 
 _PANELS = {"rate": "rate", "delay": "one-way delay", "jitter": "jitter", "loss": "loss share"}
 _NAME = {"host": "host kernel", "line": "the line", "lab": "lab kernel"}

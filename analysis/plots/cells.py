@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.compare import FACTOR, describe, matches, shared_levels
+from analysis.compare import Match, describe, level_of, matches, shared_levels
 from analysis.findings import CellFinding, Findings
 from analysis.metrics import METRICS, Metric
 from analysis.plots.style import COLOURS, HAIR, MUTED, WIDTH_IN, Plot, canvas, finish, heading, limits, ticks
@@ -20,18 +20,24 @@ MOST_ROWS = 40  # more would be a plot that nobody reads; the tables have them a
 
 
 def colours(findings: Findings) -> dict[str, str]:
-    """The colour of each network, the baseline's first."""
-    names = list(dict.fromkeys(cell.levels.get(FACTOR, "") for cell in findings.cells))
-    names.sort(key=lambda name: name != findings.campaign.baseline)
-    return {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
+    """The colour of each cell, by its name: that of its level of the compared factor, the baseline's first."""
+    compared = findings.campaign.compared
+    levels = list(dict.fromkeys(level_of(findings, cell) for cell in findings.cells))
+    levels.sort(key=lambda level: compared is None or level != compared.baseline)
+    of_level = {level: COLOURS[number % len(COLOURS)] for number, level in enumerate(levels)}
+    return {cell.name: of_level[level_of(findings, cell)] for cell in findings.cells}
 
 
 def groups(findings: Findings) -> list[tuple[str, Sequence[CellFinding]]]:
-    """Cells that belong side by side, with what they share."""
+    """Cells that belong side by side, with what they share, and whether they promise different things."""
     found = matches(findings)
     if found:
-        return [(match.title, (match.baseline, *match.others)) for match in found]
-    return [(describe(shared_levels(cell)) or cell.name, (cell,)) for cell in findings.cells]
+        return [(_title(match), (match.baseline, *match.others)) for match in found]
+    return [(describe(shared_levels(findings, cell)) or cell.name, (cell,)) for cell in findings.cells]
+
+
+def _title(match: Match) -> str:
+    return f"{match.title or 'All cells'} (guarantees differ)" if match.unequal else match.title
 
 
 def cells_plot(findings: Findings, metric_name: str) -> Plot | None:
@@ -58,7 +64,8 @@ def cells_plot(findings: Findings, metric_name: str) -> Plot | None:
         if cell is None:
             ax.text(0, y + 0.12, label, transform=ax.get_yaxis_transform(), fontsize=8.5, va="center")
         else:
-            _dot(ax, y, cell, metric, colour[cell.levels.get(FACTOR, "")], named=len(colour) > 1)
+            name = level_of(findings, cell) if len(set(colour.values())) > 1 else ""
+            _dot(ax, y, cell, metric, colour[cell.name], name=name)
     unit = {"1/s": "messages per second", "share": "share of the rate"}.get(metric.unit, metric.unit)
     heading(figure, metric.label, f"{unit}; mean of the valid trials and its 95 % interval")
     if log:
@@ -74,9 +81,9 @@ def _rows(grouped: Sequence[tuple[str, Sequence[CellFinding]]]) -> list[tuple[st
     return rows[:MOST_ROWS]
 
 
-def _dot(ax: Any, y: int, cell: CellFinding, metric: Metric, colour: str, *, named: bool) -> None:
+def _dot(ax: Any, y: int, cell: CellFinding, metric: Metric, colour: str, *, name: str) -> None:
     found = cell.estimate(metric.name)
-    name = f"{cell.levels.get(FACTOR, '')}  " if named else ""
+    name = f"{name}  " if name else ""
     if found is None:
         ax.text(0.02, y, f"{name}no valid trial", transform=ax.get_yaxis_transform(), fontsize=8, color=colour,
                 va="center")  # fmt: skip

@@ -11,7 +11,7 @@ from analysis.plots.panel import Panel, level, upright
 from analysis.plots.sketch import Box, Label, Line, Shape, Sketch
 from analysis.plots.style import WIDTH_IN, limits
 from analysis.units import quantity
-from results.latency import of_arrivals
+from records.latency import of_arrivals
 
 _WIDTH = WIDTH_IN * 72
 _LEFT, _RIGHT, _HEIGHT = 44.0, 352.0, 150.0

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.breakdown import LABELS, Breakdown, breakdowns, share, whys
-from analysis.compare import FACTOR
+from analysis.compare import level_of
 from analysis.findings import CellFinding, Findings, TrialFinding
 from analysis.journey.parts import PARTS
 from analysis.metrics import METRICS
@@ -56,7 +56,7 @@ def journey_plots(findings: Findings) -> tuple[Plot, ...]:
     colour = colours(findings)
     plots = []
     for number, (title, cells) in enumerate(groups(findings), start=1):
-        bars = [cell_bars(cell, colour[cell.levels.get(FACTOR, "")]) for cell in cells]
+        bars = [cell_bars(cell, colour[cell.name], name=level_of(findings, cell)) for cell in cells]
         if any(one.shown for one in bars):
             plots.append(plot_of(journey_sketch(bars, title=title, note=_NOTE), name=f"journey-{number:02d}"))
     return tuple(plots)
@@ -65,14 +65,14 @@ def journey_plots(findings: Findings) -> tuple[Plot, ...]:
 def journey_bars(findings: Findings) -> dict[str, Sketch]:
     """Cell name to the bars of that cell alone."""
     colour = colours(findings)
-    bars = {cell.name: cell_bars(cell, colour[cell.levels.get(FACTOR, "")]) for cell in findings.cells}
+    bars = {cell.name: cell_bars(cell, colour[cell.name], name=level_of(findings, cell)) for cell in findings.cells}
     return {name: journey_sketch([one], note=_NOTE) for name, one in bars.items() if one.shown}
 
 
-def cell_bars(cell: CellFinding, colour: str) -> Bars:
-    """The bars of a cell's valid trials."""
+def cell_bars(cell: CellFinding, colour: str, *, name: str = "") -> Bars:
+    """The bars of a cell's valid trials.  name: what it is called beside others, '' for its folder's name."""
     why = whys(cell.valid) if cell.valid else ("no trial is valid",)
-    return _bars(cell.valid, name=cell.levels.get(FACTOR, cell.name), colour=colour, why=why)
+    return _bars(cell.valid, name=name or cell.name, colour=colour, why=why)
 
 
 def trial_bars(trial: TrialFinding, colour: str) -> Bars:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.compare import FACTOR
+from analysis.compare import level_of
 from analysis.findings import CellFinding, Findings, TrialFinding
 from analysis.plots.cells import colours, groups
 from analysis.plots.style import HAIR, Plot, canvas, finish, heading, limits, ticks
@@ -15,16 +15,19 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 def latency_plots(findings: Findings) -> dict[str, Plot]:
     """Cell name to the plot that shows its latency (cells of one group share a plot)."""
-    colour = colours(findings)
+    colour, level = colours(findings), {cell.name: level_of(findings, cell) for cell in findings.cells}
     found: dict[str, Plot] = {}
     for number, (title, cells) in enumerate(groups(findings), start=1):
         if any(trial.ecdf for cell in cells for trial in cell.valid):
-            plot = _plot(title, cells, colour, name=f"latency-{number:02d}")
+            plot = _plot(title, cells, colour, level, name=f"latency-{number:02d}")
             found |= {cell.name: plot for cell in cells}
     return found
 
 
-def _plot(title: str, cells: Sequence[CellFinding], colour: dict[str, str], *, name: str) -> Plot:
+def _plot(
+    title: str, cells: Sequence[CellFinding], colour: dict[str, str], level: dict[str, str], *, name: str
+) -> Plot:
+    """colour, level: of each cell, by its name."""
     figure, (ax,) = canvas(height_in=3.2, top=0.83, left=0.14)
     trials = [(cell, trial) for cell in cells for trial in cell.valid if trial.ecdf]
     spread = [_at(trial, share) for _, trial in trials for share in (0.01, 0.5, 0.999)]
@@ -40,7 +43,7 @@ def _plot(title: str, cells: Sequence[CellFinding], colour: dict[str, str], *, n
         x = [latency / factor for latency, _ in trial.ecdf]
         style = ":" if trial.latency_of == "arrived" and mixed else "-"
         shares = [share for _, share in trial.ecdf]
-        ax.plot(x, shares, color=colour[cell.levels.get(FACTOR, "")], lw=1.2, alpha=0.8, linestyle=style)
+        ax.plot(x, shares, color=colour[cell.name], lw=1.2, alpha=0.8, linestyle=style)
     ax.set_xlim(low / factor, high / factor)
     ax.set_ylim(0, 1.02)
     ticks(ax.xaxis, low / factor, high / factor, log=log)
@@ -50,8 +53,9 @@ def _plot(title: str, cells: Sequence[CellFinding], colour: dict[str, str], *, n
     ax.set_xlabel(f"latency in {unit}" + (", logarithmic" if log else ""), fontsize=8.5)
     ax.set_ylabel("share of the messages", fontsize=8.5)
     shown = list(dict.fromkeys(cell.name for cell, _ in trials))
-    for rank, cell in enumerate(cell for cell in cells if cell.name in shown and len(colour) > 1):
-        _label(ax, cell, share=0.72 - 0.16 * (rank % 4), factor=factor, colour=colour[cell.levels.get(FACTOR, "")])
+    for rank, cell in enumerate(cell for cell in cells if cell.name in shown and len(set(colour.values())) > 1):
+        share = 0.72 - 0.16 * (rank % 4)
+        _label(ax, level[cell.name], cell, share=share, factor=factor, colour=colour[cell.name])
     heading(figure, title or "All cells", f"from the scheduled send to the arrival, {_whose(trials)}")
     medians = "; ".join(f"{c.name} trial {t.number}: {_median(t)}" for c, t in trials)
     return finish(figure, name=name, title=f"Latency: {title}", about=medians)
@@ -78,12 +82,12 @@ def _at(trial: TrialFinding, share: float) -> float:
     return next((latency for latency, reached in trial.ecdf if reached >= share), trial.ecdf[-1][0])
 
 
-def _label(ax: Any, cell: CellFinding, *, share: float, factor: float, colour: str) -> None:
+def _label(ax: Any, text: str, cell: CellFinding, *, share: float, factor: float, colour: str) -> None:
     points = [_at(trial, share) / factor for trial in cell.valid if trial.ecdf]
     place = ax.transAxes.inverted().transform(ax.transData.transform((max(points), share)))[0]
     left = place > 0.55
     ax.annotate(
-        cell.levels.get(FACTOR, cell.name), (min(points) if left else max(points), share),
+        text, (min(points) if left else max(points), share),
         xytext=(-6 if left else 6, 0), textcoords="offset points", ha="right" if left else "left", va="center",
         fontsize=8.5, color=colour, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85},
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from analysis.compare import FACTOR, describe
+from analysis.compare import describe
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.names import plain
 from analysis.plots.cells import colours
@@ -30,7 +30,7 @@ def overtime_plots(findings: Findings) -> dict[str, Plot]:
     """Cell name to its plot, trials that do not count included, as dotted lines; None where nothing was measured."""
     colour = colours(findings)
     return {
-        cell.name: plot_of(_cell(cell, colour[cell.levels.get(FACTOR, "")]), name=f"time-{plain(cell.name)}")
+        cell.name: plot_of(_cell(cell, colour[cell.name]), name=f"time-{plain(cell.name)}")
         for cell in findings.cells
         if any(measured(trial) for trial in cell.trials)
     }

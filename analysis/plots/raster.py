@@ -7,11 +7,11 @@ from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Circle, Rectangle
 from matplotlib.transforms import Affine2D
 
-from analysis.plots.sketch import Box, Line, Shape, Sketch
-from analysis.plots.style import PNG_DPI, Plot
+from analysis.plots.sketch import Box, Dot, Line, Shape, Sketch
+from analysis.plots.style import PNG_DPI, PNG_EFFORT, Plot
 from analysis.plots.svg import svg
 
 _POINTS = 72.0  # to the inch
@@ -24,13 +24,18 @@ def plot_of(sketch: Sketch, *, name: str) -> Plot:
 
 def png(sketch: Sketch) -> bytes:
     """The sketch at PNG_DPI."""
+    data = io.BytesIO()
+    figure_of(sketch).savefig(data, format="png", dpi=PNG_DPI, pil_kwargs=PNG_EFFORT)
+    return data.getvalue()
+
+
+def figure_of(sketch: Sketch) -> Figure:
+    """The sketch as matplotlib draws it."""
     figure = Figure(figsize=(sketch.width / _POINTS, sketch.height / _POINTS))
     place = Affine2D().scale(1 / sketch.width, -1 / sketch.height).translate(0, 1) + figure.transFigure
     for order, shape in enumerate(sketch.shapes):
         _add(figure, shape, place, order)
-    data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=PNG_DPI)
-    return data.getvalue()
+    return figure
 
 
 def _add(figure: Figure, shape: Shape, place: Any, order: int) -> None:
@@ -38,6 +43,11 @@ def _add(figure: Figure, shape: Shape, place: Any, order: int) -> None:
         figure.add_artist(Rectangle(
             (shape.x, shape.y), shape.width, shape.height, facecolor=shape.fill, alpha=shape.opacity,
             edgecolor=shape.rim or "none", linewidth=0.6 if shape.rim else 0, transform=place, zorder=order,
+        ))  # fmt: skip
+    elif isinstance(shape, Dot):
+        figure.add_artist(Circle(
+            (shape.x, shape.y), shape.radius, facecolor=shape.fill, edgecolor=shape.rim, linewidth=1, transform=place,
+            zorder=order,
         ))  # fmt: skip
     elif isinstance(shape, Line):
         dash: Any = (0, tuple(length / shape.width for length in shape.dash)) if shape.dash else "-"

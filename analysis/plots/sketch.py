@@ -7,6 +7,7 @@ from typing import Literal
 
 from analysis.plots.style import INK
 
+Align = Literal["left", "center", "right"]
 Point = tuple[float, float]
 
 
@@ -21,6 +22,17 @@ class Box:
     fill: str
     opacity: float = 1.0
     rim: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dot:
+    """A filled circle.  rim: colour of its outline."""
+
+    x: float
+    y: float
+    radius: float
+    fill: str
+    rim: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +55,11 @@ class Label:
     text: str
     size: float = 8.0
     colour: str = INK
-    align: Literal["left", "center", "right"] = "left"
+    align: Align = "left"
     bold: bool = False
 
 
-Shape = Box | Line | Label
+Shape = Box | Dot | Line | Label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

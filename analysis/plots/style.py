@@ -20,6 +20,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, MUTED, HAIR, SHADE = "#1f2933", "#5f6b76", "#d5dae0", "#f0f3f6"
 WIDTH_IN, PNG_DPI = 5.0, 144
+PNG_EFFORT = {"compress_level": 3}  # of zlib: 0.6 of the time of the usual 6, for files that are 5 % larger
 TITLE_CHARACTERS = 54  # of bold text of 10 points in the width
 LOG_SPAN = 20.0  # a quantity that spans more than this is drawn on a logarithmic axis
 mpl.rcParams.update(
@@ -127,5 +128,5 @@ def finish(figure: Figure, *, name: str, title: str, about: str) -> Plot:
     """Draw the figure twice, without dates or random names in the files."""
     svg, png = io.BytesIO(), io.BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    figure.savefig(png, format="png", dpi=PNG_DPI)
+    figure.savefig(png, format="png", dpi=PNG_DPI, pil_kwargs=PNG_EFFORT)
     return Plot(name=name, title=title, about=about, svg=svg.getvalue(), png=png.getvalue())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from analysis.plots.sketch import Box, Label, Line, Shape, Sketch
+from analysis.plots.sketch import Box, Dot, Label, Line, Shape, Sketch
 
 _ANCHOR = {"left": "start", "center": "middle", "right": "end"}
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # by XML 1.0, section 2.2
@@ -26,6 +26,8 @@ def svg(sketch: Sketch) -> bytes:
 def _shape(shape: Shape) -> str:
     if isinstance(shape, Box):
         return _box(shape)
+    if isinstance(shape, Dot):
+        return _dot(shape)
     return _line(shape) if isinstance(shape, Line) else _label(shape)
 
 
@@ -34,6 +36,13 @@ def _box(box: Box) -> str:
     return (
         f'<rect x="{_number(box.x)}" y="{_number(box.y)}" width="{_number(box.width)}" '
         f'height="{_number(box.height)}" fill="{box.fill}"{rim}{_opacity(box.opacity)}/>'
+    )
+
+
+def _dot(dot: Dot) -> str:
+    return (
+        f'<circle cx="{_number(dot.x)}" cy="{_number(dot.y)}" r="{_number(dot.radius)}" fill="{dot.fill}" '
+        f'stroke="{dot.rim}"/>'
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.findings import Findings, gather
+from analysis.plots.answer import answer_plot
 from analysis.plots.cells import cells_plot
 from analysis.plots.journeybars import journey_bars, journey_plots
 from analysis.plots.latency import latency_plots
@@ -19,8 +21,8 @@ from analysis.report.trialpages import write_trials
 from analysis.report.view import Plots, view
 from analysis.spark.jobs import reduce_trials
 from analysis.spark.session import session
-from results.campaign import read_campaign
-from results.store import trials, write_record
+from records.campaign import read_campaign
+from records.store import trials, write_record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,17 +35,18 @@ class NothingToReport(Exception):
     """The campaign has no finished trial; the message names its folder."""
 
 
-def build(campaign: Path, *, master: str | None = None) -> Path:
+def build(campaign: Path, *, master: str | None = None, by: str | None = None) -> Path:
     """Write report.html, trials/, plots/ and tables/ into the campaign's folder; returns the path of report.html.
 
-    master: the Spark master (None = this machine, or the server that SPARK_REMOTE names).  Raises
+    master: the Spark master (None = this machine, or the server that SPARK_REMOTE names).  by: the factor whose levels
+    are compared (None = the one that the campaign names).  Raises
     NothingToReport when no trial is finished, DamagedTrial when campaign.json cannot be read, SparkFailed
     when Spark does not run.  A report that was there stays until the new one is whole.
     """
     _must_have_trials(campaign)
     with session(master=master) as spark:
         findings = find(campaign, spark)
-    return write(findings)
+    return write(findings if by is None else replace(findings, campaign=findings.campaign.by(by)))
 
 
 def find(campaign: Path, spark: SparkSession) -> Findings:
@@ -75,6 +78,7 @@ def write(findings: Findings) -> Path:
 
 def _draw(findings: Findings) -> Plots:
     return Plots(
+        answer=answer_plot(findings),
         journey=journey_plots(findings),
         cells=tuple(plot for name in _WHOLE if (plot := cells_plot(findings, name)) is not None),
         latency=latency_plots(findings),

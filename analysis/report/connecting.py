@@ -7,7 +7,7 @@ from itertools import product
 
 from analysis.metrics import Metric
 from analysis.units import quantity
-from results.manifest import ConnectionEnd, Manifest
+from records.manifest import ConnectionEnd, Manifest
 
 _SECONDS = Metric(name="rtt", label="round trip", unit="s", better=None, about="")
 

@@ -9,7 +9,7 @@ from typing import Any
 from analysis.report.provenance import Source
 from analysis.report.shown import number
 from analysis.units import digits
-from results.verdict import Limiter, Verdict
+from records.verdict import Limiter, Verdict
 
 NOT_RECORDED = "not recorded"
 _WORDS = {

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from analysis.metrics import Metric
 from analysis.units import quantity
-from results.airtime import airtime
-from results.manifest import Manifest
+from records.airtime import airtime
+from records.link import LinkProof
+from records.manifest import Manifest
 
 _SECONDS = Metric(name="transmission", label="transmission time", unit="s", better=None, about="")
 _FULL_FRAME = 1514
@@ -29,17 +30,17 @@ def places(manifests: Sequence[Manifest]) -> str:
     return ", ".join(f"{word} ({count})" for word, count in told.most_common())
 
 
-def untimed(manifests: Sequence[Manifest]) -> str:
+def untimed(records: Sequence[tuple[Manifest, LinkProof]]) -> str:
     """A sentence about trials whose frames crossed an idle link in no time; '' when there are none.
 
     On a link without a rate no frame takes any.
     """
-    short = [one for one in manifests if one.transmission_time is False and _longest_s(one)]
+    short = [(one, link) for one, link in records if one.transmission_time is False and _longest_s(link)]
     if not short:
         return ""
-    cells = ", ".join(dict.fromkeys(one.cell.name for one in short))
-    longest = quantity(_SECONDS, max(map(_longest_s, short)))
-    which = "this trial" if len(manifests) == 1 else f"{len(short)} of {len(manifests)} trials ({cells})"
+    cells = ", ".join(dict.fromkeys(one.cell.name for one, _ in short))
+    longest = quantity(_SECONDS, max(_longest_s(link) for _, link in short))
+    which = "this trial" if len(records) == 1 else f"{len(short)} of {len(records)} trials ({cells})"
     return (
         f"In {which} a frame did not take its transmission time on an idle link (up to {longest} for a full one, each "
         "way): tc needs netem for that, and the kernel had none. Rates, queues and losses are as asked; latency is too "
@@ -47,8 +48,7 @@ def untimed(manifests: Sequence[Manifest]) -> str:
     )
 
 
-def _longest_s(manifest: Manifest) -> float:
+def _longest_s(link: LinkProof) -> float:
     """What a full frame takes on the slower direction of a trial's link, seconds."""
-    sides = [manifest.profile.get(way) or {} for way in ("uplink", "downlink")]
-    rated = [(one["rate"], one.get("frame_overhead") or 0.0) for one in sides if one.get("rate")]
-    return max((float(airtime(_FULL_FRAME, rate=rate, overhead=overhead)) for rate, overhead in rated), default=0.0)
+    sides = ((link.rate_uplink, link.overhead_uplink), (link.rate_downlink, link.overhead_downlink))
+    return max((float(airtime(_FULL_FRAME, rate=rate, overhead=cost)) for rate, cost in sides if rate), default=0.0)

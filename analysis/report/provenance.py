@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from analysis.compare import FACTOR
 from analysis.findings import CellFinding, Findings, folder_of
 from analysis.metrics import Metric, Unit
 from analysis.report import timeline
 from analysis.report.connecting import connected, known_at_start
 from analysis.report.places import place
 from analysis.units import quantity
-from results.link import LinkCheck, LinkProof
-from results.manifest import Manifest
-from results.packed import Elsewhere, Packed, in_all, size
-from results.store import DamagedTrial, Trial
-from results.verdict import Verdict
+from records.link import LinkCheck, LinkProof
+from records.manifest import Manifest
+from records.packed import Elsewhere, Packed, in_all, size
+from records.store import DamagedTrial, Trial
+from records.verdict import Verdict
 
 R = TypeVar("R")
 _UNITS: dict[str, Unit] = {
@@ -137,19 +136,27 @@ def _range(values: list[float]) -> list[str]:
 
 
 def link_rows(found: Iterable[Source]) -> list[dict[str, Any]]:
-    """Asked against delivered: one row per network, quantity, direction and source, over all its trials."""
+    """Asked against delivered: one row per link profile, quantity, direction and source, over all its trials."""
     grouped: dict[tuple[str, str, str, str, float], list[LinkCheck]] = {}
     for source in found:
-        for check in source.link.checks if source.link else ():
-            network = source.cell.levels.get(FACTOR) or (source.link.profile if source.link else "")
+        for segment, check in _checks(source):
+            whole = segment is source.link
+            profile = segment.profile if whole else f"{segment.profile} ({segment.segment})"
             when = f"{check.source}, after {check.state}" if check.state else check.source
-            key = (network, check.quantity, check.direction, when, check.asked)
+            key = (profile, check.quantity, check.direction, when, check.asked)
             grouped.setdefault(key, []).append(check)
     return [_link_row(key, checks) for key, checks in grouped.items()]
 
 
+def _checks(source: Source) -> Iterator[tuple[LinkProof, LinkCheck]]:
+    """Those of every segment of a trial's network, with its proof."""
+    for segment in source.link.segments if source.link else ():
+        for check in segment.checks:
+            yield segment, check
+
+
 def _link_row(key: tuple[str, str, str, str, float], checks: list[LinkCheck]) -> dict[str, Any]:
-    network, name, direction, source, asked = key
+    profile, name, direction, source, asked = key
     metric = Metric(name=name, label=name, unit=_UNITS[name], better=None, about="")
 
     def span(values: Iterable[float]) -> str:
@@ -159,7 +166,7 @@ def _link_row(key: tuple[str, str, str, str, float], checks: list[LinkCheck]) ->
 
     held = sum(check.holds for check in checks)
     row = {
-        "network": network, "quantity": name, "direction": direction,
+        "profile": profile, "quantity": name, "direction": direction,
         "source": "probe before the cell" if source == "probe" else "counters of the trial",
         "asked": quantity(metric, asked), "delivered": span(check.delivered for check in checks),
         "tolerance": f"{span(check.low for check in checks)} … {span(check.high for check in checks)}",
@@ -169,14 +176,13 @@ def _link_row(key: tuple[str, str, str, str, float], checks: list[LinkCheck]) ->
 
 
 def dumps(found: Iterable[Source]) -> list[tuple[str, str]]:
-    """Kernel state and sysctls of the first readable trial of each network: title and text."""
+    """Kernel state and sysctls of the first readable trial of each link profile: title and text."""
     texts: list[tuple[str, str]] = []
     seen: set[str] = set()
     for source in found:
-        network = source.cell.levels.get(FACTOR, "")
-        if source.manifest is None or network in seen:
+        if source.manifest is None or (profile := source.manifest.profile.get("name", "")) in seen:
             continue
-        seen.add(network)
+        seen.add(profile)
         where = f"{folder_of(source.cell.name, source.number)}"
         texts += [(f"{command} — {where}", text) for command, text in source.manifest.kernel_state.items()]
         sysctls = "\n".join(

@@ -7,13 +7,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from analysis.backlog import growing_line, growing_text
-from analysis.compare import comparisons, matches
+from analysis.compare import comparisons, matches, unequal
 from analysis.findings import CellFinding, Findings, Standing
 from analysis.headlines import headlines, trends_line, verdict_line
 from analysis.metrics import METRICS
 from analysis.statistics import bootstrap_mean
 from analysis.units import factor_text, interval, times_text
-from results.manifest import Record
+from records.record import Record
 
 SUMMARY = "tables/summary.json"
 
@@ -57,6 +57,7 @@ class RatioSummary(Record):
     """other / baseline over pairs of equal seed; ratio is None when undefined, and text says why.
 
     effect: d_z.  detectable: the smallest factor that these pairs could have shown.  words: what the report says of it.
+    unequal: how the two guarantees differ, '' where they do not; if they do, neither cell is better.
     """
 
     baseline: str
@@ -72,6 +73,7 @@ class RatioSummary(Record):
     text: str
     answer: str | None = None
     words: str = ""
+    unequal: str = ""
 
 
 class TrialSummary(Record):
@@ -121,7 +123,7 @@ def summarise(findings: Findings) -> Summary:
                 baseline=match.baseline.name, other=other.name, metric=one.metric, n=one.ratio.n,
                 ratio=one.ratio.ratio, low=one.ratio.low, high=one.ratio.high, text=factor_text(one.ratio),
                 bootstrap=one.bootstrap, effect=one.effect, detectable=one.ratio.detectable, answer=one.answer,
-                words=times_text(one.ratio),
+                words=times_text(one.ratio), unequal=unequal(match.baseline, other),
             )
             for match in matches(findings) for other in match.others for one in comparisons(match, other)
         ),

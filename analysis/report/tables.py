@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from analysis.compare import comparisons, matches
+from analysis.compare import comparisons, matches, unequal
 from analysis.findings import Findings, Standing
 from analysis.journey.parts import KEYS, LATENCY, PARTS
 from analysis.metrics import METRICS
 from analysis.statistics import bootstrap_mean
-from results.spreadsheet import write_csv
+from records.spreadsheet import write_csv
 
 Row = Sequence[object]
 
@@ -35,7 +35,7 @@ def write_tables(folder: Path, findings: Findings) -> None:
         "comparison": (
             ["baseline", "other", "metric", "unit", "baseline_mean", "other_mean", "pairs", "ratio", "ci95_low",
              "ci95_high", "bootstrap95_low", "bootstrap95_high", "undefined", "answer", "detectable_ratio",
-             "difference", "difference_ci95_half_width", "effect_size_dz"],
+             "difference", "difference_ci95_half_width", "effect_size_dz", "guarantees"],
             _comparison(findings),
         ),
         "flows": (["cell", "trial", "state", "flow", "direction", *flow_names], _flows(findings, flow_names)),
@@ -94,7 +94,7 @@ def _comparison(findings: Findings) -> Iterator[Row]:
                          one.ratio.undefined, one.answer, one.ratio.detectable]  # fmt: skip
                 apart = (one.difference.centre, one.difference.half_width) if one.difference else (None, None)
                 yield [match.baseline.name, other.name, one.metric, METRICS[one.metric].unit, *means, *ratio, *apart,
-                       one.effect]  # fmt: skip
+                       one.effect, unequal(match.baseline, other) or "equal"]  # fmt: skip
 
 
 def _ends(values: Sequence[float]) -> Row:

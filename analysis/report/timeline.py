@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from analysis.findings import CellFinding, LinkEvent, TrialFinding
 from analysis.report.shown import Shown, number
-from results.link import LinkCheck
+from records.link import LinkCheck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.compare import FACTOR
 from analysis.findings import Findings
 from analysis.metrics import METRICS
 from analysis.names import trial_page
@@ -25,5 +24,5 @@ def write_trials(folder: Path, findings: Findings, found: Sequence[Source], page
     }
     for source in found:
         cell = source.cell
-        shown = trial_view(findings, source, colour=colour[cell.levels.get(FACTOR, "")], means=means[cell.name])
+        shown = trial_view(findings, source, colour=colour[cell.name], means=means[cell.name])
         (folder / trial_page(cell.name, source.number)).write_text(pages.fill("trial.html.j2", shown))

@@ -19,15 +19,15 @@ from analysis.report.limits import limited_trial, unrecorded_checks, use_rows
 from analysis.report.places import untimed
 from analysis.report.provenance import Source
 from analysis.report.shown import Shown, amount, number
-from analysis.report.view import drawing, title_of
+from analysis.report.view import drawing, title_of, with_links
 from analysis.units import digits
-from results.verdict import HealthCheck
+from records.verdict import HealthCheck
 
 _TONES = {Standing.VALID: "good", Standing.INCONCLUSIVE: "mixed"}
 
 
 def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[str, Shown]) -> dict[str, Any]:
-    """Everything its template needs.  colour: of the trial's network.  means: the cell's, by metric."""
+    """Everything its template needs.  colour: of the trial's cell.  means: the cell's, by metric."""
     cell = source.cell
     trial = next(one for one in cell.trials if one.number == source.number)
     checks = source.verdict.checks if source.verdict else ()
@@ -46,7 +46,7 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
         "limited": limited_trial(source.verdict),
         "uses": use_rows(source.verdict),
         "unrecorded": unrecorded_checks(source.verdict),
-        "notes": [*_notes(trial, checks), *filter(None, [untimed([source.manifest] if source.manifest else [])])],
+        "notes": [*_notes(trial, checks), *filter(None, [untimed(with_links([source]))])],
         "figures": [
             (
                 metric.label,

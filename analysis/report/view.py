@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.backlog import growing_line, growing_text
-from analysis.compare import FACTOR, Comparison, Match, comparisons, describe, held, matches
+from analysis.compare import Comparison, Match, comparisons, describe, held, level_of, matches, unequal
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
-from analysis.headlines import headlines, trends_line, verdict_line
+from analysis.headlines import headlines, leading, trends_line, verdict_line
 from analysis.metrics import INTERRUPTED, KEY, METRICS
 from analysis.names import trial_page
 from analysis.plots.sketch import Sketch
@@ -23,13 +23,14 @@ from analysis.report.limits import limited_cell
 from analysis.report.places import places, untimed
 from analysis.report.provenance import Source
 from analysis.report.shown import amount, estimated, number
-from analysis.units import NOTABLE, difference_text, factor_text, times_text
-from results.manifest import Manifest
+from analysis.units import difference_text, factor_text, times_text
+from records.link import LinkProof
+from records.manifest import Manifest
 
 MOST_FLOWS = 24  # per cell in the page; all of them are in tables/flows.csv
 _PER_TRIAL = (
-    "delivered_per_s", "published_per_s", "latency_p50_s", "latency_p99_s", "loss_share", "longest_silence_s",
-    "air_utilisation",
+    "delivered_per_s", "published_per_s", "latency_p50_s", "latency_p99_s", "response_p50_s", "response_p99_s",
+    "loss_share", "longest_silence_s", "air_utilisation",
 )  # fmt: skip
 
 
@@ -37,9 +38,11 @@ _PER_TRIAL = (
 class Plots:
     """cells: whole-campaign plots; journey: one for each group of cells; latency, overtime, bars: by cell name.
 
+    answer: what the first screen shows, None without a valid trial.
     bars: what `journey` says of one cell, for its own section.
     """
 
+    answer: Plot | None
     cells: tuple[Plot, ...]
     journey: tuple[Plot, ...]
     latency: dict[str, Plot]
@@ -49,7 +52,8 @@ class Plots:
     @property
     def all(self) -> tuple[Plot, ...]:
         """Each plot once."""
-        every = [*self.cells, *self.journey, *self.latency.values(), *self.overtime.values()]
+        first = [self.answer] if self.answer else []
+        every = [*first, *self.cells, *self.journey, *self.latency.values(), *self.overtime.values()]
         return tuple({plot.name: plot for plot in every}.values())
 
 
@@ -62,6 +66,11 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "verdict": verdict_line(findings),
         "trends": " ".join(filter(None, (trends_line(findings), growing_line(findings)))),
         "tone": "good" if valid == len(findings.trials) else "mixed" if valid else "bad",
+        "believed": "Yes" if valid == len(findings.trials) else "In part" if valid else "No",
+        "answer": drawing(plots.answer) if plots.answer else None,
+        "compared": compared.factor if (compared := findings.campaign.compared) else "",
+        "comparable": [name for name, levels in findings.campaign.factors.items() if len(levels) > 1],
+        "lead": leading(findings),
         "headlines": headlines(findings),
         "standings": [standing.value for standing in Standing],
         "verdicts": [
@@ -69,10 +78,10 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
             | {"limited": limited_cell(found, cell.name), "place": places(_manifests(found, cell.name))}
             for cell in findings.cells
         ],
-        "untimed": untimed(_manifests(found)),
+        "untimed": untimed(with_links(found)),
         "stopping": any(cell.precision is not None for cell in findings.cells),
         "reasons": any(trial.reasons for trial in findings.trials),
-        "comparison": [_match(match, other) for match in matches(findings) for other in match.others],
+        "comparison": [_match(findings, match, other) for match in matches(findings) for other in match.others],
         "key_metrics": [METRICS[name] for name in _there(KEY, findings)],
         "overview": [
             [cell.name, title_of(cell), [estimated(METRICS[n], cell.estimate(n)) for n in _there(KEY, findings)]]
@@ -98,6 +107,11 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
 
 def _manifests(found: Sequence[Source], cell: str | None = None) -> list[Manifest]:
     return [one.manifest for one in found if one.manifest is not None and cell in (None, one.cell.name)]
+
+
+def with_links(found: Sequence[Source]) -> list[tuple[Manifest, LinkProof]]:
+    """Manifest and link proof of the trials that have both."""
+    return [(one.manifest, one.link) for one in found if one.manifest is not None and one.link is not None]
 
 
 def _there(names: Sequence[str], findings: Findings) -> list[str]:
@@ -142,11 +156,12 @@ def _verdict_row(cell: CellFinding) -> dict[str, Any]:
     }
 
 
-def _match(match: Match, other: CellFinding) -> dict[str, Any]:
+def _match(findings: Findings, match: Match, other: CellFinding) -> dict[str, Any]:
     return {
         "title": match.title,
-        "baseline": match.baseline.levels[FACTOR],
-        "other": other.levels[FACTOR],
+        "baseline": level_of(findings, match.baseline),
+        "other": level_of(findings, other),
+        "unequal": unequal(match.baseline, other),
         "cells": (match.baseline.name, other.name),
         "paired": {trial.seed for trial in match.baseline.valid} & {trial.seed for trial in other.valid},
         "rows": [_comparison(one) for one in comparisons(match, other)],
@@ -164,16 +179,8 @@ def _comparison(one: Comparison) -> dict[str, Any]:
         "after": estimated(metric, one.after),
         "ratio": number(one.ratio.ratio, "both zero" if both_zero else factor_text(one.ratio) if one.ratio.n else "–"),
         "words": "" if certain else times_text(one.ratio) or difference_text(metric, one.difference),
-        "tone": _tone(one),
+        "tone": one.tone,
     }
-
-
-def _tone(one: Comparison) -> str:
-    better = METRICS[one.metric].better
-    ratio = one.ratio.ratio
-    if not one.ratio.differs or better is None or ratio is None or abs(ratio - 1) < NOTABLE:
-        return "even"
-    return "better" if (ratio > 1) == (better == "higher") else "worse"
 
 
 def _cell(cell: CellFinding, plots: Plots, per_trial: Sequence[str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from analysis.capture.ranges import RANGE_BYTES, from_json, index, to_json
 from analysis.capture.reader import read_capture
-from analysis.files.summarise import TOP, Totals, add_packets, add_totals, span
+from analysis.foreign_captures.summarise import TOP, Totals, add_packets, add_totals, span
 from analysis.partial import said
 from analysis.rows import DDL, SCHEMA, Rows
 from analysis.spark import pieces

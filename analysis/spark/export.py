@@ -22,9 +22,9 @@ import pyarrow.parquet as pq
 from analysis.capture.ranges import from_json, index, to_json
 from analysis.capture.reader import read_range
 from analysis.spark.schema import PACKETS, packet_batches
-from results.manifest import Manifest
-from results.schema import TABLES
-from results.store import DamagedTrial, Trial, trials
+from records.manifest import Manifest
+from records.schema import TABLES
+from records.store import DamagedTrial, Trial, trials
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,7 +19,7 @@ from analysis.capture.addresses import merge
 from analysis.capture.columns import Packets
 from analysis.capture.ranges import Range
 from analysis.capture.reader import read_range
-from analysis.files.summarise import Span, Totals, add_packets, add_totals, span
+from analysis.foreign_captures.summarise import Span, Totals, add_packets, add_totals, span
 from analysis.partial import said
 from analysis.rows import Rows
 

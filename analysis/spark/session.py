@@ -1,4 +1,4 @@
-"""Starting and ending Spark.  Settings and their effect were measured; see docs/architecture.md."""
+"""Starting and ending Spark.  Settings and their effect were measured; see docs/analysis.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.spark.errors import SparkFailed
 from analysis.spark.remote import connected
 from analysis.spark.ship import ROOT, bundle, send
-from results.scratch import scratch
+from records.scratch import scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

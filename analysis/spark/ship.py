@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("analysis", "results")  # all that a task imports of ours
+PACKAGES = ("analysis", "records")  # all that a task imports of ours
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same sources give the same file
 
 

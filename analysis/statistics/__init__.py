@@ -5,6 +5,7 @@ from analysis.statistics.bootstrap import bootstrap_mean
 from analysis.statistics.contrasts import Contrast, paired, unpaired
 from analysis.statistics.effects import hedges_g, paired_effect
 from analysis.statistics.intervals import Estimate, estimate
+from analysis.statistics.knee import Bend, bend
 from analysis.statistics.multiplicity import benjamini_hochberg, holm
 from analysis.statistics.percentiles import Percentile, percentile
 from analysis.statistics.ratios import Ratio, paired_ratio
@@ -16,6 +17,7 @@ __all__ = [
     "CONFIDENCE",
     "EQUAL_WITHIN",
     "Answer",
+    "Bend",
     "Contrast",
     "Count",
     "Estimate",
@@ -23,6 +25,7 @@ __all__ = [
     "Ratio",
     "Trend",
     "answer",
+    "bend",
     "benjamini_hochberg",
     "bootstrap_mean",
     "estimate",

@@ -1,8 +1,8 @@
-"""Student's t, as results.precision has it for whoever runs trials, and what only an analysis needs of it."""
+"""Student's t, as records.precision has it for whoever runs trials, and what only an analysis needs of it."""
 
 from __future__ import annotations
 
-from results.precision import CONFIDENCE, ONE_SIDED, deviation, half_width, t_quantile
+from records.precision import CONFIDENCE, ONE_SIDED, deviation, half_width, t_quantile
 
 __all__ = ["CONFIDENCE", "ONE_SIDED", "deviation", "half_width", "t_factor", "t_quantile", "upper_tail"]
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from emulation import link, linkplan
-from emulation.direction import FULL_FRAME
-from emulation.link import Link
-from emulation.linkplan import LinkPlan
-from emulation.media import MediumName
-from emulation.probe import Arrivals, ProbePath, probe_path
-from emulation.profile import LinkProfile
+from emulation.link import link
+from emulation.link.link import Link
+from emulation.plan import linkplan
+from emulation.plan.linkplan import LinkPlan
+from emulation.profile.direction import FULL_FRAME
+from emulation.profile.media import MediumName
+from emulation.profile.profile import LinkProfile
+from emulation.proof.probe import Arrivals, ProbePath, probe_path
 from topologies.network import Network, Node
 
 SEED = 1

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from accuracy.bench import Line, Measure, applied, offset_ns, together, way
-from emulation.link import playing
-from emulation.media import MediumName
-from emulation.player import Played
-from emulation.probe import MIN_FRAME, Arrivals
+from emulation.link.link import playing
+from emulation.profile.media import MediumName
+from emulation.proof.probe import MIN_FRAME, Arrivals
+from emulation.tc.player import Played
 from topologies.network import Network
 
 _HEAD_START_S = 0.3

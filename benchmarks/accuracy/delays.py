@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from accuracy.bench import Line, Measure, applied, profile, way, within
-from emulation import distribution, expectation
-from emulation.direction import FULL_FRAME, DirectionProfile
-from emulation.loss import DIRECTIONS
-from emulation.order import overtakers
-from emulation.probe import MIN_FRAME, Arrivals
+from emulation.profile import distribution
+from emulation.profile.direction import FULL_FRAME, DirectionProfile
+from emulation.proof import expectation
+from emulation.proof.order import overtakers
+from emulation.proof.probe import MIN_FRAME, Arrivals
+from records.directions import DIRECTIONS
 from topologies.network import Network
 
 DELAYS_MS = (1, 5, 20, 50, 100, 270)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 
 from accuracy.bench import Line, Measure, applied, way, within
-from emulation.loss import DIRECTIONS
-from emulation.probe import MIN_FRAME
+from emulation.proof.probe import MIN_FRAME
+from records.directions import DIRECTIONS
 from topologies.network import Network
 
 _PACKETS = 20_000

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from accuracy.bench import Line, Measure, applied, profile, way
-from emulation import kernel
-from emulation.direction import FULL_FRAME
+from emulation.kernel import kernel
+from emulation.profile.direction import FULL_FRAME
 from topologies.network import Network
 
 _RATE, _BURST = 1e6, 150

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from accuracy.bench import Line, Measure, applied, flood, rate_between, way, within
-from accuracy.tcp import two_flows
-from emulation import kernel, library
-from emulation.direction import FULL_FRAME
-from emulation.probe import MIN_FRAME
+from accuracy.tcp import PORT, Flow, run
+from emulation.kernel import kernel
+from emulation.profile import library
+from emulation.profile.direction import FULL_FRAME
+from emulation.proof.probe import MIN_FRAME
 from topologies.network import Network
 
 HOST_RATES = (100e3, 300e3, 1e6, 2e6, 5.5e6, 11e6, 24e6, 54e6, 100e6)
@@ -99,7 +100,9 @@ def shared(network: Network, quick: bool) -> Iterator[Line]:
     yield Line(what="shared, UDP in lockstep: first flow's share", unit="", asked=None, delivered=found[0] / sum(found),
                low=None, high=None, note="one queue: by who comes just before whom")  # fmt: skip
     with applied(network, medium="shared", rate=rate, queue_bytes=60_000):
-        carried = two_flows(network, seconds=seconds)
+        station, server = network.stations[0], network.servers[0]
+        flows = [Flow(station, server, PORT), Flow(server, station, PORT + 1)]
+        carried = run(flows, warm_s=1, seconds=seconds)
     both = sum(carried)
     yield Line(what="shared, TCP up against down: first flow's share", unit="", asked=0.5,
                delivered=carried[0] / both, low=None, high=None,

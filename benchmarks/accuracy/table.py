@@ -36,3 +36,9 @@ def repeated(measure: Callable[[], Iterable[Line]]) -> Iterator[tuple[Line, int]
             if not found[line.what][0].holds:
                 found[line.what] = (line, attempt)
     yield from found.values()
+
+
+def status(outside: int) -> int:
+    """Say how many lines are outside their bounds; the exit status."""
+    print(f"\n{outside or 'no'} line{'' if outside == 1 else 's'} outside")
+    return 1 if outside else 0

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from accuracy.bench import Line, Measure, applied, offset_ns, together, way
-from emulation.direction import FULL_FRAME
-from emulation.player import playing
-from emulation.ratetrace import RateTrace
+from emulation.profile.direction import FULL_FRAME
+from emulation.profile.ratetrace import RateTrace
+from emulation.tc.player import playing
 from topologies.network import Network
 
 _SECONDS = 12

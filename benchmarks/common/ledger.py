@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from synthetic_campaign import GO, SECOND, Load, Spec, load_of, write_trial
 
-from results.manifest import Cell
-from results.store import Trial, write_record, write_table
+from records.manifest import Cell
+from records.store import Trial, write_record, write_table
 
 CONSUMERS, _MESSAGES = 10, 100_000
 
@@ -34,7 +34,7 @@ def write_trials(root: Path, *, trials: int, seed: int = 11) -> list[Trial]:
 
 
 def _tables(generator: np.random.Generator, load: Load) -> dict[str, pa.Table]:
-    from results.schema import DELIVERED, PUBLISHED, Outcome  # noqa: PLC0415
+    from records.schema import DELIVERED, PUBLISHED, Outcome  # noqa: PLC0415
 
     seq = np.arange(_MESSAGES, dtype=np.int64)
     sent = GO + np.linspace(0, 9.9 * SECOND, _MESSAGES).astype(np.int64)

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import yaml
 
-from experiments.isolation import ROOT
+from experiments.workers.isolation import ROOT
 
 _BEGIN_LIMIT_S, _END_LIMIT_S = 90.0, 30.0
 _CONNECTED_S = 5.0  # after clients are there, the load has begun

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from accuracy.bench import Line, applied, way
 
-from emulation import kernel
-from emulation.loss import DIRECTIONS
-from emulation.media import MediumName
-from emulation.probe import ProbePath
-from experiments.priority import ahead
+from emulation.kernel import kernel
+from emulation.profile.media import MediumName
+from emulation.proof.probe import ProbePath
+from experiments.trial.observers.priority import ahead
 from line_bench.beside import trial
 from line_bench.common import Measure, Part, bounded, busy_loops, told
 from line_bench.stamps import delays_s, sent_ns, stamp_sent
+from records.directions import DIRECTIONS
 from topologies.network import Network
 
 _SIZES = (64, 100, 576, 1514)

@@ -13,8 +13,8 @@ from accuracy.bench import Line, applied, way
 
 from emulation.line.lateness import Lateness
 from emulation.line.link import LineLink
-from emulation.media import MediumName
-from emulation.probe import ProbePath
+from emulation.profile.media import MediumName
+from emulation.proof.probe import ProbePath
 from line_bench.common import Device, Measure, Part, devices, dropped, line_process, processor_s, told
 from topologies.network import Network
 

@@ -8,9 +8,9 @@ from functools import partial
 from accuracy import changes
 from accuracy.bench import Line
 
-from emulation import kernel
-from emulation.media import MediumName
-from experiments.priority import ahead
+from emulation.kernel import kernel
+from emulation.profile.media import MediumName
+from experiments.trial.observers.priority import ahead
 from line_bench.common import Measure, Part
 from topologies.network import Network
 

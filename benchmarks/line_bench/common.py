@@ -15,8 +15,8 @@ import numpy as np
 import psutil
 from accuracy.bench import Line
 
-from emulation.media import MediumName
-from emulation.namespace import in_namespace
+from emulation.kernel.namespace import in_namespace
+from emulation.profile.media import MediumName
 from topologies.network import Network
 
 # line, tc: on the machine's own kernel.  lab: tc with netem, in the lab kernel.

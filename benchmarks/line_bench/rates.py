@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from accuracy.bench import Line, applied, way
 
-from emulation import kernel
-from emulation.loss import DIRECTIONS
-from emulation.media import MediumName
-from experiments.priority import ahead
+from emulation.kernel import kernel
+from emulation.profile.media import MediumName
+from experiments.trial.observers.priority import ahead
 from line_bench.common import Measure, Part, bounded, busy_loops
+from records.directions import DIRECTIONS
 from topologies.network import Network
 
 _RATES = {

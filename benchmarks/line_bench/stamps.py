@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 
-from emulation.probe import Arrivals, ProbePath
+from emulation.proof.probe import Arrivals, ProbePath
 
 # asm-generic/socket.h and linux/net_tstamp.h
 _SO_RCVBUFFORCE, _SO_TIMESTAMPING = 33, 37

@@ -9,8 +9,8 @@ from functools import partial
 
 from accuracy.bench import Line, applied, way
 
-from emulation.media import MediumName
-from emulation.probe import ProbePath
+from emulation.profile.media import MediumName
+from emulation.proof.probe import ProbePath
 from line_bench.ceiling import pour
 from line_bench.common import Measure, Part, line_process, processor_s, told
 from topologies.network import Network

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from emulation import memo
+from emulation.kernel import memo
 from emulation.labkernel import cores, installed, shim
 from emulation.labkernel.installed import LabKernelError
 from emulation.labkernel.invocation import command

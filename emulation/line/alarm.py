@@ -7,8 +7,8 @@ import select
 import time
 from collections.abc import Iterable
 
+from emulation.kernel.system import Timer
 from emulation.line.pace import Pace
-from emulation.line.system import Timer
 
 Events = list[tuple[int, int]]
 

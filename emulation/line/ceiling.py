@@ -13,11 +13,11 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from emulation import timeline
-from emulation.direction import FULL_FRAME, DirectionProfile
-from emulation.loss import DIRECTIONS, Direction
-from emulation.profile import LinkProfile
-from results.airtime import airtime
+from emulation.profile import timeline
+from emulation.profile.direction import FULL_FRAME, DirectionProfile
+from emulation.profile.profile import LinkProfile
+from records.airtime import airtime
+from records.directions import DIRECTIONS, Direction
 
 CEILING_FRAMES_S = 50_000
 CEILING_DRAWN_FRAMES_S = 30_000

@@ -1,6 +1,6 @@
 """What happens to a packet after the medium, by its number: delay, order, copies, damage.  Pure.
 
-Losses are not drawn here: both ways of making a link take them from the lists of emulation.loss.
+Losses are not drawn here: both ways of making a link take them from the lists of emulation.plan.loss.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emulation import distribution
-from emulation.direction import DirectionProfile
 from emulation.line.draws import TWO_32, Draws, threshold
+from emulation.profile import distribution
+from emulation.profile.direction import DirectionProfile
 
 # Which of a packet's draws decides what.
 _COPY, _DELAY, _DELAY_OF_COPY, _OVERTAKE, _DAMAGE, _WHERE = range(6)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from emulation import linkplan
-from emulation.direction import DirectionProfile
 from emulation.line import fate
+from emulation.line.adhoc import AdHoc
 from emulation.line.air import Air, Contender, Price, Sender, Turns, price
 from emulation.line.medium import WIRED, Counted, Lane, Medium
-from emulation.linkplan import LinkPlan, Queue, side
-from emulation.loss import DIRECTIONS, Direction
-from emulation.lossmodel import LossModel
-from emulation.timeline import LinkState
+from emulation.plan import linkplan
+from emulation.plan.linkplan import LinkPlan, Queue, side
+from emulation.profile.direction import FULL_FRAME, DirectionProfile
+from emulation.profile.lossmodel import LossModel
+from emulation.profile.timeline import LinkState
+from records.directions import DIRECTIONS, Direction
 
 _DIGESTED, _FEWEST, _OF_ALL = 4096, 256, 1 << 18  # packets that go into the digest of a list, and of all together
 
@@ -44,7 +45,7 @@ class Line:
         group_of = {station: number for number, members in enumerate(plan.groups) for station in members}
         self._senders = Senders(plan)
         self._lanes: dict[Place, Lane] = {}
-        for direction in DIRECTIONS:
+        for direction in plan.directions:
             for port, station in enumerate(macs, 1):
                 queue, group = queues.get((station, direction)), group_of[station]
                 place = Place(station, direction, group, queue)
@@ -57,14 +58,17 @@ class Line:
         self.up, self.down = (
             [lane for place, lane in self._lanes.items() if place.direction == way] for way in DIRECTIONS
         )
-        self.medium = Medium(
+        self._to_all = list(self._lanes_to_all())
+        kind = AdHoc if plan.via == "ad-hoc" else Medium
+        self.medium = kind(
             up=self.up,
             down=self.down,
             airs=tuple(self.airs.values()),
             stations={mac: port for port, mac in enumerate(macs.values(), 1)},
+            to_all=[lane for _, lane in self._to_all],
         )
         self._ways: dict[tuple[int, Direction], list[tuple[Place, Lane]]] = {}
-        for place, lane in self._lanes.items():
+        for place, lane in (*self._lanes.items(), *self._to_all):
             self._ways.setdefault((place.group, place.direction), []).append((place, lane))
         self._models: dict[tuple[int, Direction], LossModel] = {}
         self._direction = {self.airs[queue.name]: queue.direction for queue in linkplan.queues(plan)}
@@ -82,6 +86,18 @@ class Line:
         """Number packets from zero on, as if none had come yet."""
         for one in self.lists.values():
             one.seen = one.dropped = one.dark = 0
+
+    def _lanes_to_all(self) -> Iterator[tuple[Place, Lane]]:
+        """Lanes of frames to a group, where these take the air once: for each port that they come from."""
+        shared = linkplan.queues(self.plan) if self.plan.profile.medium == "shared" else ()
+        if not self.plan.group_frames or not shared or len(self.down) < 2:
+            return
+        (queue,) = shared
+        place = Place("", "downlink", queue.groups[0], queue)
+        for port in range(len(self.down) + 1):
+            lane = Lane(station=port, port=WIRED, air=self.airs[queue.name], sender=self._senders.of(place))
+            lane.heard = tuple(one for one in self.down if one.station != port)
+            yield place, lane
 
     def _left(self, now: int, lane: Lane, data: bytes) -> None:
         self.medium.left(now, lane, data)
@@ -111,6 +127,10 @@ class Line:
                     own[sender] = limited
         for sender, one in own.items():
             sender.set_own(now, one)
+        for _, lane in self._to_all:  # as long as whom it takes longest to reach
+            lane.price = max((one.price for one in self.down), key=lambda price: price.of(FULL_FRAME))
+        if isinstance(self.medium, AdHoc):
+            self.medium.deafen({lane.station for place, lane in self._lanes.items() if place.station in state.out})
 
     def _limited(self, queue: Queue) -> bool:
         """Whether stations are held to rates of their own."""

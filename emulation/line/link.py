@@ -16,18 +16,18 @@ from typing import TypeVar
 from pydantic import BaseModel
 from pyroute2 import IPRoute
 
-from emulation import losstable
-from emulation.accesspoint import Ports, check_ports
+from emulation.kernel.accesspoint import Ports, check_ports
+from emulation.kernel.namespace import KernelError, in_namespace
+from emulation.kernel.netlink import Netlink
 from emulation.line import taps
 from emulation.line.lateness import Lateness
 from emulation.line.request import Answer, Counts, Late, Ready, Request, Steps
-from emulation.linkplan import LinkPlan, queues
-from emulation.losstable import LossCount, StageCount
-from emulation.namespace import KernelError, in_namespace
-from emulation.netlink import Netlink
-from emulation.player import Played
-from emulation.queuecounts import QueueCount
-from emulation.timeline import LinkState
+from emulation.plan.linkplan import LinkPlan, queues
+from emulation.profile.timeline import LinkState
+from emulation.tc import losstable
+from emulation.tc.losstable import LossCount, StageCount
+from emulation.tc.player import Played
+from emulation.tc.queuecounts import QueueCount
 
 _ROOT = Path(__file__).resolve().parents[2]
 # A line goes before all others: it answers at once, however busy this machine is.
@@ -187,7 +187,7 @@ class LineLink:
             dark={way: counts.dark[way] for way in before},
             entered={
                 way: (met[way] + before[way] - counts.read[way], met[way] + after[way] - counts.read[way])
-                for way in before
+                for way in self.plan.directions
             },
             received=after,
         )

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from emulation.direction import FULL_FRAME
+from emulation.kernel.namespace import KernelError
+from emulation.kernel.system import tap_name
 from emulation.line.air import NEVER
 from emulation.line.alarm import Alarm
 from emulation.line.lateness import Buckets
 from emulation.line.layout import Line
-from emulation.line.system import tap_name
-from emulation.namespace import KernelError
-from emulation.timeline import Step
+from emulation.profile.direction import FULL_FRAME
+from emulation.profile.timeline import Step
 
 _MOST = 65_600  # of a frame, were it ever so large
 _TAGS, _TAG = (b"\x81\x00", b"\x88\xa8"), 4  # of a VLAN (IEEE 802.1Q): it comes on top of the MTU

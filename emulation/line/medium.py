@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 
-from emulation.direction import DirectionProfile
 from emulation.line.air import NEVER, Air, Price, Sender
 from emulation.line.draws import Draws
 from emulation.line.fate import Fate, damaged, odds
-from emulation.loss import SeededLosses
+from emulation.plan.loss import SeededLosses
+from emulation.profile.direction import DirectionProfile
 
 WIRED = 0  # the port of the wired side; a station's port is its place in the layout, from 1
 _IP = (b"\x08\x00", b"\x86\xdd")
 _TYPE = slice(12, 14)
-_TO_A_GROUP = 1  # the lowest bit of an address's first byte (IEEE 802)
+TO_A_GROUP = 1  # the lowest bit of an address's first byte (IEEE 802)
 
 
 class Counted:
@@ -42,12 +42,14 @@ class Lane:
     """One direction of one station's link.
 
     station: its port.  port: where the frames come out.  air: None = the rate has no limit.  losses: shared by the
-    lanes whose packets are numbered together.  dark: nothing gets through.
+    lanes whose packets are numbered together.  dark: nothing gets through.  heard: of frames that many stations hear at
+    once, the lanes of these, each of which has losses of its own.
     """
 
     __slots__ = (
         "air",
         "dark",
+        "heard",
         "keep_order",
         "last_ns",
         "losses",
@@ -60,6 +62,7 @@ class Lane:
 
     def __init__(self, *, station: int, port: int, air: Air[Lane] | None, sender: Sender) -> None:
         self.station, self.port, self.air, self.sender = station, port, air, sender
+        self.heard: Sequence[Lane] = ()
         self.last_ns = 0
 
     def set(self, settings: DirectionProfile, price: Price, losses: Counted, *, dark: bool) -> None:
@@ -73,12 +76,15 @@ class Medium:
     """Takes frames in at ports, and says which come out of which port when.
 
     up, down: a lane for each station, in the order of their ports.  stations: MAC address to port.  airs: those of the
-    lanes, each once.
+    lanes, each once.  to_all: for frames to a group that take an air once, a lane for each port that they come from,
+    the wired one first; () = each station's copy is a frame of its own.
     """
 
     def __init__(
-        self, *, up: Sequence[Lane], down: Sequence[Lane], airs: Sequence[Air[Lane]], stations: Mapping[bytes, int]
-    ) -> None:
+        self, *, up: Sequence[Lane], down: Sequence[Lane], airs: Sequence[Air[Lane]], stations: Mapping[bytes, int],
+        to_all: Sequence[Lane] = (),
+    ) -> None:  # fmt: skip
+        self._to_all = to_all
         self._up, self._down, self._airs, self._stations = up, down, airs, stations
         self._busy: list[tuple[int, int, Air[Lane]]] = []  # moment, place and air, of each air that has one to come
         for place, air in enumerate(airs):
@@ -151,6 +157,10 @@ class Medium:
 
     def left(self, now: int, lane: Lane, data: bytes) -> None:
         """A frame has left the air: what the airs of this medium call."""
+        if lane.heard:
+            for one in lane.heard:
+                self.left(now, one, data)
+            return
         fate = self._fate(lane, data)
         if fate is None:
             return
@@ -210,18 +220,20 @@ class Medium:
         self._give(at, lane, data)
 
     def _give(self, at: int, lane: Lane, data: bytes) -> None:
-        if lane.port == WIRED and (data[0] & _TO_A_GROUP or data[:6] in self._stations):
+        if lane.port == WIRED and (data[0] & TO_A_GROUP or data[:6] in self._stations):
             for down in self._towards(data, lane.station):
                 self._order += 1
                 heappush(self._again, (at, self._order, down, data))
-            if not data[0] & _TO_A_GROUP:
+            if not data[0] & TO_A_GROUP:
                 return
         self._order += 1
         heappush(self._out, (at, self._order, lane.port, data))
 
     def _towards(self, data: bytes, sender: int | None) -> Iterable[Lane]:
         """The lanes down to whom a frame is addressed: a station's, or every one but the sender's for a group."""
-        if data[0] & _TO_A_GROUP:
+        if data[0] & TO_A_GROUP:
+            if self._to_all:
+                return (self._to_all[sender or WIRED],)
             return [lane for port, lane in enumerate(self._down, 1) if port != sender]
         port = self._stations.get(data[:6])
         return () if port is None or port == sender else (self._down[port - 1],)

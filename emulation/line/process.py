@@ -13,15 +13,15 @@ import sys
 import time
 from contextlib import ExitStack
 
+from emulation.kernel.namespace import KernelError, enter
+from emulation.kernel.system import awake, first_in_line, tap, tap_name
 from emulation.line import words
 from emulation.line.layout import Line
 from emulation.line.loop import Loop
 from emulation.line.medium import WIRED
 from emulation.line.request import Answer, Counts, Late, Ready, Request, Steps
-from emulation.line.system import awake, first_in_line, tap, tap_name
 from emulation.line.words import Word
-from emulation.loss import DIRECTIONS
-from emulation.namespace import KernelError, enter
+from records.directions import DIRECTIONS
 
 # Below it what a trial's own watchers have would not do: they wait, and frames do not.
 _PRIORITY = 10

@@ -6,16 +6,18 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from emulation import linkplan
 from emulation.line.lateness import Lateness
-from emulation.linkplan import LinkPlan
-from emulation.profile import LinkProfile
+from emulation.plan import linkplan
+from emulation.plan.linkplan import LinkPlan
+from emulation.profile.media import Via
+from emulation.profile.profile import LinkProfile
 
 
 class Request(BaseModel):
     """What the line's process is told.  pid: in the access point's namespace.
 
-    macs: station to MAC address, as hexadecimal digits, in the order of their ports.
+    macs: station to MAC address, as hexadecimal digits, in the order of their ports.  via, group_frames: as in
+    a LinkPlan.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -27,6 +29,8 @@ class Request(BaseModel):
     timeline_s: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     pid: Annotated[int, Field(gt=0)]
     macs: dict[str, Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]]
+    via: Via = "access-point"
+    group_frames: bool = False
 
     @model_validator(mode="after")
     def _one_each(self) -> Request:
@@ -47,6 +51,8 @@ class Request(BaseModel):
             timeline_s=plan.timeline_s,
             pid=pid,
             macs={name: mac.replace(":", "") for name, mac in macs.items()},
+            via=plan.via,
+            group_frames=plan.group_frames,
         )
 
     def plan(self) -> LinkPlan:
@@ -58,6 +64,8 @@ class Request(BaseModel):
             seconds=self.seconds,
             timeline_s=self.timeline_s,
             made_by="line",
+            via=self.via,
+            group_frames=self.group_frames,
         )
 
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from emulation import filters, qdisc
-from emulation.line.system import tap_name
-from emulation.namespace import KernelError
-from emulation.netlink import Netlink
-from emulation.shaper import index_of
+from emulation.kernel import filters, qdisc
+from emulation.kernel.namespace import KernelError
+from emulation.kernel.netlink import Netlink
+from emulation.kernel.system import tap_name
+from emulation.tc.shaper import index_of
 
 _QUEUE = 4000  # frames that wait to be read; with the usual 1000 bursts were dropped
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import time
 import traceback
 from contextlib import suppress
 
@@ -17,10 +16,11 @@ import uvloop
 from experiments.load.clock import Clock, alarm_clock
 from experiments.load.connecting import Clients, ConnectError, connected
 from experiments.load.ledger import Ledger
-from experiments.load.measuring import Own, measure, producers
+from experiments.load.node_run import Own, producers, run_node
 from experiments.load.owner import Orders, orders, say
-from experiments.load.protocol import Done, Failure, Go, NodePlan, ProtocolError, Ready, Stop, read
-from results import no_gc, no_pandas
+from experiments.load.protocol import Done, Failure, Go, NodePlan, Ready, Stop
+from experiments.workers.lines import ProtocolError, read
+from records import no_gc, no_pandas
 from stacks.registry import UnknownStackError, get
 
 
@@ -31,7 +31,7 @@ async def _run(ledger: Ledger, *, clients: Clients, clock: Clock, listen: Orders
         say(Ready())
         times = read(await listen.next(), Go).go
         stop = asyncio.ensure_future(listen.next())
-        await measure(stop, ledger=ledger, clients=clients, clock=clock, ready=ready, times=times, own=own)
+        await run_node(stop, ledger=ledger, clients=clients, clock=clock, ready=ready, times=times, own=own)
         read(stop.result(), Stop)
     return own
 
@@ -42,7 +42,7 @@ async def _serve(listen: Orders) -> Done:
         raise NotADirectoryError(f"out_dir {ledger.plan.out_dir}: no folder that can be written to")
     stack = get(ledger.plan.stack)
     with alarm_clock() as clock:
-        async with connected(ledger.plan, stack=stack, log=ledger.delivered) as clients:
+        async with connected(ledger.plan, stack=stack, log=ledger.delivered, clock=clock) as clients:
             own = await _run(ledger, clients=clients, clock=clock, listen=listen)
             totals = ledger.progress(t_ns=clock.now_ns(), lost=clients.lost())
     tables = ledger.tables()
@@ -57,10 +57,9 @@ async def _serve(listen: Orders) -> Done:
         worst_send_lateness_s=own.lateness.worst_ns / 1e9,
         worst_loop_lag_s=own.lag.worst_ns / 1e9,
         cpu_seconds=own.cpu_seconds,
-        cpu_seconds_total=time.process_time(),
         lost_connections=totals.lost_connections,
-        producer_ports={number: tuple(ports) for number, ports in clients.producer_ports.items()},
-        consumer_ports={number: tuple(ports) for number, ports in clients.consumer_ports.items()},
+        producer_sockets={number: tuple(mine) for number, mine in clients.producer_sockets.items()},
+        consumer_sockets={number: tuple(mine) for number, mine in clients.consumer_sockets.items()},
         absences={number: tuple(one) for number, one in clients.absences.items()},
         retries={log.producer: log.retries for log in ledger.published if log.retries},
     )

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from experiments.load.protocol import ConsumerPlan, NodePlan, ProducerPlan
+from experiments.load.clock import Clock
+from experiments.load.pattern import PatternModule, Site, module
+from experiments.load.protocol import NodePlan
 from experiments.load.recording import DeliveredLog
-from results.manifest import Absence
-from stacks.driver import (
-    Ack,
-    BodyType,
-    Connection,
-    Delivery,
-    Endpoint,
-    Handler,
-    JmsConnection,
-    Publisher,
-    Receiver,
-    Selector,
-    Stack,
-    StackError,
-    Subscription,
-)
+from records.manifest import Absence, ClientSocket, Consumer, Producer
+from stacks.driver import Connection, Endpoint, Here, Publisher, Stack, StackError
 
 PARALLEL = 16
 CLOSE_TIMEOUT_S = 5.0
-T = TypeVar("T")
+T = TypeVar("T", Consumer, Producer)
 
 
 class ConnectError(Exception):
@@ -42,20 +29,18 @@ class ConnectError(Exception):
 class Clients:
     """Connections by a label that people read, and the producers' publishers by producer id.
 
-    producer_ports, consumer_ports: by id, the local port of every connection that the client has had.
-    receiving: consumers that ask for one message after the other, without end.
+    producer_sockets, consumer_sockets: by id, the local ends of every connection that the client has had.
     absences: by consumer id, when its connection was cut and made again.  gone: connections that were lost before they
     were cut.
     consume: connects and subscribes a consumer; StackError when refused, and the connection is gone again.
     """
 
-    consume: Callable[[ConsumerPlan], Awaitable[None]]
+    consume: Callable[[Consumer], Awaitable[None]]
 
     connections: dict[str, Connection] = field(default_factory=dict)
     publishers: dict[int, tuple[Connection, Publisher]] = field(default_factory=dict)
-    producer_ports: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    consumer_ports: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    receiving: list[asyncio.Task[None]] = field(default_factory=list)
+    producer_sockets: defaultdict[int, list[ClientSocket]] = field(default_factory=lambda: defaultdict(list))
+    consumer_sockets: defaultdict[int, list[ClientSocket]] = field(default_factory=lambda: defaultdict(list))
     absences: defaultdict[int, list[Absence]] = field(default_factory=lambda: defaultdict(list))
 
     gone: list[str] = field(default_factory=list)
@@ -79,63 +64,71 @@ class Clients:
         return (*self.gone, *now)
 
 
-def handler(log: DeliveredLog, consumer: int) -> Handler:
-    """What a consumer's driver calls with each message."""
-    now = time.monotonic_ns
-    arrived = log.arrived
-    log.by_consumer.setdefault(consumer, 0)
-
-    def receive(body: bytes, redelivered: bool) -> None:
-        arrived(consumer, now(), body, redelivered)
-
-    return receive
-
-
-def acknowledging(receive: Handler, acknowledge: Callable[[], None], *, every: int) -> Handler:
-    """A consumer that acknowledges after every so many messages."""
-    since = 0
-
-    def receive_and_acknowledge(body: bytes, redelivered: bool) -> None:
-        nonlocal since
-        receive(body, redelivered)
-        since += 1
-        if since == every:
-            since = 0
-            acknowledge()
-
-    return receive_and_acknowledge
-
-
-async def one_by_one(receiver: Receiver, receive: Handler) -> None:
-    """Receive for as long as the connection lives."""
-    with suppress(StackError):  # the connection says so itself
-        while True:
-            receive(*await receiver.receive())
-
-
 @asynccontextmanager
-async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog) -> AsyncIterator[Clients]:
-    """Every client of the plan connected and subscribed; ConnectError for the first that is not.
+async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog, clock: Clock) -> AsyncIterator[Clients]:
+    """Every client of the plan connected, and every consumer subscribed; ConnectError for the first that is not.
 
     They are closed on the way out, for at most CLOSE_TIMEOUT_S.
     """
     turn = asyncio.Semaphore(PARALLEL)
-    at = Endpoint(host=plan.host, port=plan.port)
-    clients = Clients(consume=lambda consumer: _consume(consumer, plan, stack, log, clients))
+    replies = {one.caller: one.id for one in plan.consumers if one.caller is not None}
+    site = Site(log=log, clock=clock, seed=plan.seed, replies=replies)
+    node = _Node(plan, stack, module(plan.workload.pattern), site)
+    clients = Clients(consume=lambda consumer: node.consume(consumer, clients))
 
     async def limited(label: str, action: Callable[[T], Awaitable[None]], client: T) -> None:
         async with turn:
-            await _explained(f"{label} on node {plan.node} at {at.host}:{at.port}", action(client), plan)
+            await _explained(f"{label} on node {plan.node}{_at(plan)}", action(client), plan)
 
-    jobs = [limited(_consumer(one.id), clients.consume, one) for one in plan.consumers]
-    jobs += [limited(_producer(one.id), lambda one: _produce(one, plan, stack, clients), one) for one in plan.producers]
+    jobs = [limited(_consumer(one.id), clients.consume, one) for one in plan.consumers if one.caller is None]
+    jobs += [limited(_producer(one.id), lambda one: node.produce(one, clients), one) for one in plan.producers]
     try:
         await _all(jobs)
         yield clients
     finally:
-        await _end(clients.receiving)
+        await _end(site.tasks)
         closing = [asyncio.ensure_future(connection.close()) for connection in clients.connections.values()]
         await _settle(closing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """Connects the clients of one node as their pattern wants them."""
+
+    plan: NodePlan
+    stack: Stack
+    pattern: PatternModule
+    site: Site
+
+    async def consume(self, consumer: Consumer, clients: Clients) -> None:
+        label = _consumer(consumer.id)
+        connection = await self._connect("consumer", consumer)
+        _keep(clients, connection, label, clients.consumer_sockets[consumer.id])
+        try:
+            await self.pattern.consume(connection, consumer, self.plan.workload, self.site)
+        except BaseException:
+            clients.connections.pop(label).abort()
+            raise
+
+    async def produce(self, producer: Producer, clients: Clients) -> None:
+        connection = await self._connect("producer", producer)
+        _keep(clients, connection, _producer(producer.id), clients.producer_sockets[producer.id])
+        if (reply := self.site.replies.get(producer.id)) is not None:
+            clients.consumer_sockets[reply] = clients.producer_sockets[producer.id]
+        publisher = await self.pattern.produce(connection, producer, self.plan.workload, self.site)
+        clients.publishers[producer.id] = (connection, publisher)
+
+    async def _connect(self, role: str, client: Producer | Consumer) -> Connection:
+        """Channels are at home at the stack's services in turn, so that all clients of one meet."""
+        plan = self.plan
+        at = [Endpoint(**one.model_dump()) for one in plan.services]
+        home = client.topic % len(at) if at else 0
+        here = Here(node=plan.node, address=plan.address)
+        return await self.stack.connect(here, (*at[home:], *at[:home]), f"{plan.node}-{role}-{client.id}")
+
+
+def _at(plan: NodePlan) -> str:
+    return "".join(f" at {one.host}:{one.port}" for one in plan.services[:1])
 
 
 def _consumer(number: int) -> str:
@@ -146,63 +139,9 @@ def _producer(number: int) -> str:
     return f"producer {number}"
 
 
-async def _consume(consumer: ConsumerPlan, plan: NodePlan, stack: Stack, log: DeliveredLog, clients: Clients) -> None:
-    label = _consumer(consumer.id)
-    at = Endpoint(host=plan.host, port=plan.port)
-    connection = await stack.connect(at, f"{plan.node}-consumer-{consumer.id}")
-    _keep(clients, connection, label, clients.consumer_ports[consumer.id])
-    try:
-        await _subscribe(connection, consumer, plan, log, clients.receiving)
-    except BaseException:
-        clients.connections.pop(label).abort()
-        raise
-
-
-async def _subscribe(
-    connection: Connection,
-    consumer: ConsumerPlan,
-    plan: NodePlan,
-    log: DeliveredLog,
-    receiving: list[asyncio.Task[None]],
-) -> None:
-    subscription = Subscription(
-        name=f"consumer-{consumer.id}" if consumer.durable else None,
-        selector=consumer.selector and Selector(low=consumer.selector[0], high=consumer.selector[1]),
-        prefetch=plan.prefetch,
-    )
-    receive = handler(log, consumer.id)
-    if plan.ack is Ack.CLIENT:
-        receive = acknowledging(receive, _jms(connection).acknowledge, every=plan.acknowledge_every)
-    if plan.receive == "listener":
-        await connection.subscribe(consumer.topic_name, receive, subscription=subscription, ack=plan.ack)
-        return
-    receiver = await _jms(connection).receiver(consumer.topic_name, subscription=subscription, ack=plan.ack)
-    receiving.append(asyncio.ensure_future(one_by_one(receiver, receive)))
-
-
-async def _produce(producer: ProducerPlan, plan: NodePlan, stack: Stack, clients: Clients) -> None:
-    connection = await stack.connect(Endpoint(host=plan.host, port=plan.port), f"{plan.node}-producer-{producer.id}")
-    _keep(clients, connection, _producer(producer.id), clients.producer_ports[producer.id])
-    delivery = Delivery.PERSISTENT if plan.persistent else Delivery.NONPERSISTENT
-    if plan.body_type is BodyType.BYTES:
-        publisher = await connection.publisher(producer.topic_name, delivery=delivery)
-    else:
-        publisher = await _jms(connection).typed_publisher(
-            producer.topic_name, delivery=delivery, body_type=plan.body_type
-        )
-    clients.publishers[producer.id] = (connection, publisher)
-
-
-def _jms(connection: Connection) -> JmsConnection:
-    if not isinstance(connection, JmsConnection):
-        raise StackError("this stack has only Bytes messages and listeners, and no CLIENT acknowledgement")
-    return connection
-
-
-def _keep(clients: Clients, connection: Connection, label: str, ports: list[int]) -> None:
+def _keep(clients: Clients, connection: Connection, label: str, sockets: list[ClientSocket]) -> None:
     clients.connections[label] = connection
-    if connection.local is not None:
-        ports.append(connection.local[1])
+    sockets.extend(ClientSocket(protocol=one.protocol, port=one.port) for one in connection.sockets)
 
 
 async def _explained(who: str, action: Awaitable[None], plan: NodePlan) -> None:

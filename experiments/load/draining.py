@@ -11,22 +11,27 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from experiments.load.protocol import NodePlan, Progress
+from records.audience import audiences, of_messages
 
 # After the last expected delivery: time for one that nobody expects, a duplicate for example.
 SETTLE_S = 0.25
 
 
 def missing(plans: Sequence[NodePlan], reports: Mapping[str, Progress]) -> int | None:
-    """Answered messages that have not reached their consumers; None when selectors make that unknowable."""
+    """Answered messages that have not reached their audiences; None when selectors make that unknowable."""
     consumers = [consumer for plan in plans for consumer in plan.consumers]
     if any(consumer.selector is not None for consumer in consumers):
         return None
+    shared = any(plan.workload.shared for plan in plans)
     acked: Counter[int] = Counter()
     delivered: Counter[int] = Counter()
     for report in reports.values():
         acked.update(report.acked_by_topic)
         delivered.update(report.delivered_by_consumer)
-    return sum(max(0, acked[consumer.topic] - delivered[consumer.id]) for consumer in consumers)
+    return sum(
+        max(0, acked[one.topic] - sum(delivered[consumer] for consumer in one.consumers))
+        for one in of_messages(audiences(consumers, share=shared))
+    )
 
 
 def unanswered(reports: Mapping[str, Progress]) -> int:

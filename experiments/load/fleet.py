@@ -18,9 +18,9 @@ from experiments.load.protocol import Done, Go, NodePlan, Progress, Stop, Times
 from experiments.load.recording import MARKED
 from experiments.load.remote import ClientFailedError, Remote, started
 from experiments.load.stale import stale_copies
-from results.manifest import Workload
-from results.schema import DELIVERED, PUBLISHED
-from results.store import DamagedTrial, read_table
+from records.manifest import PlacedWorkload
+from records.schema import DELIVERED, PUBLISHED
+from records.store import DamagedTrial, read_table
 
 
 class FleetTimeoutError(Exception):
@@ -72,20 +72,20 @@ class FleetResult:
         """`node: client: reason` of every connection that ended without being closed."""
         return tuple(f"{node}: {reason}" for node, done in self.nodes.items() for reason in done.lost_connections)
 
-    def with_clients(self, workload: Workload) -> Workload:
-        """The workload with what its clients tell: their ports, absences, and how often producers sent again."""
-        producers = {number: ports for done in self.nodes.values() for number, ports in done.producer_ports.items()}
-        consumers = {number: ports for done in self.nodes.values() for number, ports in done.consumer_ports.items()}
+    def with_clients(self, workload: PlacedWorkload) -> PlacedWorkload:
+        """The workload with what its clients tell: their sockets, absences, and how often producers sent again."""
+        producers = {number: mine for done in self.nodes.values() for number, mine in done.producer_sockets.items()}
+        consumers = {number: mine for done in self.nodes.values() for number, mine in done.consumer_sockets.items()}
         absences = {number: times for done in self.nodes.values() for number, times in done.absences.items()}
         retries = {number: count for done in self.nodes.values() for number, count in done.retries.items()}
         return workload.model_copy(
             update={
                 "producers": tuple(
-                    one.model_copy(update={"ports": producers.get(one.id, ()), "retries": retries.get(one.id, 0)})
+                    one.model_copy(update={"sockets": producers.get(one.id, ()), "retries": retries.get(one.id, 0)})
                     for one in workload.producers
                 ),
                 "consumers": tuple(
-                    one.model_copy(update={"ports": consumers.get(one.id, ()), "absences": absences.get(one.id, ())})
+                    one.model_copy(update={"sockets": consumers.get(one.id, ()), "absences": absences.get(one.id, ())})
                     for one in workload.consumers
                 ),
             }

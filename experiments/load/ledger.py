@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from experiments.load.protocol import NodePlan, Progress
 from experiments.load.recording import DeliveredLog, PublishedLog, published_table
-from results.store import write_table
+from records.store import write_table
 
 
 def files(folder: Path, node: str) -> tuple[Path, Path]:
@@ -45,7 +45,7 @@ class Ledger:
     def tables(self) -> Tables:
         """A copy of all rows; what arrives later is not in it."""
         delivered, unreadable = self.delivered.table()
-        published = published_table(self.published, body_bytes=self.plan.body_bytes)
+        published = published_table(self.published)
         return Tables(published=published, delivered=delivered, unreadable=unreadable)
 
     def progress(self, *, t_ns: int, lost: tuple[str, ...]) -> Progress:

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from experiments.load.protocol import line
-from results.manifest import Record
+from experiments.workers.lines import line
+from records.record import Record
 
 OWNER_GONE = 3
 MAX_LINE = 64 * 1024 * 1024

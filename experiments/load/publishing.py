@@ -1,4 +1,4 @@
-"""One producer's loop: closed (the next send waits for the answer) or open (the schedule alone decides)."""
+"""One producer's loop: closed (the next send waits for an answer) or open (the schedule alone decides)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from functools import partial
 
 from experiments.load.clock import Clock
 from experiments.load.recording import PublishedLog
-from results.marker import Marker, pack_into
+from records.marker import Marker, pack_into
+from records.sending import Bursts
 from stacks.driver import Connection, FullError, Publisher, StackError
 
 # After a refused send, also before it is repeated: long enough not to spin, short against any window.
@@ -34,32 +35,58 @@ class Lateness:
 
 @dataclass(slots=True, kw_only=True)
 class Producer:
-    """A producer that is connected.  body: reused for every message; its first bytes become the marker."""
+    """A producer that is connected.  bodies: of each message in turn, reused; the first bytes become the marker."""
 
     id: int
     connection: Connection
     publisher: Publisher
     log: PublishedLog
-    body: bytearray
+    bodies: Iterator[bytearray]
     properties: Iterator[int | None]
     clock: Clock
     lateness: Lateness
-    _pending: dict[int, asyncio.Future[None]] = field(default_factory=dict)
+    _pending: dict[int, asyncio.Future[object]] = field(default_factory=dict)
 
-    async def closed_loop(self, *, end_ns: int) -> None:
-        """Send until end_ns, each when the last is answered; ends early with its connection."""
-        now, log, body = self.clock.now_ns, self.log, self.body
-        seq, t_ready = 0, now()
-        while (t_send := now()) < end_ns and self.connection.lost is None:
+    async def closed_loop(self, *, end_ns: int, in_flight: int = 1, bursts: Bursts | None = None) -> None:
+        """Send until end_ns, each message when one of in_flight is answered; ends early with its connection.
+
+        After a burst all of its messages are answered before its pause begins.
+        """
+        if bursts is None:
+            await self._burst(end_ns, in_flight, None)
+            return
+        while self._goes_on(end_ns):
+            await self._burst(end_ns, in_flight, bursts.messages)
+            await self.clock.sleep_until(min(self.clock.now_ns() + round(bursts.pause_s * 1e9), end_ns))
+
+    def _goes_on(self, end_ns: int) -> bool:
+        return self.clock.now_ns() < end_ns and self.connection.lost is None
+
+    async def _burst(self, end_ns: int, in_flight: int, messages: int | None) -> None:
+        """Send so many messages, or without end, and wait for all answers."""
+        last = None if messages is None else len(self.log) + messages
+        if in_flight == 1:
+            await self._one_by_one(end_ns, last)
+            return
+        async with asyncio.TaskGroup() as slots:
+            for _ in range(in_flight):
+                slots.create_task(self._one_by_one(end_ns, last))
+
+    async def _one_by_one(self, end_ns: int, last: int | None) -> None:
+        """Send messages up to number `last`, each when the one before it is answered; others may do so beside this."""
+        now, log = self.clock.now_ns, self.log
+        t_ready = now()
+        while (t_send := now()) < end_ns and self.connection.lost is None and (last is None or len(log) < last):
             self.lateness.observe(t_ready, t_send)
-            prop = next(self.properties)
-            pack_into(body, Marker(self.id, seq, t_send))
-            log.sent(t_send, t_send, prop)
+            seq, body, prop = len(log), next(self.bodies), next(self.properties)
+            marker = Marker(self.id, seq, t_send)
+            pack_into(body, marker)
+            log.sent(t_send, t_send, prop, len(body))
             left = False
             try:
                 answer = self.publisher.send(body, prop)
                 left = True
-                await self._until_taken(answer, prop, end_ns)
+                await self._until_taken(answer, body, marker, prop, end_ns)
             except StackError:
                 self._failed(seq, left)
                 await self.clock.sleep_until(now() + PAUSE_NS)
@@ -67,12 +94,13 @@ class Producer:
             else:
                 t_ready = now()
                 log.answered(seq, t_ready)
-            seq += 1
-            if seq % TURN_EVERY == 0:
+            if (seq + 1) % TURN_EVERY == 0:
                 await asyncio.sleep(0)
                 t_ready = now()
 
-    async def _until_taken(self, answer: Awaitable[None], prop: int | None, end_ns: int) -> None:
+    async def _until_taken(
+        self, answer: Awaitable[object], body: bytearray, marker: Marker, prop: int | None, end_ns: int
+    ) -> None:
         """Send the same message again for as long as the destination is full, until end_ns."""
         while True:
             try:
@@ -83,7 +111,8 @@ class Producer:
                     raise
             self.log.retries += 1
             await self.clock.sleep_until(self.clock.now_ns() + PAUSE_NS)
-            answer = self.publisher.send(self.body, prop)
+            pack_into(body, marker)  # another message may have been in this buffer meanwhile
+            answer = self.publisher.send(body, prop)
 
     async def open_loop(self, *, go_ns: int, end_ns: int, schedule: Iterator[int]) -> None:
         """Send at go_ns + each offset of the schedule until end_ns, whatever became of earlier messages.
@@ -110,12 +139,12 @@ class Producer:
         self._pending.clear()
 
     def _send(self, due_ns: int) -> None:
-        seq, prop, t_send = len(self.log), next(self.properties), self.clock.now_ns()
+        seq, body, prop, t_send = len(self.log), next(self.bodies), next(self.properties), self.clock.now_ns()
         self.lateness.observe(due_ns, t_send)
-        pack_into(self.body, Marker(self.id, seq, t_send))
-        self.log.sent(due_ns, t_send, prop)
+        pack_into(body, Marker(self.id, seq, t_send))
+        self.log.sent(due_ns, t_send, prop, len(body))
         try:
-            answer = asyncio.ensure_future(self.publisher.send(self.body, prop))
+            answer = asyncio.ensure_future(self.publisher.send(body, prop))
         except StackError:
             self._failed(seq, left=False)
             return
@@ -125,7 +154,7 @@ class Producer:
             self._pending[seq] = answer
             answer.add_done_callback(partial(self._answered, seq))
 
-    def _answered(self, seq: int, answer: asyncio.Future[None]) -> None:
+    def _answered(self, seq: int, answer: asyncio.Future[object]) -> None:
         self._pending.pop(seq, None)
         if answer.cancelled():
             return

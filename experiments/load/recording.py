@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from results import marker
-from results.schema import DELIVERED, PUBLISHED, Outcome
+from records import marker
+from records.schema import DELIVERED, PUBLISHED, Outcome
 
 # What a client writes of its deliveries: the ledger's columns, and when the message says it was sent.
 MARKED = DELIVERED.append(pa.field("t_send_ns", pa.int64(), nullable=False))
@@ -27,6 +27,7 @@ class PublishedLog:
         "_properties",
         "_scheduled",
         "_sends",
+        "_sizes",
         "acked",
         "failed",
         "producer",
@@ -45,16 +46,18 @@ class PublishedLog:
         self._acks = array("q")
         self._outcomes = array("b")
         self._properties = array("q")
+        self._sizes = array("i")
 
     def __len__(self) -> int:
         return len(self._sends)
 
-    def sent(self, t_sched_ns: int, t_send_ns: int, prop: int | None) -> None:
+    def sent(self, t_sched_ns: int, t_send_ns: int, prop: int | None, body_bytes: int) -> None:
         """A new row, in doubt until it is answered."""
         self._scheduled.append(t_sched_ns)
         self._sends.append(t_send_ns)
         self._acks.append(_NO_TIME)
         self._outcomes.append(_IN_DOUBT)
+        self._sizes.append(body_bytes)
         if prop is not None:
             self._properties.append(prop)
 
@@ -67,7 +70,7 @@ class PublishedLog:
         self._outcomes[seq] = _FAILED
         self.failed += 1
 
-    def table(self, body_bytes: int) -> pa.Table:
+    def table(self) -> pa.Table:
         """The rows in the shape of PUBLISHED."""
         rows = len(self)
         acks = np.array(self._acks, dtype=np.int64)
@@ -75,7 +78,7 @@ class PublishedLog:
             "producer": np.full(rows, self.producer, np.int32),
             "seq": np.arange(rows, dtype=np.int64),
             "topic": np.full(rows, self.topic, np.int32),
-            "body_bytes": np.full(rows, body_bytes, np.int32),
+            "body_bytes": np.array(self._sizes, dtype=np.int32),
             "property": pa.array(self._properties, pa.int32()) if self._properties else pa.nulls(rows, pa.int32()),
             "t_sched_ns": np.array(self._scheduled, dtype=np.int64),
             "t_send_ns": np.array(self._sends, dtype=np.int64),
@@ -127,7 +130,7 @@ class DeliveredLog:
         return table, self.unreadable + int(np.count_nonzero(~readable))
 
 
-def published_table(logs: Sequence[PublishedLog], *, body_bytes: int) -> pa.Table:
+def published_table(logs: Sequence[PublishedLog]) -> pa.Table:
     """All producers' rows, by producer, then sequence number."""
     ordered = sorted(logs, key=lambda log: log.producer)
-    return pa.concat_tables([PUBLISHED.empty_table(), *(log.table(body_bytes) for log in ordered)])
+    return pa.concat_tables([PUBLISHED.empty_table(), *(log.table() for log in ordered)])

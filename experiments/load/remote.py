@@ -15,12 +15,11 @@ from experiments.load.protocol import (
     Failure,
     NodePlan,
     Progress,
-    ProtocolError,
     Ready,
-    line,
     read_event,
 )
-from results.manifest import Record
+from experiments.workers.lines import ProtocolError, line
+from records.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 TERM_S = 2.0

@@ -6,8 +6,8 @@ import asyncio
 
 from experiments.load.clock import Clock
 from experiments.load.connecting import Clients
-from experiments.load.protocol import ConsumerPlan, NodePlan, Times
-from results.manifest import Absence
+from experiments.load.protocol import NodePlan, Times
+from records.manifest import Absence, Consumer
 from stacks.driver import StackError
 
 # How long a subscriber waits before it tries again, when the provider refused it or did not answer.
@@ -33,7 +33,7 @@ async def roam(plan: NodePlan, clients: Clients, clock: Clock, times: Times) -> 
             returning.create_task(_back(consumer, plan, clients, clock))
 
 
-async def _back(consumer: ConsumerPlan, plan: NodePlan, clients: Clients, clock: Clock) -> None:
+async def _back(consumer: Consumer, plan: NodePlan, clients: Clients, clock: Clock) -> None:
     while True:
         try:
             async with asyncio.timeout(plan.connect_timeout_s):

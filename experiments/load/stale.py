@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from results.ledger import message_keys
+from records.ledger import message_keys
 
 
 def stale_copies(published: pa.Table, marked: pa.Table) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from stacks.driver import Ack
+from records.messaging import Ack
 from stacks.openwire.commands import DELIVERED, STANDARD
 
 

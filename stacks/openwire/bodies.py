@@ -3,7 +3,7 @@
 What a JMS client pays for a body happens here: a Text body is one character per byte (Latin-1), encoded as modified
 UTF-8; Stream and Map bodies are fields: the first 24 bytes whole (a marker stays findable in packets), then a long for
 each eight, then what is left over; an Object body is a `byte[]` as Java serialises it.  In Text bodies markers stand
-encoded, see results.marker.
+encoded, see records.marker.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import chain, repeat
 
-from results.marker import SIZE as HEAD
-from stacks.driver import BodyType
+from records.marker import SIZE as HEAD
+from records.messaging import BodyType
 from stacks.openwire import properties, wire
 from stacks.openwire.properties import LONG, Primitive
 from stacks.openwire.wire import Reader, WireError

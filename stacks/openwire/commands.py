@@ -51,13 +51,13 @@ class MessageId(NamedTuple):
 
 
 class Destination(NamedTuple):
-    """code: TOPIC, or another kind of destination (100 to 103)."""
+    """code: QUEUE, TOPIC, TEMPORARY_QUEUE or the other temporary one (103)."""
 
     code: int
     name: str | None
 
 
-TOPIC = 101
+QUEUE, TOPIC, TEMPORARY_QUEUE = 100, 101, 102
 
 
 class WireFormatInfo(NamedTuple):
@@ -121,6 +121,16 @@ class ConsumerInfo(NamedTuple):
     optimized_acknowledge: bool = False
     no_range_acks: bool = False
     network_consumer_path: None = None
+
+
+class DestinationInfo(NamedTuple):
+    """A temporary destination, which lives as long as its connection.  operation: 0 makes it."""
+
+    connection: ConnectionId
+    destination: Destination
+    operation: int = 0
+    timeout: int = 0
+    broker_path: None = None
 
 
 class RemoveInfo(NamedTuple):
@@ -236,8 +246,8 @@ class MessageDispatch(NamedTuple):
 
 Structure = Union[  # noqa: UP007  (NamedTuples: the alias is used at run time)
     ConnectionId, SessionId, ConsumerId, ProducerId, BrokerId, MessageId, Destination, WireFormatInfo, KeepAliveInfo,
-    ShutdownInfo, ConnectionInfo, SessionInfo, ProducerInfo, ConsumerInfo, RemoveInfo, MessagePull, MessageAck,
-    ConsumerControl, ProducerAck, ConnectionFailure, Response, ExceptionResponse, Message, MessageDispatch,
+    ShutdownInfo, ConnectionInfo, SessionInfo, ProducerInfo, ConsumerInfo, DestinationInfo, RemoveInfo, MessagePull,
+    MessageAck, ConsumerControl, ProducerAck, ConnectionFailure, Response, ExceptionResponse, Message, MessageDispatch,
 ]  # fmt: skip
 
 
@@ -308,7 +318,7 @@ _TABLES: dict[type[Any], _Table] = {
     ProducerId: (False, (123,), (STRING, LONG, LONG)),
     BrokerId: (False, (124,), (STRING,)),
     MessageId: (False, (110,), (STRING, PRODUCER, LONG, LONG)),
-    Destination: (False, (100, TOPIC, 102, 103), (STRING,)),
+    Destination: (False, (QUEUE, TOPIC, TEMPORARY_QUEUE, 103), (STRING,)),
     WireFormatInfo: (False, (1,), (MAGIC_VERSION, SEQUENCE)),
     ConnectionInfo: (True, (3,), (CONNECTION, STRING, STRING, STRING, PATH, *(BOOL,) * 5, STRING)),
     SessionInfo: (True, (4,), (SESSION,)),
@@ -317,6 +327,7 @@ _TABLES: dict[type[Any], _Table] = {
         BOOL, BOOL, PATH,
     )),
     ProducerInfo: (True, (6,), (PRODUCER, DESTINATION, PATH, BOOL, INT)),
+    DestinationInfo: (True, (8,), (CONNECTION, DESTINATION, BYTE, LONG, PATH)),
     KeepAliveInfo: (True, (10,), ()),
     ShutdownInfo: (True, (11,), ()),
     RemoveInfo: (True, (12,), (nested(ConnectionId, SessionId, ConsumerId, ProducerId), LONG)),

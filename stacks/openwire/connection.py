@@ -65,7 +65,7 @@ class Connection(Channel):
         self._buffer = bytearray()
         self._agreed: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._answers: dict[int, asyncio.Future[None]] = {}
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: set[asyncio.Future[Any]] = set()
         self._number = 0
 
     def request(self, command: Structure) -> asyncio.Future[None]:
@@ -84,9 +84,9 @@ class Connection(Channel):
             self._answers[number] = answer
         return number, answer
 
-    def waiter(self) -> asyncio.Future[None]:
+    def waiter(self) -> asyncio.Future[Any]:
         """A future for the caller to end, that fails when the connection does."""
-        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if (over := self.over) is not None:
             fail(waiting, over)
         self._waiting.add(waiting)

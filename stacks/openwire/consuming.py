@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
-from stacks.driver import Ack, Handler, StackError
+from records.messaging import Ack
+from stacks.driver import Handler, StackError
 from stacks.openwire import bodies
 from stacks.openwire.acknowledging import Acknowledgement, Run
 from stacks.openwire.commands import ConsumerInfo, MessageDispatch, MessagePull, RemoveInfo
@@ -15,10 +17,21 @@ from stacks.openwire.wire import WireError
 
 
 class Consumer:
-    """A subscription in force once `open` has returned.  handler: the listener; without one there is `receive`."""
+    """A subscription in force once `open` has returned.
 
-    def __init__(self, connection: Connection, info: ConsumerInfo, *, ack: Ack, handler: Handler | None = None) -> None:
-        self._connection, self._info, self._handler = connection, info, handler
+    handler: the listener; without one there is `receive`.  on_arrival: a listener that needs to know more.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        info: ConsumerInfo,
+        *,
+        ack: Ack,
+        handler: Handler | None = None,
+        on_arrival: Callable[[bytes, Arrived], None] | None = None,
+    ) -> None:
+        self._connection, self._info, self._handler, self._on_arrival = connection, info, handler, on_arrival
         self._inlet = Inlet(info)
         self._arrived: deque[Arrived] = deque()
         self._waiting: asyncio.Future[None] | None = None
@@ -75,6 +88,10 @@ class Consumer:
     def _arrive(self, found: Arrived) -> None:
         if self._handler is not None:
             self._take(found, self._handler)
+            return
+        if self._on_arrival is not None:
+            on_arrival = self._on_arrival
+            self._take(found, lambda body, _: on_arrival(body, found))
             return
         self._arrived.append(found)
         if self._waiting is not None and not self._waiting.done():

@@ -14,6 +14,7 @@ from stacks.openwire.commands import (
     DESTINATION,
     MESSAGE_ID,
     ConsumerInfo,
+    Destination,
     Message,
     MessageDispatch,
     MessageId,
@@ -40,7 +41,10 @@ _TAIL = struct.Struct(">???i?q????qq?i")
 
 
 class Arrived(NamedTuple):
-    """A message as a consumer has it.  code: its body's type.  identity: as it is acknowledged, marshalled."""
+    """A message as a consumer has it.  code: its body's type.  identity: as it is acknowledged, marshalled.
+
+    correlation, reply_to: of a request; of a reply the first, as in the request.
+    """
 
     code: int
     content: bytes | None
@@ -48,6 +52,8 @@ class Arrived(NamedTuple):
     broker_sequence: int
     redelivered: bool
     compressed: bool
+    correlation: str | None = None
+    reply_to: Destination | None = None
 
 
 class Inlet:
@@ -117,6 +123,8 @@ def arrived(dispatch: MessageDispatch, message: Message) -> Arrived:
         broker_sequence=message.identity.broker_sequence,
         redelivered=dispatch.redeliveries > 0,
         compressed=message.compressed,
+        correlation=message.correlation,
+        reply_to=message.reply_to,
     )
 
 

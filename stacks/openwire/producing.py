@@ -6,7 +6,7 @@ import asyncio
 import struct
 import time
 
-from stacks.driver import BodyType
+from records.messaging import BodyType
 from stacks.openwire import bodies, properties, wire
 from stacks.openwire.commands import MESSAGE_FIELDS, PRODUCER, Destination, Message, MessageId, ProducerId, marshalled
 from stacks.openwire.connection import Connection

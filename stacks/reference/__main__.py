@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-from results import no_gc
+from records import no_gc
 from stacks.reference.faults import USAGE, FaultError, Faults, parse
 from stacks.reference.server import listen
 

@@ -2,133 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from stacks.channel import Channel, Client, fail, opened
-from stacks.driver import (
-    Ack,
-    Delivery,
-    Endpoint,
-    Guarantee,
-    Handler,
-    Pattern,
-    Service,
-    StackError,
-    Subscription,
-)
-from stacks.lazy import LazyAcknowledgement
+from records.messaging import Ack, Delivery, Guarantee, Pattern
+from stacks.channel import Client, opened
+from stacks.driver import Endpoint, Handler, Here, RequestHandler, Service, StackError, Subscription
 from stacks.reference import frames
-from stacks.reference.frames import (
-    Accepted,
-    Acknowledge,
-    Connect,
-    Frame,
-    FrameReader,
-    Leave,
-    Message,
-    Refused,
-)
+from stacks.reference.destinations import Kind, written
+from stacks.reference.frames import Connect
+from stacks.reference.wire import Inlet, ReferenceCaller, ReferencePublisher, Server, Wire
 
 PORT = 7400
-
-Answer = asyncio.Future[None]
-
-
-class ReferencePublisher:
-    """Sends to one topic over its connection."""
-
-    def __init__(self, wire: Wire, topic: str) -> None:
-        self._wire = wire
-        self._topic = frames.topic_field(topic)
-
-    def send(self, body: bytes | bytearray, prop: int | None = None) -> Answer:
-        """Write one message; the future ends with the broker's answer, or with StackError."""
-        request, answer = self._wire.request()
-        self._wire.write(frames.publish(request, self._topic, prop, body))
-        return answer
-
-
-class Inlet:
-    """A subscription's receiving end: calls the handler, then acknowledges in its mode."""
-
-    def __init__(self, wire: Wire, number: int, handler: Handler, ack: Ack) -> None:
-        self._wire = wire
-        self._number = number
-        self._handler = handler
-        self._ack = ack
-        self._latest = 0
-        self._lazy = LazyAcknowledgement[int](self._acknowledge_all)
-
-    def receive(self, message: Message) -> None:
-        self._handler(message.body, message.redelivered)
-        if self._ack is Ack.AUTO:
-            self._wire.write(frames.encode(Acknowledge(self._number, message.delivery, False)))
-            return
-        self._latest = max(self._latest, message.delivery)
-        self._lazy.handled(self._latest)
-
-    def settle(self) -> None:
-        """Acknowledge all that is due."""
-        self._lazy.flush()
-
-    def _acknowledge_all(self, delivery: int) -> None:
-        if self._wire.lost is None:
-            self._wire.write(frames.encode(Acknowledge(self._number, delivery, True)))
-
-
-class Wire(Channel):
-    """The requests that wait for an answer, and the subscriptions."""
-
-    LANGUAGE = "the reference broker's protocol"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._reader = FrameReader()
-        self._waiting: dict[int, Answer] = {}
-        self._next_request = 0
-        self.inlets: dict[int, Inlet] = {}
-
-    def request(self) -> tuple[int, Answer]:
-        """A request number and the future of its answer; StackError when the connection is gone."""
-        if self.leaving:
-            raise StackError(self.why_over)
-        number = self._next_request
-        self._next_request = (number + 1) & 0xFFFFFFFF
-        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
-        return number, answer
-
-    async def close(self) -> None:
-        """Leave with the broker's answer, or without when it has gone."""
-        if not self.leaving:
-            request, answer = self.request()
-            self.write(frames.encode(Leave(request)))
-            self._closing = True
-            await asyncio.wait([answer])
-        self._transport.close()
-
-    def _read(self, data: bytes) -> None:
-        for frame in self._reader.feed(data):
-            self._handle(frame)
-
-    def _fail_all(self, reason: str) -> None:
-        for answer in self._waiting.values():
-            fail(answer, reason)
-        self._waiting.clear()
-
-    def _handle(self, frame: Frame) -> None:
-        match frame:
-            case Message(subscription) if subscription in self.inlets:
-                self.inlets[subscription].receive(frame)
-            case Accepted(request) if request in self._waiting:
-                answer = self._waiting.pop(request)
-                if not answer.done():
-                    answer.set_result(None)
-            case Refused(request, reason) if request in self._waiting:
-                answer = self._waiting.pop(request)
-                fail(answer, reason)
-            case _:
-                raise frames.FrameError(f"a {type(frame).__name__} frame is out of place")
 
 
 class ReferenceConnection(Client[Wire]):
@@ -136,19 +21,43 @@ class ReferenceConnection(Client[Wire]):
 
     async def publisher(self, topic: str, *, delivery: Delivery) -> ReferencePublisher:
         """A publisher on one topic; StackError for persistent delivery, which needs a disk."""
-        if delivery is not Delivery.NONPERSISTENT:
-            raise StackError(f"delivery {delivery}: the reference broker keeps messages in memory only")
-        return ReferencePublisher(self._channel, topic)
+        return self._publisher(Kind.TOPIC, topic, delivery)
 
     async def subscribe(self, topic: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
         """Returns when the broker has the subscription; StackError when it refuses."""
-        number = len(self._channel.inlets)
-        chosen = subscription.selector
-        selector = None if chosen is None else (chosen.low, chosen.high)
-        self._channel.inlets[number] = Inlet(self._channel, number, handler, ack)
-        request, answer = self._channel.request()
-        self._channel.write(frames.encode(frames.Subscribe(request, number, topic, subscription.name or "", selector)))
-        await answer
+        await self._receive(Kind.TOPIC, topic, handler, subscription, ack)
+
+    async def sender(self, queue: str, *, delivery: Delivery) -> ReferencePublisher:
+        """A publisher on one queue; StackError for persistent delivery."""
+        return self._publisher(Kind.QUEUE, queue, delivery)
+
+    async def receive(self, queue: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
+        """Returns when the broker has the receiver; StackError when it refuses."""
+        await self._receive(Kind.QUEUE, queue, handler, subscription, ack)
+
+    async def caller(self, service: str) -> ReferenceCaller:
+        """What calls one service."""
+        return ReferenceCaller(self._channel, service)
+
+    async def serve(self, service: str, handler: RequestHandler) -> None:
+        """Returns when the broker has the server."""
+        await self._attach(Kind.SERVICE, service, lambda _: Server(self._channel, handler), Subscription())
+
+    async def broadcaster(self, group: str) -> ReferencePublisher:
+        """What sends to every member of a group."""
+        return self._publisher(Kind.GROUP, group, Delivery.NONPERSISTENT)
+
+    async def join(self, group: str, handler: Handler) -> None:
+        """Returns when the broker has the member."""
+        await self._receive(Kind.GROUP, group, handler, Subscription(), Ack.AUTO)
+
+    async def stream(self, flow: str) -> ReferencePublisher:
+        """The sending end of a flow."""
+        return self._publisher(Kind.FLOW, flow, Delivery.NONPERSISTENT)
+
+    async def accept(self, flow: str, handler: Handler) -> None:
+        """Returns when the broker has the receiving end."""
+        await self._receive(Kind.FLOW, flow, handler, Subscription(), Ack.AUTO)
 
     async def close(self) -> None:
         """Acknowledge what is due and leave."""
@@ -157,6 +66,28 @@ class ReferenceConnection(Client[Wire]):
                 inlet.settle()
         await self._channel.close()
 
+    def _publisher(self, kind: Kind, name: str, delivery: Delivery) -> ReferencePublisher:
+        if delivery is not Delivery.NONPERSISTENT:
+            raise StackError(f"delivery {delivery}: the reference broker keeps messages in memory only")
+        return ReferencePublisher(self._channel, kind, name)
+
+    async def _receive(self, kind: Kind, name: str, handler: Handler, subscription: Subscription, ack: Ack) -> None:
+        await self._attach(kind, name, lambda number: Inlet(self._channel, number, handler, ack), subscription)
+
+    async def _attach(
+        self, kind: Kind, name: str, inlet: Callable[[int], Inlet | Server], subscription: Subscription
+    ) -> None:
+        number = len(self._channel.inlets)
+        chosen = subscription.selector
+        selector = None if chosen is None else (chosen.low, chosen.high)
+        self._channel.inlets[number] = inlet(number)
+        request, answer = self._channel.request()
+        destination = written(kind, name)
+        self._channel.write(
+            frames.encode(frames.Subscribe(request, number, destination, subscription.name or "", selector))
+        )
+        await answer
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -164,7 +95,7 @@ class Reference:
 
     faults: tuple[str, ...] = ()
     name: str = "reference"
-    patterns: frozenset[Pattern] = frozenset({Pattern.PUBSUB})
+    patterns: frozenset[Pattern] = frozenset(Pattern)
     guarantees: frozenset[Guarantee] = frozenset(
         {
             Guarantee.DURABLE,
@@ -174,6 +105,7 @@ class Reference:
             Guarantee.ORDERED,
         }
     )
+    in_client: bool = False
 
     def services(self) -> tuple[Service, ...]:
         """One server."""
@@ -184,9 +116,10 @@ class Reference:
         del wanted
         return ""
 
-    async def connect(self, at: Endpoint, client_id: str) -> ReferenceConnection:
+    async def connect(self, here: Here, services: Sequence[Endpoint], client_id: str) -> ReferenceConnection:
         """Open a connection; StackError when there is no server or it refuses the client id."""
-        wire = await opened(Wire, at)
+        del here
+        wire = await opened(Wire, services[0])
         try:
             _, answer = wire.request()
             wire.write(frames.encode(Connect(client_id)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -18,6 +18,9 @@ class FaultError(ValueError):
 class Faults:
     """drop, duplicate, reorder: every K-th message to a subscriber, 0 = never.
 
+    double: every K-th message of a queue is given to two receivers.  misreply: every K-th reply goes to a caller that
+    waits for another one.  omit: every K-th message to a group leaves its last member out.  swap: every K-th message of
+    a flow changes places with the next.
     stall_after, stall_s: from that published message on, forwarding pauses once for so long; 0 = never.
     crash_after: the server dies on receiving that message, before answering it; 0 = never.
     """
@@ -25,14 +28,19 @@ class Faults:
     drop: int = 0
     duplicate: int = 0
     reorder: int = 0
+    double: int = 0
+    misreply: int = 0
+    omit: int = 0
+    swap: int = 0
     stall_after: int = 0
     stall_s: float = 0.0
     crash_after: int = 0
 
 
-_EVERY = re.compile(r"(drop|duplicate|reorder|crash)=([1-9]\d{0,8})")
+Fault = Literal["drop", "duplicate", "reorder", "double", "misreply", "omit", "swap", "stall", "crash"]
+_EVERY = re.compile(r"(drop|duplicate|reorder|double|misreply|omit|swap|crash)=([1-9]\d{0,8})")
 _STALL = re.compile(r"stall=([1-9]\d{0,8}):(\d{1,6}(?:\.\d{1,6})?)")
-USAGE = "drop=K, duplicate=K, reorder=K, stall=AFTER:SECONDS, crash=AFTER"
+USAGE = "drop=K, duplicate=K, reorder=K, double=K, misreply=K, omit=K, swap=K, stall=AFTER:SECONDS, crash=AFTER"
 
 
 def parse(words: Iterable[str]) -> Faults:
@@ -47,6 +55,19 @@ def parse(words: Iterable[str]) -> Faults:
         else:
             raise FaultError(f"fault {word!r} is not one of {USAGE} (K and AFTER from 1)")
     return Faults(**fields)  # type: ignore[arg-type]
+
+
+class Every:
+    """Says of each message in turn whether it is a K-th one; never with K = 0."""
+
+    def __init__(self, every: int) -> None:
+        self._every = every
+        self._count = 0
+
+    def due(self) -> bool:
+        """Whether this one is."""
+        self._count += 1
+        return self._every > 0 and self._count % self._every == 0
 
 
 class Lane(Generic[T]):

@@ -25,18 +25,23 @@ class Connect(NamedTuple):
 
 
 class Subscribe(NamedTuple):
-    """durable: the subscription's name, empty = not durable.  selector: [low, high) of the property."""
+    """destination: as in stacks.reference.destinations.  durable: the subscription's name, empty = not durable.
+
+    selector: [low, high) of the property.
+    """
 
     request: int
     subscription: int
-    topic: str
+    destination: str
     durable: str
     selector: tuple[int, int] | None
 
 
 class Publish(NamedTuple):
+    """Answered by Accepted or Refused; what goes to a service, by Answer or Refused."""
+
     request: int
-    topic: str
+    destination: str
     prop: int | None
     body: bytes
 
@@ -69,12 +74,28 @@ class Message(NamedTuple):
     body: bytes
 
 
-Frame = Connect | Subscribe | Publish | Acknowledge | Leave | Accepted | Refused | Message
+class Reply(NamedTuple):
+    """A server's answer to the request that it had as this delivery."""
+
+    subscription: int
+    delivery: int
+    body: bytes
+
+
+class Answer(NamedTuple):
+    """A reply on its way to the caller whose request it answers."""
+
+    request: int
+    body: bytes
+
+
+Frame = Connect | Subscribe | Publish | Acknowledge | Leave | Accepted | Refused | Message | Reply | Answer
 
 _SUBSCRIBE = struct.Struct("!IIBii")
 _PUBLISH = struct.Struct("!IBi")
 _ACKNOWLEDGE = struct.Struct("!IQB")
 _REQUEST = struct.Struct("!I")
+_REPLY = struct.Struct("!IQ")
 _MESSAGE = struct.Struct("!IQB")
 
 
@@ -132,8 +153,8 @@ def _subscribe(cursor: _Cursor) -> Subscribe:
 
 def _publish(cursor: _Cursor) -> Publish:
     request, has_prop, prop = cursor.fields(_PUBLISH)
-    topic = cursor.text()
-    return Publish(request, topic, prop if _flag(has_prop) else None, cursor.rest())
+    destination = cursor.text()
+    return Publish(request, destination, prop if _flag(has_prop) else None, cursor.rest())
 
 
 def _acknowledge(cursor: _Cursor) -> Acknowledge:
@@ -146,6 +167,11 @@ def _message(cursor: _Cursor) -> Message:
     return Message(subscription, delivery, _flag(redelivered), cursor.rest())
 
 
+def _reply(cursor: _Cursor) -> Reply:
+    subscription, delivery = cursor.fields(_REPLY)
+    return Reply(subscription, delivery, cursor.rest())
+
+
 _KINDS: dict[int, Callable[[_Cursor], Frame]] = {
     1: _connect,
     2: _subscribe,
@@ -155,6 +181,8 @@ _KINDS: dict[int, Callable[[_Cursor], Frame]] = {
     6: lambda cursor: Accepted(*cursor.fields(_REQUEST)),
     7: lambda cursor: Refused(cursor.fields(_REQUEST)[0], cursor.text()),
     8: _message,
+    9: _reply,
+    10: lambda cursor: Answer(cursor.fields(_REQUEST)[0], cursor.rest()),
 }
 
 
@@ -211,12 +239,12 @@ def _framed(kind: int, *parts: bytes | bytearray) -> bytes:
     return b"".join((_LENGTH.pack(length), bytes((kind,)), *parts))
 
 
-def publish(request: int, topic: bytes, prop: int | None, body: bytes | bytearray) -> bytes:
-    """A Publish frame; `topic` comes from `topic_field`, made once per publisher."""
-    return _framed(3, _PUBLISH.pack(request, prop is not None, prop or 0), topic, body)
+def publish(request: int, destination: bytes, prop: int | None, body: bytes | bytearray) -> bytes:
+    """A Publish frame; `destination` comes from `destination_field`, made once per publisher."""
+    return _framed(3, _PUBLISH.pack(request, prop is not None, prop or 0), destination, body)
 
 
-topic_field = _text
+destination_field = _text
 
 
 def encode(frame: Frame) -> bytes:  # noqa: PLR0911  (one return per kind)
@@ -224,12 +252,12 @@ def encode(frame: Frame) -> bytes:  # noqa: PLR0911  (one return per kind)
     match frame:
         case Connect(client_id):
             return _framed(1, _text(client_id))
-        case Subscribe(request, subscription, topic, durable, selector):
+        case Subscribe(request, subscription, destination, durable, selector):
             low, high = selector or (0, 0)
             fixed = _SUBSCRIBE.pack(request, subscription, selector is not None, low, high)
-            return _framed(2, fixed, _text(topic), _text(durable))
-        case Publish(request, topic, prop, body):
-            return publish(request, _text(topic), prop, body)
+            return _framed(2, fixed, _text(destination), _text(durable))
+        case Publish(request, destination, prop, body):
+            return publish(request, _text(destination), prop, body)
         case Acknowledge(subscription, delivery, cumulative):
             return _framed(4, _ACKNOWLEDGE.pack(subscription, delivery, cumulative))
         case Leave(request):
@@ -240,3 +268,7 @@ def encode(frame: Frame) -> bytes:  # noqa: PLR0911  (one return per kind)
             return _framed(7, _REQUEST.pack(request), _text(reason))
         case Message(subscription, delivery, redelivered, body):
             return _framed(8, _MESSAGE.pack(subscription, delivery, redelivered), body)
+        case Reply(subscription, delivery, body):
+            return _framed(9, _REPLY.pack(subscription, delivery), body)
+        case Answer(request, body):
+            return _framed(10, _REQUEST.pack(request), body)

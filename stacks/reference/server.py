@@ -8,11 +8,13 @@ import sys
 from collections.abc import Callable
 from typing import cast
 
-from stacks.reference.broker import Broker, NotAllowedError, Route
+from stacks.reference.broker import Broker
+from stacks.reference.destinations import Kind
 from stacks.reference.faults import Faults
 from stacks.reference.frames import (
     Accepted,
     Acknowledge,
+    Answer,
     Connect,
     Frame,
     FrameError,
@@ -21,9 +23,11 @@ from stacks.reference.frames import (
     Message,
     Publish,
     Refused,
+    Reply,
     Subscribe,
     encode,
 )
+from stacks.reference.routes import NotAllowedError, Route
 
 CRASH_STATUS = 70
 
@@ -65,6 +69,12 @@ class Session(asyncio.Protocol):
     def deliver(self, subscription: int, delivery: int, redelivered: bool, body: bytes) -> None:
         self._transport.write(encode(Message(subscription, delivery, redelivered, body)))
 
+    def answer(self, request: int, body: bytes) -> None:
+        self._transport.write(encode(Answer(request, body)))
+
+    def refuse(self, request: int, reason: str) -> None:
+        self._transport.write(encode(Refused(request, reason)))
+
     def behind_bytes(self) -> int:
         return self._transport.get_write_buffer_size()
 
@@ -73,13 +83,17 @@ class Session(asyncio.Protocol):
             self._connect(frame)
             return
         match frame:
-            case Publish(request, topic, prop, body):
-                self._answer(request, lambda: self._clients.broker.publish(topic, prop, body))
+            case Publish(request, destination, _, body) if destination.startswith(f"{Kind.SERVICE}/"):
+                self._call(request, destination, body)
+            case Publish(request, destination, prop, body):
+                self._take(request, lambda: self._clients.broker.publish(destination, prop, body))
+            case Reply(subscription, delivery, body) if subscription in self._routes:
+                self._clients.broker.reply(self._routes[subscription], delivery, body)
             case Acknowledge(subscription, delivery, cumulative) if subscription in self._routes:
                 route = self._routes[subscription]
                 self._clients.broker.acknowledge(route, delivery, cumulative=cumulative)
             case Subscribe():
-                self._answer(frame.request, lambda: self._subscribe(frame))
+                self._take(frame.request, lambda: self._subscribe(frame))
                 if (new := self._routes.get(frame.subscription)) is not None:
                     self._clients.broker.catch_up(new)
             case Leave(request):
@@ -106,17 +120,23 @@ class Session(asyncio.Protocol):
         self._routes[frame.subscription] = self._clients.broker.subscribe(
             client_id=self._client_id or "",
             number=frame.subscription,
-            topic=frame.topic,
+            destination=frame.destination,
             durable=frame.durable,
             selector=frame.selector,
             outlet=self,
         )
 
-    def _answer(self, request: int, action: Callable[[], None]) -> None:
+    def _call(self, request: int, destination: str, body: bytes) -> None:
+        try:
+            self._clients.broker.call(destination, self, request, body)
+        except NotAllowedError as error:
+            self.refuse(request, str(error))
+
+    def _take(self, request: int, action: Callable[[], None]) -> None:
         try:
             action()
         except NotAllowedError as error:
-            self._transport.write(encode(Refused(request, str(error))))
+            self.refuse(request, str(error))
         else:
             self._transport.write(encode(Accepted(request)))
 
@@ -124,6 +144,7 @@ class Session(asyncio.Protocol):
         for route in self._routes.values():
             self._clients.broker.detach(route)
         self._routes.clear()
+        self._clients.broker.caller_gone(self)
         if self._client_id is not None:
             self._clients.sessions.pop(self._client_id, None)
 

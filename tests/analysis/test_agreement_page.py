@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analysis.agreement import line, section, summary
-from results.agreement import Agreement, Losses, Quantity
-from results.equivalence import Comparison
+from records.agreement import Agreement, Losses, Quantity
+from records.equivalence import Comparison
 
 WHERE = {"command": "lab calibrate --agreement", "revision": "1234567", "machine": "a test"}
 SAME = Losses(lists=6, different=(), unlisted=(), passed=(12_400, 12_210), lost=(371, 365))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from journeys import journey, travelled
-from test_analysis_report import AIR, WIRED, rows
+from report_read import AIR, WIRED, rows
 
 from analysis.breakdown import Breakdown, breakdowns, whys
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding, gather
@@ -22,7 +22,7 @@ from analysis.plots.tracks import tracks
 from analysis.report.build import write
 from analysis.report.journey import journey_table
 from analysis.rows import Rows
-from results.store import trials
+from records.store import trials
 
 seconds = st.floats(1e-6, 1e3)
 

@@ -33,7 +33,13 @@ def tables(master: str, out: Path, inputs: list[Path]) -> dict[str, bytes]:
     out.mkdir()
     env = {key: value for key, value in os.environ.items() if key != "SPARK_REMOTE"}
     env["PYTHONPATH"] = str(ROOT)
-    command = [sys.executable, str(Path(__file__).with_name("spark_tables.py")), master, str(out), *map(str, inputs)]
+    command = [
+        sys.executable,
+        str(Path(__file__).parents[1] / "support" / "spark_tables.py"),
+        master,
+        str(out),
+        *map(str, inputs),
+    ]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return {path.stem: path.read_bytes() for path in sorted(out.iterdir())}

@@ -18,7 +18,7 @@ from analysis.findings import Findings, Standing
 from analysis.report.build import find, write
 from analysis.rows import SCHEMA
 from analysis.trial import reduce_trial
-from results.store import MANIFEST, Trial, write_record
+from records.store import MANIFEST, Trial, write_record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,36 +5,19 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ledger_rows import delivered, published
 from synthetic_campaign import DRAINED, END, GO, SECOND, START, WINDOW, Load, link, resources, tables
 
-from analysis.ledger import account_metrics, latency_ecdf, longest_silence, read_ledger, window_metrics
+from analysis.ledger import account_metrics, latency_ecdf
 from analysis.medium import medium_metrics, part_of
 from analysis.series import edges, ledger_series, queue_series
-from results.latency import latencies, sent_in_window
-from results.manifest import Consumer
-from results.schema import DELIVERED, PUBLISHED, Outcome
-from results.waits import read_sent
+from records.audience import Audience
+from records.latency import latencies, sent_in_window
+from records.schema import PUBLISHED, Outcome
+from records.waits import read_sent
+from records.window_metrics import longest_silence, read_ledger, window_metrics
 
-CONSUMERS = (Consumer(id=10, node="sta1", topic=0),)
-
-
-def published(rows: list[tuple[int, float, float | None, Outcome]], body: int = 1000) -> pa.Table:
-    """Rows of (seq, seconds of the schedule from the window's start, seconds of the answer, outcome)."""
-    columns = list(zip(*rows, strict=True)) if rows else [[], [], [], []]
-    sched = [START + int(t * SECOND) for t in columns[1]]
-    acks = [None if t is None else START + int(t * SECOND) for t in columns[2]]
-    count = len(rows)
-    data = [[1] * count, columns[0], [0] * count, [body] * count, [None] * count, sched, sched, acks, columns[3]]
-    return pa.table([pa.array(c, f.type) for c, f in zip(data, PUBLISHED, strict=True)], schema=PUBLISHED)
-
-
-def delivered(rows: list[tuple[int, float]], consumer: int = 10) -> pa.Table:
-    """Rows of (seq, seconds of the arrival from the window's start), in order of arrival."""
-    count = len(rows)
-    columns = list(zip(*rows, strict=True)) if rows else [[], []]
-    times = [START + int(t * SECOND) for t in columns[1]]
-    data = [[consumer] * count, [1] * count, columns[0], times, range(count), [False] * count]
-    return pa.table([pa.array(list(c), f.type) for c, f in zip(data, DELIVERED, strict=True)], schema=DELIVERED)
+THEM = (Audience(consumers=(10,), topic=0),)
 
 
 def test_throughputs_and_latencies_are_those_worked_out_by_hand() -> None:
@@ -47,7 +30,7 @@ def test_throughputs_and_latencies_are_those_worked_out_by_hand() -> None:
         (5, 4.0, 4.1, Outcome.FAILED),
     ])  # fmt: skip
     arrivals = delivered([(0, 0.5), (1, 1.0), (2, 5.0), (2, 6.0), (3, 8.5)])
-    metrics = window_metrics(read_ledger(sends, arrivals), WINDOW)
+    metrics = window_metrics(read_ledger(sends, arrivals, THEM), WINDOW)
     assert metrics["published_per_s"] == 2 / 8
     assert metrics["delivered_per_s"] == 3 / 8  # 0, 1 and 2; the second 2 is a duplicate, 3 came too late
     from_go = (END - GO) / SECOND
@@ -65,7 +48,7 @@ def test_throughputs_and_latencies_are_those_worked_out_by_hand() -> None:
     assert metrics["arrived_publish_latency_mean_s"] == pytest.approx((0.2 + 0.6) / 2)
     # What was sent in it: 1 and 2, 3 with 0.6 s although it came too late for the throughput, 4 at least until the
     # drain's end, 9 s after the window's start.  5 was refused.
-    found = latencies(read_sent(sends, arrivals, CONSUMERS), WINDOW)
+    found = latencies(read_sent(sends, arrivals, THEM), WINDOW)
     assert found["latency_mean_s"] == (pytest.approx((1.0 + 4.0 + 0.6 + 6.0) / 4), True)
     assert found["latency_p50_s"] == (pytest.approx((1.0 + 4.0) / 2), False)
     assert found["latency_p95_s"] == (pytest.approx(4.0 + 0.85 * 2.0), True)
@@ -75,7 +58,7 @@ def test_throughputs_and_latencies_are_those_worked_out_by_hand() -> None:
 
 def test_what_is_sent_after_the_window_is_not_counted_from_go() -> None:
     sends = published([(0, 7.9, 8.1, Outcome.ACKED), (1, 8.1, 8.2, Outcome.ACKED)])
-    metrics = window_metrics(read_ledger(sends, delivered([(0, 8.5), (1, 8.5)])), WINDOW)
+    metrics = window_metrics(read_ledger(sends, delivered([(0, 8.5), (1, 8.5)]), THEM), WINDOW)
     from_go = (END - GO) / SECOND
     assert metrics["published_from_go_per_s"] == metrics["delivered_from_go_per_s"] == 1 / from_go
     assert metrics["arrived_latency_from_go_mean_s"] == pytest.approx(0.6)
@@ -84,20 +67,20 @@ def test_what_is_sent_after_the_window_is_not_counted_from_go() -> None:
 def test_latency_counts_from_the_schedule_not_from_the_send() -> None:
     sends = published([(0, 1.0, 3.0, Outcome.ACKED)])
     late = sends.set_column(6, PUBLISHED.field("t_send_ns"), pa.array([START + 2 * SECOND]))
-    metrics = latencies(read_sent(late, delivered([(0, 4.0)]), CONSUMERS), WINDOW)
+    metrics = latencies(read_sent(late, delivered([(0, 4.0)]), THEM), WINDOW)
     assert (metrics["latency_mean_s"], metrics["publish_latency_mean_s"]) == ((3.0, False), (2.0, False))
 
 
 def test_without_a_sample_there_is_no_latency() -> None:
-    metrics = window_metrics(read_ledger(published([]), delivered([])), WINDOW)
+    metrics = window_metrics(read_ledger(published([]), delivered([]), THEM), WINDOW)
     names = ("latency_mean_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "publish_latency_mean_s")
     assert [metrics[f"arrived_{name}"] for name in names] == [None] * 5
-    assert latencies(read_sent(published([]), delivered([]), CONSUMERS), WINDOW) == {}
+    assert latencies(read_sent(published([]), delivered([]), THEM), WINDOW) == {}
     assert (metrics["delivered_per_s"], metrics["published_per_s"], metrics["longest_silence_s"]) == (0, 0, 8.0)
 
 
 def test_a_delivery_of_an_unknown_message_counts_nowhere() -> None:
-    ledger = read_ledger(published([(0, 0.0, 0.1, Outcome.ACKED)]), delivered([(0, 1.0), (77, 2.0)]))
+    ledger = read_ledger(published([(0, 0.0, 0.1, Outcome.ACKED)]), delivered([(0, 1.0), (77, 2.0)]), THEM)
     assert window_metrics(ledger, WINDOW)["deliveries"] == 1
 
 
@@ -108,15 +91,15 @@ def test_a_stall_at_the_end_of_the_window_is_the_longest_silence() -> None:
 def test_shares_of_lost_duplicate_and_reordered_messages() -> None:
     sends = published([(k, k / 2, k / 2 + 0.1, Outcome.ACKED) for k in range(10)])
     order = [0, 2, 1, 3, 3, 5, 6, 7, 8]  # 4 is lost, 9 in doubt, 3 came twice, 1 late
-    metrics = account_metrics(sends, delivered([(seq, 1 + k / 10) for k, seq in enumerate(order)]), CONSUMERS)
+    metrics = account_metrics(sends, delivered([(seq, 1 + k / 10) for k, seq in enumerate(order)]), THEM)
     assert (metrics["loss_share"], metrics["in_doubt_share"]) == (0.1, 0.1)
     assert (metrics["duplicate_share"], metrics["reordered_share"]) == (1 / 8, 1 / 8)
 
 
 def test_the_ecdf_runs_from_the_shortest_to_the_longest_latency_in_at_most_200_points() -> None:
     made = tables(Load(rate=100.0, latency=0.1, consumers=3))
-    consumers = tuple(Consumer(id=10 + number, node="sta1", topic=0) for number in range(3))
-    sent = read_sent(made["published"], made["delivered"], consumers)
+    them = tuple(Audience(consumers=(10 + number,), topic=0) for number in range(3))
+    sent = read_sent(made["published"], made["delivered"], them)
     shares, latency = latency_ecdf(sent_in_window(sent.deliveries, WINDOW))
     assert len(shares) == len(latency) == 200
     assert (shares[0], shares[-1]) == (0, 1)
@@ -127,7 +110,7 @@ def test_the_ecdf_runs_from_the_shortest_to_the_longest_latency_in_at_most_200_p
 def test_each_second_counts_what_happened_in_it() -> None:
     sends = published([(k, k / 4, k / 4 + 0.01, Outcome.ACKED) for k in range(-2, 34)])
     arrivals = delivered([(0, 0.5), (1, 0.6), (2, 3.5)])
-    series = ledger_series(read_ledger(sends, arrivals), WINDOW)
+    series = ledger_series(read_ledger(sends, arrivals, THEM), WINDOW)
     rate = dict(series["delivered_per_s"])
     assert (rate[0.5], rate[1.5], rate[3.5]) == (2, 0, 1)
     assert dict(series["published_per_s"])[2.5] == 4

@@ -12,8 +12,8 @@ from analysis.findings import CellFinding
 from analysis.report import limits, provenance
 from analysis.report.provenance import Source
 from analysis.trial import reduce_trial
-from results.store import Trial
-from results.verdict import ADDED_LATER, Check, Health, HealthCheck, Limiter, Use, Verdict
+from records.store import Trial
+from records.verdict import ADDED_LATER, Check, Health, HealthCheck, Limiter, Use, Verdict
 
 CELL = CellFinding(name="one", levels={}, trials=())
 OLD = Verdict(checks=tuple(HealthCheck(check=one, health=Health.PASSED) for one in Check if one not in ADDED_LATER))

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from journeys import travelled
+from report_read import AIR, WIRED, References
 from synthetic_campaign import Spec, write_campaign
-from test_analysis_report import AIR, WIRED, References
 
 from analysis.findings import Findings
 from analysis.names import plain, trial_page
 from analysis.report.build import find, write
 from analysis.report.flows import HEADINGS, flow_rows
-from results.verdict import Check
+from records.verdict import Check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
-import csv
 import os
 import re
 import subprocess
 import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from report_read import AIR, WIRED, References, rows
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.compare import compare, describe, matches
@@ -23,17 +22,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
-WIRED, AIR = "wireline-100m_100_ndnp", "nistnet-80211_100_ndnp"
 
 
 @pytest.fixture(scope="module")
 def report(findings: Findings) -> Path:
     return write(findings)
-
-
-def rows(report: Path, table: str) -> list[dict[str, str]]:
-    with (report.parent / "tables" / f"{table}.csv").open() as file:
-        return list(csv.DictReader(file))
 
 
 def test_metrics_of_a_trial_are_those_its_files_were_made_with(findings: Findings) -> None:
@@ -104,29 +97,6 @@ def test_a_campaign_without_a_valid_trial_still_has_a_report(tmp_path: Path, spa
 def test_sections_stand_in_their_order(report: Path) -> None:
     ids = re.findall(r'<section id="(\w+)"', report.read_text())
     assert ids == ["verdict", "comparison", "plots", "cells", "provenance"]
-
-
-class References(HTMLParser):
-    """Everything a page would fetch, the anchors it points to and has, and the other pages it points to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.fetched: list[str] = []
-        self.targets: set[str] = set()
-        self.pages: set[str] = set()
-        self.ids: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        if "id" in values:
-            assert values["id"] not in self.ids
-            self.ids.add(values["id"])
-        if tag == "a" and values["href"].startswith("#"):
-            self.targets.add(values["href"].removeprefix("#"))
-        elif tag == "a":
-            self.pages.add(values["href"])
-        else:
-            self.fetched += [values[name] for name in ("src", "href") if name in values]
 
 
 def test_the_page_needs_nothing_but_itself(report: Path) -> None:

@@ -61,8 +61,8 @@ def test_the_code_that_is_sent_has_all_that_a_task_imports_and_one_name(tmp_path
     first = bundle(tmp_path)
     with zipfile.ZipFile(first) as file:
         names = set(file.namelist())
-    assert {"analysis/__init__.py", "analysis/trial.py", "analysis/spark/daemon.py", "results/manifest.py"} <= names
-    assert all(name.endswith(".py") and name.split("/")[0] in {"analysis", "results"} for name in names)
+    assert {"analysis/__init__.py", "analysis/trial.py", "analysis/spark/daemon.py", "records/manifest.py"} <= names
+    assert all(name.endswith(".py") and name.split("/")[0] in {"analysis", "records"} for name in names)
     assert bundle(tmp_path) == first
 
 

@@ -20,7 +20,7 @@ from analysis.capture.reader import read_capture, read_range
 from analysis.spark import export
 from analysis.spark.schema import PACKETS, packet_batches
 from analysis.spark.source import register
-from results.store import trials
+from records.store import trials
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

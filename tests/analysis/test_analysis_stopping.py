@@ -14,10 +14,10 @@ from analysis.headlines import verdict_line
 from analysis.report.summary import summarise
 from analysis.report.tables import write_tables
 from analysis.rows import Rows
-from results.campaign import Campaign, Cell, Planned
-from results.precision import half_width
-from results.stopping import End, Rule
-from results.store import Trial, trial_name
+from records.campaign import Campaign, Cell, Planned
+from records.precision import half_width
+from records.stopping import End, Rule
+from records.store import Trial, trial_name
 
 RULE = Rule(least=2, most=4, half_width=0.05, metrics=("delivered_per_s",))
 WORLD = {"steady": [5.0, 5.0], "noisy": [1.0, 2.0, 3.0, 4.0], "begun": [7.0]}

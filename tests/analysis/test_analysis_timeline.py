@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from browser import measured
+from report_read import References, rows
 from synthetic_campaign import DRAINED, GO, SECOND, START, WINDOW, Spec, link, resources, write_campaign
-from test_analysis_chromium import measured
-from test_analysis_report import References, rows
 
 from analysis.findings import Findings, Standing, TrialFinding
 from analysis.medium import medium_metrics
@@ -22,9 +22,9 @@ from analysis.report.build import find, write
 from analysis.report.timeline import event_table, lateness, worst
 from analysis.series import queue_series
 from analysis.trial import reduce_trial
-from results.airtime import Steps, capacity
-from results.link import LinkCheck, LinkProof
-from results.schema import RESOURCES
+from records.airtime import Steps, capacity
+from records.link import LinkCheck, LinkProof
+from records.schema import RESOURCES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,9 +11,9 @@ from synthetic_campaign import Spec, write_campaign
 from analysis.findings import Findings, Standing, TrialFinding, gather
 from analysis.report.build import write
 from analysis.spark.export import plan_campaign
-from results.campaign import read_campaign
-from results.pack import extract
-from results.store import MANIFEST, Trial, trials, write_record
+from records.campaign import read_campaign
+from records.pack import extract
+from records.store import MANIFEST, Trial, trials, write_record
 
 CELL = "nistnet-80211_100_dp"
 EVERY_THIRD = "captures are kept of one trial in 3 (capture.keep_every), and not of this one"

@@ -29,6 +29,10 @@ class Values:
     exact: bool = False
     bounded: frozenset[Quantity] = frozenset()
 
+    def span(self, wanted: Quantity) -> tuple[float, float] | None:
+        value = next(iter(self.values.get(wanted, {0: 0.0}).values()))
+        return (value, value) if self.exact else None
+
     def held(self, wanted: Quantity) -> Quantity:
         return wanted
 

@@ -20,7 +20,6 @@ from invented_results import (
 
 from analysis.claims import Claim, Verdict, judge
 from analysis.claims.vocabulary import NoDifference
-from analysis.papers.published import reading
 
 WIRE, WIRELESS = ["wireline"], ["wireless"]
 
@@ -126,7 +125,7 @@ def test_nothing_measured_is_inconclusive_and_says_what_is_missing(claim: Claim)
 
 
 def test_the_published_numbers_support_all_claims_but_those_that_are_known() -> None:
-    supported = {name: [judge(claim, reading(PAPER.rows, name)) for claim in PAPER.claims] for name in PAPER.readings}
+    supported = {name: [judge(claim, PAPER.published(name)) for claim in PAPER.claims] for name in PAPER.readings}
     for found in supported.values():
         assert {one.claim.id for one in found if one.verdict is not Verdict.HOLDS} == set(SUPPORTED_IF)
         assert Verdict.INCONCLUSIVE not in {one.verdict for one in found}

@@ -14,7 +14,6 @@ from analysis.claims import Claim, ClaimError, Verdict, judge, load_claims
 from analysis.claims.comparisons import Comparison, comparisons
 from analysis.claims.vocabulary import Knee
 from analysis.claims.wording import asked, subject
-from analysis.papers.published import reading
 
 FILE = yaml.safe_load((FOLDER / "claims.yaml").read_text())
 CLAIMS = {claim.id: claim for claim in PAPER.claims}
@@ -33,7 +32,7 @@ def compared(name: str) -> list[Comparison]:
 
 
 def supports(name: str) -> Verdict:
-    return judge(CLAIMS[name], reading(PAPER.rows)).verdict
+    return judge(CLAIMS[name], PAPER.published()).verdict
 
 
 def test_the_head_has_these_words_and_no_others() -> None:
@@ -75,7 +74,7 @@ def test_most_and_any_are_the_texts(claim: Claim) -> None:
 
 def test_overall_throughput_is_the_sum_of_the_cases() -> None:
     (halves,) = compared("f2m-wire-size-halves")
-    found = judge(CLAIMS["f2m-wire-size-halves"], reading(PAPER.rows)).outcomes[0]
+    found = judge(CLAIMS["f2m-wire-size-halves"], PAPER.published()).outcomes[0]
     assert found.centre == pytest.approx(3924.9 / 8034.2)
     assert subject(halves).startswith("(set1-18 + set1-20 + set1-22 + set1-24) / (set1-17 + set1-19")
     assert supports("f2m-wire-size-halves") is Verdict.HOLDS

@@ -9,13 +9,13 @@ import pytest
 from pcap_files import ACK, SYN, Segment, segments_pcap
 from synthetic_campaign import OFFSET, SERVER, START, STATION, Load, Spec, manifest, write_campaign
 
-from analysis.between.matching import machine_warnings
+from analysis.campaign_compare.matching import machine_warnings
 from analysis.findings import CellFinding
 from analysis.report.connecting import connected, known_at_start
 from analysis.report.provenance import Source
 from analysis.trial import reduce_trial
-from results.manifest import Cell, Connecting, ConnectionEnd, Manifest
-from results.store import trials
+from records.manifest import Cell, Connecting, ConnectionEnd, Manifest
+from records.store import trials
 
 MS = 1_000_000
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from ledger_rows import delivered, published
 from synthetic_campaign import SECOND, START, WINDOW
-from test_analysis_ledger import delivered, published
 
 from analysis.interruptions import absences, interruption_metrics
-from analysis.ledger import read_ledger
-from results.manifest import Absence, Consumer
-from results.schema import Outcome
+from records.audience import Audience
+from records.link import LinkInterruption
+from records.manifest import Absence, Consumer
+from records.schema import Outcome
+from records.window_metrics import read_ledger
 
-OUTAGE = {"timeline": [{"at": 2.0, "outage": 1.0}, {"at": 5.0, "change": {"rate": 1e6}}]}
+Link = tuple[LinkInterruption, ...]
+
+
+def gap(at_s: float, lasts_s: float, *stations: str) -> LinkInterruption:
+    return LinkInterruption(at_s=at_s, lasts_s=lasts_s, stations=stations or ("sta1",))
+
+
+OUTAGE = (gap(2.0, 1.0),)
+TWICE = (gap(1.5, 1.0), gap(4.0, 1.0))
 
 
 def at(seconds: float) -> int:
@@ -25,11 +33,11 @@ def consumer(*spans: tuple[float, float]) -> Consumer:
     return Consumer(id=10, node="sta1", topic=0, absences=gone)
 
 
-def cost(arrivals: list[tuple[int, float]], *consumers: Consumer, profile: dict[str, Any] = OUTAGE) -> dict[str, float]:
+def cost(arrivals: list[tuple[int, float]], *consumers: Consumer, link: Link = OUTAGE) -> dict[str, float]:
     """Message n is due n seconds after the window's start."""
     sends = published([(n, float(n), n + 0.1, Outcome.ACKED) for n in range(8)])
-    ledger = read_ledger(sends, delivered(arrivals))
-    return interruption_metrics(ledger, consumers or (consumer(),), profile=profile, window=WINDOW)
+    ledger = read_ledger(sends, delivered(arrivals), [Audience(consumers=(10,), topic=0)])
+    return interruption_metrics(ledger, consumers or (consumer(),), link=link, window=WINDOW)
 
 
 def test_what_came_late_and_how_long_it_took() -> None:
@@ -45,8 +53,7 @@ def test_what_came_late_and_how_long_it_took() -> None:
 
 
 def test_without_interruption_there_is_nothing_to_tell() -> None:
-    assert cost([(0, 0.1)], profile={"timeline": [{"at": 5.0, "change": {"rate": 1e6}}]}) == {}
-    assert cost([(0, 0.1)], profile={}) == {}
+    assert cost([(0, 0.1)], link=()) == {}
 
 
 def test_nothing_held_up_is_caught_up_with_the_first_message() -> None:
@@ -60,8 +67,7 @@ def test_who_hears_nothing_more_is_counted_apart() -> None:
 
 
 def test_a_message_held_up_by_two_interruptions_counts_once() -> None:
-    twice = {"timeline": [{"at": 1.5, "outage": 1.0}, {"at": 4.0, "outage": 1.0}]}
-    found = cost([(1, 1.1), (3, 3.1), (2, 5.2), (6, 6.1)], profile=twice)
+    found = cost([(1, 1.1), (3, 3.1), (2, 5.2), (6, 6.1)], link=TWICE)
     assert (found["interruptions"], found["not_back"], found["held_up"]) == (2, 0, 1)
     # 0.6 s after the first, by message 3; 0.2 s after the second, by message 2, which was held up until then.
     assert found["back_after_s"] == pytest.approx((0.6 + 0.2) / 2)
@@ -70,14 +76,8 @@ def test_a_message_held_up_by_two_interruptions_counts_once() -> None:
 
 
 def test_who_hears_nothing_until_the_next_interruption_is_not_back() -> None:
-    twice = {"timeline": [{"at": 1.5, "outage": 1.0}, {"at": 4.0, "outage": 1.0}]}
-    found = cost([(1, 1.1), (2, 5.2)], profile=twice)
+    found = cost([(1, 1.1), (2, 5.2)], link=TWICE)
     assert (found["interruptions"], found["not_back"], found["back_after_s"]) == (2, 1, pytest.approx(0.2))
-
-
-def test_a_handover_is_an_interruption() -> None:
-    profile = {"timeline": [{"at": 2.0, "handover": {"lasts": 0.4, "loss": 1.0}}]}
-    assert cost([(3, 3.1)], profile=profile)["back_after_s"] == pytest.approx(0.7)
 
 
 def test_an_absence_that_begins_in_an_outage_is_one_with_it() -> None:
@@ -87,12 +87,12 @@ def test_an_absence_that_begins_in_an_outage_is_one_with_it() -> None:
 
 def test_absences_alone_count_for_those_who_were_away() -> None:
     others = Consumer(id=11, node="sta1", topic=0)
-    found = cost([(1, 1.1), (4, 4.6)], consumer((2.5, 4.0)), others, profile={})
+    found = cost([(1, 1.1), (4, 4.6)], consumer((2.5, 4.0)), others, link=())
     assert (found["interruptions"], found["back_after_s"]) == (1, pytest.approx(0.6))
 
 
 def test_what_outlasts_the_window_is_left_out() -> None:
-    assert cost([(1, 1.1)], profile={"timeline": [{"at": 7.5, "outage": 3.0}]}) == {}
+    assert cost([(1, 1.1)], link=(gap(7.5, 3.0),)) == {}
 
 
 def test_those_who_leave_together_make_one_mark() -> None:
@@ -101,7 +101,5 @@ def test_those_who_leave_together_make_one_mark() -> None:
 
 
 def test_an_outage_of_other_stations_interrupts_nobody_here() -> None:
-    elsewhere = {"timeline": [{"at": 2.0, "outage": 1.0, "stations": ["sta2"]}]}
-    here = {"timeline": [{"at": 2.0, "outage": 1.0, "stations": ["sta1", "sta2"]}]}
-    assert cost([(4, 4.1)], profile=elsewhere) == {}
-    assert cost([(4, 4.1)], profile=here)["interruptions"] == 1
+    assert cost([(4, 4.1)], link=(gap(2.0, 1.0, "sta2"),)) == {}
+    assert cost([(4, 4.1)], link=(gap(2.0, 1.0, "sta1", "sta2"),))["interruptions"] == 1

@@ -5,26 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from journey_world import CONSUMER_PORT, OFFSET, PRODUCER_PORT, SECOND, World, body, parts_ms
+from journey_world import (
+    CONSUMER_PORT,
+    DOWN,
+    OFFSET,
+    PRODUCER_PORT,
+    SECOND,
+    UP,
+    WHOLE,
+    World,
+    body,
+    one_message,
+    parts_ms,
+)
 from pcap_files import ACK, SYN
 
-from results.manifest import Consumer, Producer
-from stacks.driver import BodyType
+from records.manifest import Consumer, Producer
+from records.messaging import BodyType
 from stacks.openwire import bodies
-
-UP, DOWN = b"SEND header\n\n", b"MESSAGE a longer header of the broker\n\n"
-
-
-def one_message(world: World, *, up_seq: int = 1000, down_seq: int = 5000, inside: bytes = b"") -> bytes:
-    """Message 0, scheduled at 0 ms and received at 40 ms, nothing lost."""
-    text = world.publish(0, at_ms=0, inside=inside)
-    world.send(up=True, seq=up_seq, payload=UP + text + b"\0", t=(2, 12, 12.5))
-    world.send(up=False, seq=down_seq, payload=DOWN + text + b"\0", t=(15, 15.25, 35))
-    world.deliver(0, at_ms=40)
-    return text
-
-
-WHOLE = {"client": 2, "uplink_air": 10, "wire": 0.75, "broker": 2.5, "downlink_air": 19.75, "receiver": 5}
 
 
 def test_nothing_lost_gives_every_part_its_time(tmp_path: Path) -> None:
@@ -211,7 +209,6 @@ def test_a_copy_more_than_deliveries_is_not_guessed(tmp_path: Path) -> None:
 
 
 CHECKSUM = 14 + 20 + 16  # in a frame
-DAMAGING = {"timeline": [{"change": {"uplink": {"corrupt": 0.01}}}]}
 
 
 @pytest.mark.parametrize(
@@ -219,7 +216,7 @@ DAMAGING = {"timeline": [{"change": {"uplink": {"corrupt": 0.01}}}]}
     ids=["payload", "payload, checksum written", "checksum", "TCP header", "IP header", "target"],
 )  # fmt: skip
 def test_a_damaged_packet_has_not_arrived(tmp_path: Path, damage: dict[int, int]) -> None:
-    world = World(profile=DAMAGING)
+    world = World(damaging=True)
     text = world.publish(0, at_ms=0)
     packet = world.packet(up=True, seq=1000, payload=UP + text)
     world.seen(packet, station=2)
@@ -232,7 +229,7 @@ def test_a_damaged_packet_has_not_arrived(tmp_path: Path, damage: dict[int, int]
 
 
 def test_damage_where_nobody_looks_does_no_harm(tmp_path: Path) -> None:
-    world = World(profile=DAMAGING)
+    world = World(damaging=True)
     text = world.publish(0, at_ms=0)
     packet = world.packet(up=True, seq=1000, payload=UP + text)
     world.seen(packet, station=2)
@@ -244,7 +241,7 @@ def test_damage_where_nobody_looks_does_no_harm(tmp_path: Path) -> None:
 
 
 def test_damage_that_cut_packets_cannot_show_is_not_guessed_at(tmp_path: Path) -> None:
-    world = World(snap=54 + len(DOWN) + 24, profile=DAMAGING)
+    world = World(snap=54 + len(DOWN) + 24, damaging=True)
     one_message(world)
     found = world.journey(tmp_path)
     assert found.account.attributed == 0
@@ -382,7 +379,7 @@ def test_a_datagram_is_a_stream_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", list(BodyType))
 def test_messages_of_every_type_are_followed_to_their_last_byte(tmp_path: Path, kind: BodyType) -> None:
-    world = World(body_type=kind.value)
+    world = World(body_type=kind)
     letters = b"abcdefghijklmnopqrstuvwxyz" * 3
     content = bodies.content(kind, world.publish(0, at_ms=0, inside=letters[:76]))
     # The body's last byte in a packet of its own; what follows is not the body's (an object's stream is reset).

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from journey_world import World
-from test_journey import DOWN, UP, WHOLE, one_message
+from journey_world import DOWN, UP, WHOLE, World, one_message
 
 from analysis.findings import Findings, gather
 from analysis.journey.rows import add_journey
 from analysis.metrics import METRICS
 from analysis.rows import Rows
-from results.campaign import read_campaign
-from results.store import trials
+from records.campaign import read_campaign
+from records.store import trials
 
 
 def test_rows_come_back_as_the_finding_of_their_trial(tmp_path: Path, campaign: Path) -> None:

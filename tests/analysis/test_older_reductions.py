@@ -14,8 +14,8 @@ from overloaded import NETWORK, found
 from packs import REVISION, reduced
 from synthetic_campaign import Spec, write_campaign
 
-from analysis.between.result import between
 from analysis.breakdown import breakdowns, whose
+from analysis.campaign_compare.result import between
 from analysis.claims import Measured, judge
 from analysis.claims.comparisons import Quantity
 from analysis.claims.vocabulary import Claim
@@ -30,10 +30,10 @@ from analysis.report.journey import journey_table
 from analysis.report.summary import summarise
 from analysis.report.tables import write_tables
 from analysis.rows import SCHEMA
-from experiments.unpack import unpack
-from results.campaign import read_campaign
-from results.latency import LATENCIES, of_arrivals
-from results.pack import write_pack
+from experiments.campaign.unpack import unpack
+from records.campaign import read_campaign
+from records.latency import LATENCIES, of_arrivals
+from records.pack import write_pack
 
 SPEC = Spec(bodies=(100,), guarantees=("durable, persistent",), trials=3)
 OLDER = "of arrivals"

@@ -11,9 +11,9 @@ import pytest
 from overloaded import NETWORK, Times, found, write_campaign
 
 from analysis.backlog import growing_line, growing_text, grows
-from analysis.between.judge import judge as judge_between
-from analysis.between.judge import verdict as between_verdict
-from analysis.between.record import Verdict as Outcome
+from analysis.campaign_compare.judge import judge as judge_between
+from analysis.campaign_compare.judge import verdict as between_verdict
+from analysis.campaign_compare.record import Verdict as Outcome
 from analysis.claims import Verdict, judge
 from analysis.claims.evidence import measured
 from analysis.claims.vocabulary import Claim
@@ -21,9 +21,9 @@ from analysis.findings import CellFinding, Findings
 from analysis.metrics import METRICS
 from analysis.papers.doubts import doubts
 from analysis.report.summary import summarise
-from experiments.stopping import precisions
-from results.campaign import read_campaign
-from results.stopping import End, Rule
+from experiments.campaign.stopping import precisions
+from records.campaign import read_campaign
+from records.stopping import End, Rule
 
 SLOW, LARGE, LIGHT = "slow", "large", "light"
 CELLS = {SLOW: (100.0, 50.0), LARGE: (100.0, 50.0), LIGHT: (40.0, 50.0)}

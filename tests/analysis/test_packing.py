@@ -13,17 +13,17 @@ from packs import REVISION, copy, files, pack, reduced
 from synthetic_campaign import Spec, write_campaign
 
 from analysis import histogram
-from analysis.between import Tolerance, between
+from analysis.campaign_compare import Tolerance, between
 from analysis.packed import encode, packed_rows
 from analysis.report.build import find, write
 from analysis.spark.export import plan_campaign
 from analysis.trial import reduce_trial
-from experiments.unpack import unpack
-from results.latency import sent_in_window
-from results.packed import LATENCIES, PACKED, REDUCED, Packed
-from results.schema import TABLES
-from results.store import DamagedTrial, Trial, trials, write_record
-from results.waits import read_sent
+from experiments.campaign.unpack import unpack
+from records.latency import sent_in_window
+from records.packed import LATENCIES, PACKED, REDUCED, Packed
+from records.schema import TABLES
+from records.store import DamagedTrial, Trial, trials, write_record
+from records.waits import read_sent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -185,7 +185,7 @@ def test_the_histogram_has_everything_that_was_sent_in_the_window(original: Path
             continue
         manifest = Trial(path).manifest()
         sides = Trial(path).table("published"), Trial(path).table("delivered")
-        lengths = sent_in_window(read_sent(*sides, manifest.workload.consumers).deliveries, manifest.window)
+        lengths = sent_in_window(read_sent(*sides, manifest.workload.audiences).deliveries, manifest.window)
         latency = lengths.seconds
         assert sum(found.column("missing").to_pylist()) == lengths.missing
         assert sum(found.column("count").to_pylist()) == len(latency)

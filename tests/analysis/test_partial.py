@@ -18,11 +18,11 @@ from analysis.packed import encode
 from analysis.partial import part
 from analysis.rows import Rows
 from analysis.trial import reduce_trial
-from experiments.stopping import precisions
-from results.campaign import read_campaign
-from results.counting import counts
-from results.stopping import Rule
-from results.store import Trial, trials
+from experiments.campaign.stopping import precisions
+from records.campaign import read_campaign
+from records.counting import counts
+from records.stopping import Rule
+from records.store import Trial, trials
 
 CELL = "nistnet-80211_100_ndnp"
 ONE = Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=1)

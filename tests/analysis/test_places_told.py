@@ -7,19 +7,24 @@ from typing import Any
 import pytest
 from invented import manifest
 
-from analysis.between.matching import machine_warnings
+from analysis.campaign_compare.matching import machine_warnings
 from analysis.findings import CellFinding
 from analysis.report import provenance
 from analysis.report.places import place, places, untimed
 from analysis.report.provenance import Source
-from results.manifest import Cell, Kernel, Manifest
+from records.link import LinkProof
+from records.manifest import Cell, Kernel, Manifest
 
 CELL = CellFinding(name="one", levels={}, trials=())
-SLOW = {"uplink": {"rate": 1e6, "frame_overhead": 0.001}, "downlink": {"rate": 10e6}}
+PLAIN = LinkProof(
+    profile="any", medium="duplex", rate_uplink=1e6, overhead_uplink=0.001, rate_downlink=10e6,
+    checks=(), loss_lists=(), counters=(),
+)  # fmt: skip
+UNLIMITED = PLAIN.model_copy(update={"rate_uplink": None, "rate_downlink": None})
 
 
 def trial(**settings: Any) -> Manifest:
-    return manifest().model_copy(update={"profile": SLOW, **settings})
+    return manifest().model_copy(update=settings)
 
 
 def source(record: Manifest) -> Source:
@@ -30,7 +35,6 @@ LINE = trial(medium="line", transmission_time=True)
 TC = trial(medium="tc", transmission_time=False)
 LAB = trial(medium="tc", transmission_time=True, kernel=Kernel(release="6.1.176", chosen="lab"))
 OLD = trial()
-UNLIMITED = TC.model_copy(update={"profile": {"uplink": {"rate": None}, "downlink": {}}})
 
 
 @pytest.mark.parametrize(
@@ -49,15 +53,18 @@ def test_a_cell_says_where_its_trials_ran_and_how_many_where_they_differ() -> No
 
 
 def test_a_missing_transmission_time_is_told_with_what_it_is() -> None:
-    said = untimed([TC])
+    said = untimed([(TC, PLAIN)])
     assert said.startswith("In this trial a frame did not take its transmission time on an idle link (up to 13.1 ms")
     elsewhere = TC.model_copy(update={"cell": Cell(name="wire", levels={})})
-    assert untimed([LINE, elsewhere, LAB]).startswith("In 1 of 3 trials (wire) a frame did not")
+    assert untimed([(one, PLAIN) for one in (LINE, elsewhere, LAB)]).startswith(
+        "In 1 of 3 trials (wire) a frame did not"
+    )
 
 
-@pytest.mark.parametrize("records", [[], [LINE], [LAB], [OLD], [UNLIMITED], [LINE, LAB, OLD]])
+@pytest.mark.parametrize("records", [[], [LINE], [LAB], [OLD], [LINE, LAB, OLD]])
 def test_where_frames_took_their_time_or_nobody_recorded_it_nothing_is_said(records: list[Manifest]) -> None:
-    assert untimed(records) == ""
+    assert untimed([(one, PLAIN) for one in records]) == ""
+    assert untimed([(TC, UNLIMITED)]) == ""
 
 
 def test_campaigns_by_different_media_are_compared_with_a_warning() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from invented_results import FOLDER, PAPER
 
-from analysis.claims import load_claims
+from analysis.claims import judge, load_claims
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "results" / "reference" / "gaddah-kunz"
@@ -22,7 +22,14 @@ CLAIMS = load_claims(JUDGED_BY, cases=PAPER.cases, networks=tuple(PAPER.record.n
 
 def test_every_claim_that_they_were_judged_by_has_a_verdict_and_there_are_no_others() -> None:
     assert list(RESULTS["claims"]) == [claim.id for claim in CLAIMS]
+    assert PAPER.record.link_bound
     assert RESULTS["link_bound"]["measured"] == sum(len(side.cases) for side in PAPER.record.link_bound.rows)
+
+
+def test_the_published_numbers_support_each_of_them_as_they_did() -> None:
+    for claim in CLAIMS:
+        told = RESULTS["claims"][claim.id]["published"]
+        assert {name: judge(claim, PAPER.published(name)).verdict for name in PAPER.readings} == told, claim.id
 
 
 def test_which_reading_judged_them_is_recorded_or_beside_them() -> None:

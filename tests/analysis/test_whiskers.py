@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.plots import against, cells, paper
 from analysis.plots.against import Dot, Square, against_plot
-from analysis.plots.paper import Mark, Panel, figure_plot
+from analysis.plots.paper import Axes, Mark, Panel, figure_plot
 from analysis.plots.whiskers import ends_of, reach, whisker
 from analysis.statistics import Estimate
-from results.campaign import Campaign, Cell
+from records.campaign import Campaign, Cell
 
 WIDE = Estimate(n=3, mean=10.0, low=0.001, high=90000.0)
 NEAR = Estimate(n=3, mean=10.0, low=9.0, high=11.0)
@@ -77,8 +77,8 @@ def test_a_lower_bound_has_no_upper_end_and_an_axis_does_not_follow_an_interval_
 def test_studies_plots_have_arrows_where_intervals_leave_them() -> None:
     """A figure whose values span little begins at 0, so that nothing leaves it below."""
     for found, above, logarithmic in ((WIDE, ["^"], ["^", "v"]), (NEAR, [], []), (BOUND, ["^"], ["^"])):
-        panel = Panel(title="wire", series={"s": (Mark(published=12.0, ours=found),)})
-        figure: Any = figure_plot([panel], name="f", title="F", across="", places=["1"], unit="")
+        panel = Panel(title="wire", series={"s": (Mark(at=0, published=12.0, ours=found),)})
+        figure: Any = figure_plot([panel], Axes(label="", scale="places", places=("1",)), name="f", title="F", unit="")
         assert arrows(figure.axes[0]) == above
         dots = (Dot(group="wire", published=10.0, ours=found, bound=False),)
         figure = against_plot([Square(title="T", unit="s", dots=dots)], groups=("wire",), within=0.1)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.media import MediumName
+from emulation.profile.media import MediumName
 
 
 @pytest.fixture

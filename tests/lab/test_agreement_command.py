@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from agreement_world import Measured, World
 
-from emulation.stages import Feature
-from experiments import campaign as campaigns
-from experiments.kernels import Kernels
+from emulation.plan.stages import Feature
+from experiments.campaign import campaign as campaigns
+from experiments.workers.kernels import Kernels
 from lab import agreement as command
 from lab import execution
 from lab.agreement import Asked, agree, possible
 from lab.beforehand import Care
 from lab.common import Status
-from results.agreement import By
-from results.campaign import read_campaign
-from results.store import trials
+from records.agreement import By
+from records.campaign import read_campaign
+from records.store import trials
 
 ROOT = Path(__file__).parents[2]
 EVERYTHING = dict.fromkeys(Feature, "")

@@ -13,27 +13,26 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from experiments import campaign as campaigns
-from experiments import diskneeds, provenance
-from experiments import scenario as scenarios
-from experiments.campaign import CampaignError
-from experiments.kernels import Kernels
-from experiments.place import Place
-from experiments.provenance import Provenance
-from experiments.unpack import unpack
+from experiments.campaign import campaign as campaigns
+from experiments.campaign import diskneeds
+from experiments.campaign.campaign import CampaignError
+from experiments.campaign.unpack import unpack
+from experiments.scenario import scenario as scenarios
+from experiments.trial import provenance
+from experiments.trial.provenance import Provenance
+from experiments.workers.kernels import Kernels
+from experiments.workers.place import Place
 from lab.beforehand import Care, look, look_at_room
 from lab.common import Status
 from lab.main import app
 from lab.run import begun
 from lab.within import resuming
-from results.campaign import RECORD, read_campaign
-from results.link import LinkProof
-from results.manifest import Git
-from results.store import LINK, write_record
+from records.campaign import RECORD, read_campaign
+from records.link import LinkProof
+from records.manifest import Git
+from records.store import LINK, write_record
 
 ROOT = Path(__file__).parents[2]
-for folder in ("experiments", "analysis"):
-    sys.path.insert(0, str(ROOT / "tests" / folder))
 
 from lab_runs import scenario_file  # noqa: E402
 from packs import pack  # noqa: E402
@@ -173,7 +172,7 @@ def test_a_campaign_that_the_disk_has_no_room_for_is_not_made(tmp_path: Path, mo
 def test_the_default_experiment_needs_more_than_two_gigabytes_of_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded = scenarios.load(ROOT / "experiments" / "wireless-vs-wireline.yaml")
+    loaded = scenarios.load(ROOT / "experiments" / "scenarios" / "wireless-vs-wireline.yaml")
     monkeypatch.setattr(diskneeds, "free_bytes", lambda _: 2_000_000_000)
     with pytest.raises(CampaignError, match="24 trials may need"):
         look_at_room(loaded, tmp_path)

@@ -15,15 +15,16 @@ import pytest
 
 from analysis.calibration import page, summary
 from analysis.plots.calibration import calibration_plot
-from emulation import features, library
-from emulation.stages import Feature
-from experiments.calibration import calibrate as calibrate_all
-from experiments.calibration import stations_needed
-from experiments.kernels import Kernels
+from emulation.link import features
+from emulation.plan.stages import Feature
+from emulation.profile import library
+from experiments.tools.calibration import calibrate as calibrate_all
+from experiments.tools.calibration import stations_needed
+from experiments.workers.kernels import Kernels
 from lab.calibrate import _status
 from lab.common import Status
-from results.calibration import COLUMNS, Calibrated, write_csv
-from results.link import LinkCheck
+from records.calibration import COLUMNS, Calibrated, write_csv
+from records.link import LinkCheck
 
 ROOT = Path(__file__).parents[2]
 WHERE = {"command": "lab calibrate", "revision": "1234567", "machine": "a test", "picture": "calibration.png"}
@@ -53,7 +54,7 @@ REFUSED = Calibrated(profile="far", kernel="host", refused="this kernel has no n
 
 
 @pytest.mark.root
-@pytest.mark.alone
+@pytest.mark.link
 @pytest.mark.parametrize(("medium", "by"), [("tc", "host"), ("line", "line")])
 def test_a_profile_is_measured_both_ways_and_written_down(tmp_path: Path, medium: str, by: str) -> None:
     done = calibrate("nistnet-80211", "--kernel", "host", "--medium", medium, "--out", tmp_path)
@@ -184,10 +185,11 @@ def test_a_worker_ends_with_its_owner() -> None:
     """Killed outright, it leaves no process behind: its namespace of processes goes with it."""
     program = (
         "import sys, time\n"
-        "from experiments.conversation import worker\n"
+        "from experiments.workers.isolation import isolated\n"
+        "from experiments.workers.worker import Workers\n"
         "words = [sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(600)']\n"
-        "with worker('host', words, '{}', messages=sys.stderr) as answers:\n"
-        "    print(next(answers), flush=True); time.sleep(600)\n"
+        "with Workers().started(isolated('host', words), '{}', messages=sys.stderr) as worker:\n"
+        "    print(next(worker.answers), flush=True); time.sleep(600)\n"
     )
     owner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert owner.stdout

@@ -12,10 +12,12 @@ import pytest
 from lab_command import lab
 from lab_kernels import PANICS, faulty
 
-from emulation import features, labkernel, library
+from emulation import labkernel
 from emulation.labkernel import Boot, Outcome
-from emulation.stages import LINE, Feature
-from experiments.kernels import Kernels
+from emulation.link import features
+from emulation.plan.stages import LINE, Feature
+from emulation.profile import library
+from experiments.workers.kernels import Kernels
 from lab.common import Status
 from lab.doctor import examine
 

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from experiments import campaign as campaigns
+from experiments.campaign import campaign as campaigns
 from lab.main import app
 from lab.revisions import Named, NotFound, choose, named, said
-from results.campaign import RECORD, read_campaign
+from records.campaign import RECORD, read_campaign
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "analysis"))
 
 from synthetic_campaign import Spec, write_campaign  # noqa: E402
 

@@ -9,6 +9,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MAP = (ROOT / "docs" / "architecture.md").read_text()
+WALK = re.findall(r"^(\d+)\. (→ )?`(\S+\.py)` `(\w+)`", MAP, re.MULTILINE)
+COMMANDS = sorted(
+    {name for page in DOCUMENTS for name in re.findall(r"`python (benchmarks/\S+\.py)", page.read_text())}
+)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -23,6 +28,29 @@ def test_the_readme_shows_a_picture_and_a_table_of_a_real_run() -> None:
     assert text.count("| nistnet-80211 |") == 4
 
 
-@pytest.mark.parametrize("command", re.findall(r"`python (benchmarks/\S+\.py)", DOCUMENTS[1].read_text()))
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_that_a_figure_names_exists(command: str) -> None:
     assert (ROOT / command).is_file()
+
+
+def test_the_walk_from_lab_run_to_a_number_has_at_most_40_steps_and_never_goes_back() -> None:
+    files = [file for _, _, file, _ in WALK]
+    assert [int(number) for number, *_ in WALK] == list(range(1, len(WALK) + 1))
+    assert 30 <= len(files) <= 40
+    assert len(set(files)) == len(files)
+
+
+@pytest.mark.parametrize("step", range(len(WALK)), ids=lambda step: WALK[step][2])
+def test_a_step_of_the_walk_is_there_and_an_earlier_one_leads_to_it(step: int) -> None:
+    """Of another process (→) only the command is known."""
+    _, boundary, file, name = WALK[step]
+    text = (ROOT / file).read_text()
+    assert re.search(rf"^(?:\s*(?:async )?(?:def|class) {name}\b|{name}\b.*=)", text, re.MULTILINE)
+    earlier = "".join((ROOT / before).read_text() for _, _, before, _ in WALK[:step])
+    assert step == 0 or boundary or re.search(rf"\b{name}\b", earlier)
+
+
+def test_the_map_is_a_map_and_every_page_is_on_it() -> None:
+    assert len(MAP.splitlines()) <= 100
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"architecture.md"}
+    assert pages - set(re.findall(r"\((\S+\.md)\)", MAP)) == set()

@@ -10,9 +10,9 @@ import pytest
 from lab_command import lab
 from rich.console import Console
 
-from emulation.media import WantedMedium
-from emulation.stages import Feature
-from experiments.kernels import Kernels
+from emulation.plan.stages import Feature
+from emulation.profile.media import WantedMedium
+from experiments.workers.kernels import Kernels
 from lab.profiles import table
 from lab.within import Command, options, resuming
 

@@ -11,12 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from analysis.spark.errors import SparkFailed
-from experiments.campaign import owned
+from experiments.campaign.campaign import owned
 from lab.main import app
-from results.store import MANIFEST
+from records.store import MANIFEST
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "analysis"))
 
 from packs import copy  # noqa: E402
 from synthetic_campaign import Spec, write_campaign  # noqa: E402

@@ -10,7 +10,7 @@ from lab_command import lab
 
 from analysis.papers import on_other_links, read_paper
 from lab.paper import _page_folder
-from results import campaign as records
+from records import campaign as records
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,8 +18,9 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--quick"], "of which study? there are gaddah-kunz"),
         (["gadda"], "'gadda' is no study that can be run: gaddah-kunz"),
-        (["gaddah-kunz", "--link", "wireless=lte"], "--link: a study runs on its own links"),
+        (["gaddah_kunz", "--link", "wireless=lte"], "--link: a study runs on its own links"),
         (["gaddah-kunz", "--link", "wireless"], "--link wireless: two words with = between them"),
         (["gaddah-kunz", "--link", "wireless=lte", "--link", "wireless=geo-satellite"], "wireless is lte already"),
         (["gaddah-kunz", "--campaign", "some", "--tests", "3"], "--campaign runs nothing"),
@@ -79,7 +80,22 @@ def test_each_question_has_a_page_of_its_own() -> None:
     assert _page_folder("gaddah-kunz", lte, levels) == "gaddah-kunz-on-lte-with-cubic-with-bbr"
 
 
+def test_without_a_name_the_studies_are_listed() -> None:
+    ended = lab("paper")
+    assert ended.returncode == 0
+    assert "gaddah-kunz  Evaluating the Impact of Application Design Factors" in ended.stdout
+
+
 def test_make_hands_its_words_on() -> None:
-    words = ["make", "-n", "paper-gaddah-kunz", "QUICK=1", "SET=2", "TESTS=1,3"]
+    words = ["make", "--no-print-directory", "-n", "paper-gaddah-kunz", "QUICK=1", "SET=2", "TESTS=1,3"]
     said = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=60, check=True).stdout
     assert "lab paper gaddah-kunz --kernel auto --medium auto --quick --set 2 --tests 1,3" in said
+
+
+def test_make_has_a_target_for_any_study() -> None:
+    words = ["make", "--no-print-directory", "-n", "paper-some-study", "ONLY=case=n8 network=lte", "FOR=40m"]
+    said = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=60, check=True).stdout
+    asked = " ".join(said.splitlines()[-1].split())
+    assert asked.endswith(
+        "lab paper some-study --kernel auto --medium auto --only case=n8 --only network=lte --for 40m"
+    )

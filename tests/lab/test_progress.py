@@ -8,14 +8,14 @@ import pytest
 import yaml
 from rich.console import Console
 
-from experiments import campaign as campaigns
-from experiments import scenario as scenarios
-from experiments.launch import Outcome
-from experiments.piece import Budget
+from experiments.campaign import campaign as campaigns
+from experiments.campaign.launch import Outcome
+from experiments.campaign.piece import Budget
+from experiments.scenario import scenario as scenarios
 from lab.progress import Board, LiveTable, PlainLines, minutes
-from results.campaign import Campaign, read_campaign
-from results.stopping import Rule, judge
-from results.verdict import State
+from records.campaign import Campaign, read_campaign
+from records.stopping import Rule, judge
+from records.verdict import State
 
 
 @pytest.fixture

@@ -113,12 +113,6 @@ def test_the_line_makes_the_link_when_asked() -> None:
     assert fastest > 520
 
 
-def test_it_proves_the_link_when_asked() -> None:
-    done = shell("nistnet-80211", "--prove", "--", "true")
-    assert done.returncode == 0
-    assert_proven(done.stderr)
-
-
 def test_an_unknown_profile_and_a_missing_command_are_told() -> None:
     done = shell("nowhere", "--", "true")
     assert (done.returncode, "no link profile 'nowhere'" in done.stderr) == (2, True)
@@ -142,8 +136,16 @@ def running(*words: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.wait(60)
 
 
-@pytest.mark.parametrize("kernel", ["host", "lab"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("kernel", "number"),
+    [
+        ("host", signal.SIGTERM),
+        ("host", signal.SIGHUP),
+        ("host", signal.SIGKILL),
+        ("lab", signal.SIGTERM),
+        ("lab", signal.SIGKILL),
+    ],
+)
 def test_a_kill_ends_the_command_and_leaves_nothing(kernel: str, number: signal.Signals, tmp_path: Path) -> None:
     script = "trap 'echo asked > asked; exit' TERM; echo up > up; while :; do sleep 0.2; done"
     with running("nistnet-80211", "--kernel", kernel, "--", "sh", "-c", script, folder=tmp_path) as process:

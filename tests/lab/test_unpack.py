@@ -14,19 +14,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from experiments import campaign as campaigns
-from experiments.campaign import CampaignError, owned
-from experiments.runner import last_alone_cpu
-from experiments.stopping import precisions
-from experiments.unpack import unpack
+from experiments.campaign import campaign as campaigns
+from experiments.campaign.campaign import CampaignError, owned
+from experiments.campaign.runner import last_alone_cpu
+from experiments.campaign.stopping import precisions
+from experiments.campaign.unpack import unpack
 from lab.main import app
-from results.campaign import RECORD, read_campaign
-from results.pack import BadPack
-from results.stopping import Rule
-from results.store import MANIFEST, DamagedTrial, Trial, aside, set_aside, trials, why_aside, write_record
+from records.campaign import RECORD, read_campaign
+from records.pack import BadPack
+from records.stopping import Rule
+from records.store import MANIFEST, DamagedTrial, Trial, aside, set_aside, trials, why_aside, write_record
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "analysis"))
 
 from packs import copy, files, pack  # noqa: E402
 from synthetic_campaign import Spec, write_campaign  # noqa: E402
@@ -203,7 +202,9 @@ def test_what_a_killed_unpack_left_goes_with_the_next_command(original: Path, tm
     whole = pack(original, tmp_path / "pack", ledgers=True).read_bytes()
     os.mkfifo(tmp_path / "pipe")
     root = tmp_path / "results"
-    program = "from experiments.unpack import unpack; import sys, pathlib; unpack(*map(pathlib.Path, sys.argv[1:]))"
+    program = (
+        "from experiments.campaign.unpack import unpack; import sys, pathlib; unpack(*map(pathlib.Path, sys.argv[1:]))"
+    )
     command = [sys.executable, "-c", program, str(tmp_path / "pipe"), str(root)]
     process = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
     try:

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from lab_command import lab
 
-from experiments.piece import Budget, Piece
+from experiments.campaign.piece import Budget, Piece
 from lab.closing import Closing, expected_s
 from lab.common import Status, gravest
 from lab.within import Command, resuming, seconds_of, why
-from results.campaign import Planned
-from results.times import ReportTime, note_report, report_time
+from records.campaign import Planned
+from records.times import ReportTime, note_report, report_time
 
 ROOT = Path(__file__).parents[2]
-SCENARIO = ROOT / "experiments" / "wireless-vs-wireline.yaml"
+SCENARIO = ROOT / "experiments" / "scenarios" / "wireless-vs-wireline.yaml"
 NEXT = Planned(cell="network=lte", trial=2, seed=1)
 
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pytest
 
-from emulation.namespace import throwaway_namespace
+from emulation.kernel.namespace import throwaway_namespace
 from experiments.deploy import (
     PLAYBOOKS,
     Action,

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 import pytest
 from activemq_brokers import Broker, quiet, running_broker, until
 from activemq_clients import Clients, Got, numbered
+from here import HERE
 
+from records.messaging import Ack, Delivery
 from stacks.activemq import ActiveMQ
-from stacks.driver import Ack, Delivery, StackError, Subscription
+from stacks.driver import StackError, Subscription
 from stacks.lazy import LAZY_MESSAGES
 
 pytestmark = [pytest.mark.root, pytest.mark.broker]
@@ -86,7 +88,7 @@ def test_a_slow_subscriber_makes_the_publisher_wait_and_loses_nothing(broker: Br
         at, topic = broker.at, "slow"
         reader = await subscriber(at, "slow", topic, ack=Ack.DUPS_OK)
         reader.connection._channel._transport.pause_reading()
-        writer = await STACK.connect(at, "slow-writer")
+        writer = await STACK.connect(HERE, [at], "slow-writer")
         publisher = await writer.publisher(topic, delivery=Delivery.NONPERSISTENT)
         sends = [publisher.send(body) for body in numbered(count, size)]
         await until(lambda: any(send.done() for send in sends))
@@ -142,7 +144,7 @@ def test_a_reset_forgets_messages_and_subscriptions(broker: Broker) -> None:
 
 def test_a_broker_that_dies_fails_waiting_and_later_sends(broker: Broker) -> None:
     async def talk() -> tuple[set[str], str, str | None]:
-        writer = await STACK.connect(broker.at, "bereaved")
+        writer = await STACK.connect(HERE, [broker.at], "bereaved")
         publisher = await writer.publisher("dies", delivery=Delivery.PERSISTENT)
         await publisher.send(b"x")
         sends = [publisher.send(b"x" * 1000) for _ in range(3000)]

@@ -4,17 +4,19 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from here import HERE
 from stomp_peers import Peer, Script, server
 
+from records.messaging import Ack, Delivery
 from stacks.activemq import ActiveMQ, Connection
-from stacks.driver import Ack, Delivery, StackError, Subscription
+from stacks.driver import StackError, Subscription
 from stacks.lazy import LAZY_MESSAGES, LazyAcknowledgement
 
 
 def drive(script: Script, client: Callable[[Connection], Awaitable[None]]) -> None:
     async def main() -> None:
         async with server(script) as at:
-            await client(await ActiveMQ().connect(at, "c"))
+            await client(await ActiveMQ().connect(HERE, [at], "c"))
 
     asyncio.run(asyncio.wait_for(main(), 30))
 

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 from activemq_brokers import Broker, quiet, running_broker, until
 from activemq_clients import Clients, Got, numbered, wanted
+from here import HERE
 
+from records.messaging import Ack, Delivery
 from stacks.activemq import ActiveMQ
 from stacks.activemq_openwire import ActiveMQOpenWire
-from stacks.driver import Ack, Delivery, Endpoint, Selector, StackError, Subscription
+from stacks.driver import Endpoint, Selector, StackError, Subscription
 
 pytestmark = [pytest.mark.root, pytest.mark.broker]
 
@@ -140,7 +142,7 @@ def test_messages_of_one_producer_arrive_in_order_with_many_under_way(
     async def talk() -> list[bytes]:
         topic = named("ordered", clients)
         reader = await clients.subscriber(at, topic, topic, ack=Ack.DUPS_OK)
-        writer = await clients.stack.connect(at, f"{topic}-writer")
+        writer = await clients.stack.connect(HERE, [at], f"{topic}-writer")
         publisher = await writer.publisher(topic, delivery=Delivery.NONPERSISTENT)
         await asyncio.gather(*(publisher.send(body) for body in numbered(3000)))
         await until(lambda: len(reader.got) == 3000)
@@ -174,7 +176,7 @@ def test_a_client_id_in_use_is_refused_in_the_brokers_words(broker: Broker, clie
             client_id = f"twin-{number}"
             first = await clients.connect_again(at, client_id)
             with pytest.raises(StackError) as caught:
-                await clients.stack.connect(at, client_id)
+                await clients.stack.connect(HERE, [at], client_id)
             await first.close()
             refusals.append(str(caught.value))
         return refusals
@@ -239,7 +241,7 @@ def test_a_persistent_message_is_on_disk_before_its_answer(
     async def talk() -> None:
         topic = named("synced", clients)
         await (await clients.subscriber(at, topic, topic, durable=True)).connection.close()
-        connection = await clients.stack.connect(at, f"publisher of {topic}")
+        connection = await clients.stack.connect(HERE, [at], f"publisher of {topic}")
         for delivery in Delivery:
             publisher = await connection.publisher(topic, delivery=delivery)
             for body in numbered(10):

@@ -1,6 +1,6 @@
 """When a JMS consumer acknowledges what."""
 
-from stacks.driver import Ack
+from records.messaging import Ack
 from stacks.openwire.acknowledging import Acknowledgement, Run
 from stacks.openwire.commands import DELIVERED, STANDARD
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from activemq_brokers import Broker, quiet, running_broker, until
 from activemq_clients import Clients, Got, numbered, wanted
+from here import HERE
 
+from records.messaging import Ack, BodyType, Delivery
 from stacks.activemq import ActiveMQ
 from stacks.activemq_openwire import ActiveMQOpenWire, Connection
-from stacks.driver import Ack, BodyType, Delivery, Selector, StackError, Subscription
+from stacks.driver import Selector, StackError, Subscription
 from stacks.openwire import bodies
 
 pytestmark = [pytest.mark.root, pytest.mark.broker]
@@ -20,7 +22,7 @@ STACK = ActiveMQOpenWire()
 CLIENTS = Clients(STACK)
 subscriber, publish, connect_again = CLIENTS.subscriber, CLIENTS.publish, CLIENTS.connect_again
 BODY = bytes(range(256)) + b"and 5"
-PEER = Path(__file__).with_name("JmsPeer.java")
+PEER = Path(__file__).parents[1] / "support" / "JmsPeer.java"
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +63,9 @@ def test_a_body_is_made_inside_its_send_and_read_before_its_handler(
     monkeypatch.setattr(bodies, "body", told("read", bodies.body))
 
     async def talk() -> None:
-        reader = await STACK.connect(broker.openwire, "reader of made")
+        reader = await STACK.connect(HERE, [broker.openwire], "reader of made")
         await reader.subscribe("made", lambda *_: events.append("handled"), subscription=Subscription(), ack=Ack.AUTO)
-        writer = await STACK.connect(broker.openwire, "writer of made")
+        writer = await STACK.connect(HERE, [broker.openwire], "writer of made")
         publisher = await writer.typed_publisher("made", delivery=Delivery.NONPERSISTENT, body_type=BodyType.OBJECT)
         for count in (1, 2):
             events.append("send")
@@ -114,7 +116,7 @@ def test_we_read_bodies_and_choose_by_properties_of_javas_own_client(broker: Bro
 def test_stomp_and_openwire_reach_each_other(broker: Broker) -> None:
     async def talk() -> tuple[list[bytes], list[bytes]]:
         over_stomp: list[bytes] = []
-        stomp = await ActiveMQ().connect(broker.at, "over-stomp")
+        stomp = await ActiveMQ().connect(HERE, [broker.at], "over-stomp")
         await stomp.subscribe(
             "both", lambda body, _: over_stomp.append(body), subscription=Subscription(), ack=Ack.AUTO
         )
@@ -193,7 +195,7 @@ def test_client_acknowledges_what_it_has_had_when_it_says_so(broker: Broker) -> 
 def test_messages_are_received_one_by_one(broker: Broker, prefetch: int, ack: Ack) -> None:
     async def talk() -> list[bytes]:
         topic = f"sync-{prefetch}-{ack}"
-        connection = await STACK.connect(broker.openwire, topic)
+        connection = await STACK.connect(HERE, [broker.openwire], topic)
         receiver = await connection.receiver(topic, subscription=wanted(durable=True, prefetch=prefetch), ack=ack)
         await publish(broker.openwire, topic, numbered(7))
         got = []
@@ -212,7 +214,7 @@ def test_messages_are_received_one_by_one(broker: Broker, prefetch: int, ack: Ac
 
 def test_receiving_ends_with_the_connection(broker: Broker) -> None:
     async def talk() -> None:
-        connection = await STACK.connect(broker.openwire, "cut")
+        connection = await STACK.connect(HERE, [broker.openwire], "cut")
         receiver = await connection.receiver("cut", subscription=Subscription(), ack=Ack.AUTO)
         waiting = asyncio.ensure_future(receiver.receive())
         await asyncio.sleep(0)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from results import marker
-from results.marker import Marker
-from stacks.driver import BodyType
+from records import marker
+from records.marker import Marker
+from records.messaging import BodyType
 from stacks.openwire import bodies, commands, properties, wire
 from stacks.openwire.commands import (
     TOPIC,

@@ -6,11 +6,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from here import HERE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from records.messaging import Ack, Delivery
 from stacks.activemq_openwire import ActiveMQOpenWire
-from stacks.driver import Ack, Delivery, Endpoint, FullError, StackError, Subscription
+from stacks.driver import Endpoint, FullError, StackError, Subscription
 from stacks.openwire import commands
 from stacks.openwire.commands import (
     ExceptionResponse,
@@ -65,7 +67,7 @@ async def server(script: Callable[[Peer], Awaitable[None]]) -> AsyncIterator[End
 
 
 async def connect_and_subscribe(at: Endpoint) -> None:
-    connection = await ActiveMQOpenWire().connect(at, "c")
+    connection = await ActiveMQOpenWire().connect(HERE, [at], "c")
     await connection.subscribe("t", lambda *_: None, subscription=Subscription(), ack=Ack.AUTO)
 
 
@@ -84,7 +86,7 @@ def test_a_server_of_an_older_version_is_refused() -> None:
 
     async def client(at: Endpoint) -> None:
         with pytest.raises(StackError, match="speaks OpenWire version 9; 12 is needed"):
-            await ActiveMQOpenWire().connect(at, "c")
+            await ActiveMQOpenWire().connect(HERE, [at], "c")
 
     drive(script, client)
 
@@ -116,7 +118,7 @@ def test_a_frame_beyond_the_limit_ends_the_connection() -> None:
         await peer.reader.read()
 
     async def client(at: Endpoint) -> None:
-        connection = await ActiveMQOpenWire().connect(at, "c")
+        connection = await ActiveMQOpenWire().connect(HERE, [at], "c")
         with pytest.raises(StackError, match="a frame of 2147483647 bytes"):
             await connection.publisher("t", delivery=Delivery.PERSISTENT)
         assert "does not speak OpenWire" in str(connection.lost)
@@ -135,7 +137,7 @@ def test_a_full_destination_is_told_from_other_errors_and_the_connection_lives_o
         await peer.reader.read()
 
     async def client(at: Endpoint) -> None:
-        connection = await ActiveMQOpenWire().connect(at, "c")
+        connection = await ActiveMQOpenWire().connect(HERE, [at], "c")
         publisher = await connection.publisher("t", delivery=Delivery.PERSISTENT)
         with pytest.raises(FullError, match="Usage Manager"):
             await publisher.send(b"x")
@@ -159,7 +161,7 @@ def test_a_keep_alive_that_wants_an_answer_gets_one() -> None:
         answered.append(await peer.command())
 
     async def client(at: Endpoint) -> None:
-        connection = await ActiveMQOpenWire().connect(at, "c")
+        connection = await ActiveMQOpenWire().connect(HERE, [at], "c")
         while not answered:
             await asyncio.sleep(0.001)
         connection.abort()
@@ -183,7 +185,7 @@ def test_a_body_may_be_reused_after_send_has_returned() -> None:
         await peer.reader.read()
 
     async def client(at: Endpoint) -> None:
-        connection = await ActiveMQOpenWire().connect(at, "c")
+        connection = await ActiveMQOpenWire().connect(HERE, [at], "c")
         publisher = await connection.publisher("t", delivery=Delivery.NONPERSISTENT)
         body = bytearray(b"\0first")
         first = publisher.send(body)

@@ -6,12 +6,14 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
+from here import HERE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference_frames import frames
 from reference_servers import ROOT, server_command, server_here, server_process
 
-from stacks.driver import Ack, Delivery, Endpoint, Selector, StackError, Subscription
+from records.messaging import Ack, Delivery
+from stacks.driver import Endpoint, Selector, StackError, Subscription
 from stacks.reference import Reference
 from stacks.reference.driver import ReferenceConnection, ReferencePublisher
 from stacks.reference.faults import Faults
@@ -41,13 +43,13 @@ async def subscriber(
     at: Endpoint, client: str, subscription: Subscription = PLAIN, ack: Ack = Ack.AUTO
 ) -> tuple[ReferenceConnection, Inbox]:
     inbox = Inbox()
-    connection = await Reference().connect(at, client)
+    connection = await Reference().connect(HERE, [at], client)
     await connection.subscribe("topic", inbox, subscription=subscription, ack=ack)
     return connection, inbox
 
 
 async def sender(at: Endpoint, client: str = "sender") -> ReferencePublisher:
-    connection = await Reference().connect(at, client)
+    connection = await Reference().connect(HERE, [at], client)
     return await connection.publisher("topic", delivery=Delivery.NONPERSISTENT)
 
 
@@ -157,13 +159,13 @@ def test_what_was_acknowledged_does_not_come_again() -> None:
 def test_refusals_have_the_brokers_words() -> None:
     async def story() -> None:
         async with server_here() as at:
-            connection = await Reference().connect(at, "twice")
+            connection = await Reference().connect(HERE, [at], "twice")
             with pytest.raises(StackError, match="'twice' is connected already"):
-                await Reference().connect(at, "twice")
+                await Reference().connect(HERE, [at], "twice")
             with pytest.raises(StackError, match="in memory only"):
                 await connection.publisher("topic", delivery=Delivery.PERSISTENT)
             await connection.close()
-            await (await Reference().connect(at, "twice")).close()
+            await (await Reference().connect(HERE, [at], "twice")).close()
 
     asyncio.run(story())
 
@@ -173,7 +175,7 @@ def test_no_server_is_a_clear_error() -> None:
         taken.bind(("127.0.0.1", 0))
         at = Endpoint(host="127.0.0.1", port=taken.getsockname()[1])
         with pytest.raises(StackError, match=f"cannot connect to 127.0.0.1 port {at.port}: Connection refused"):
-            asyncio.run(Reference().connect(at, "x"))
+            asyncio.run(Reference().connect(HERE, [at], "x"))
 
 
 def test_a_taken_port_is_one_clear_line_and_status_1() -> None:
@@ -236,7 +238,7 @@ async def attack(at: Endpoint, data: bytes, *, ends: bool) -> None:
 
 
 HELLO = encode(Connect("attacker"))
-PUBLISH = encode(Publish(1, "topic", None, b"x"))
+PUBLISH = encode(Publish(1, "topic/t", None, b"x"))
 
 
 @pytest.mark.parametrize(

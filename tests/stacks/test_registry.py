@@ -1,10 +1,13 @@
 """Which stacks there are, and what they can be asked for."""
 
 import asyncio
+from typing import get_type_hints
 
 import pytest
+from here import HERE
 
-from stacks.driver import Ack, Delivery, Endpoint, Guarantee, Pattern, Selector, Subscription
+from records.messaging import Ack, Delivery, Guarantee, Pattern
+from stacks.driver import CAPABILITIES, Endpoint, Selector, Subscription
 from stacks.null import Null
 from stacks.reference import Reference
 from stacks.registry import StackLacksError, UnknownStackError, get, names, require, stacks
@@ -31,15 +34,27 @@ def test_a_missing_guarantee_says_which_stacks_could() -> None:
 
 
 def test_when_no_stack_could_that_is_said() -> None:
-    with pytest.raises(StackLacksError, match=r"does not offer stream, persistent; .*: none$"):
+    with pytest.raises(StackLacksError, match=r"does not offer persistent; .*: none$"):
         require(Null(), patterns=[Pattern.STREAM], guarantees=[Guarantee.PERSISTENT], others=[Null(), Reference()])
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_stack_that_offers_a_pattern_has_what_the_pattern_takes(name: str) -> None:
+    offered = get_type_hints(get(name).connect)["return"]
+    lacking = [
+        (pattern, kind)
+        for pattern in get(name).patterns
+        for kind in CAPABILITIES[pattern]
+        if not issubclass(offered, kind)
+    ]
+    assert lacking == []
 
 
 def test_the_null_stack_delivers_before_send_returns() -> None:
     async def story() -> None:
         stack, got = Null(), []
         at = Endpoint(host="", port=1)
-        consumer, producer = await stack.connect(at, "c"), await stack.connect(at, "p")
+        consumer, producer = await stack.connect(HERE, [at], "c"), await stack.connect(HERE, [at], "p")
         chosen = Subscription(selector=Selector(low=1, high=2))
         await consumer.subscribe("t", lambda body, _: got.append(body), subscription=chosen, ack=Ack.AUTO)
         publisher = await producer.publisher("t", delivery=Delivery.NONPERSISTENT)

@@ -9,12 +9,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from emulation.namespace import KernelError, in_namespace, read_sysctl
-from emulation.offloads import still_on
-from emulation.probe import MIN_FRAME, probe_path
+from emulation.kernel.namespace import KernelError, in_namespace, read_sysctl
+from emulation.kernel.offloads import still_on
+from emulation.proof.probe import MIN_FRAME, probe_path
 from topologies.star import MAX_STATIONS, star
 
-pytestmark = [pytest.mark.root, pytest.mark.alone]
+pytestmark = [pytest.mark.root]
 
 
 def namespaces() -> set[str]:

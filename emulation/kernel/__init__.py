@@ -1,0 +1,1 @@
+"""What is asked of Linux: namespaces, netlink, nftables, queueing disciplines, offloads."""

@@ -1,0 +1,1 @@
+"""Link profiles: plain values, their files, and the timeline that they describe."""

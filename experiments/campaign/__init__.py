@@ -1,0 +1,1 @@
+"""Campaigns: which trials run next, under which conditions, until when."""

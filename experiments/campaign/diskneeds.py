@@ -1,0 +1,174 @@
+"""How much disk a campaign may need, before it runs.  Pure, but for reading what finished trials have left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulation.profile.profile import LinkProfile
+from experiments.scenario.settings import Settings
+from experiments.trial.capturing import snap_and_points, why_not_kept
+from experiments.trial.observers.diskspace import Space
+from records.messaging import Delivery
+from records.store import DamagedTrial, Trial
+
+# Messages published and delivered per second that a broker gets through, at most: README's default experiment has
+# 20,800 and, with durable persistent ones, 7,300 on two cores.  A faster machine needs more room on fast links.
+_HANDLED_PER_S = {Delivery.NONPERSISTENT: 20_000.0, Delivery.PERSISTENT: 8_000.0}
+# Around a body: STOMP's headers (213 to 234 bytes in the default experiment, OpenWire's 210 to 280); an answer; and
+# of each packet Ethernet, IPv4, TCP with timestamps, and a record's own head in a capture.
+_HEADERS, _ANSWER, _PACKET, _RECORD = 230, 150, 66, 16
+_SEGMENT = 1448
+_ROW_BYTES = 20  # of a ledger, compressed
+_DRAINS_S = 2.0
+_LOGS, _JOURNAL = 500_000, 40_000_000  # of each trial; ActiveMQ's journal, while it runs
+_UNSURE = 2.0  # by what factor an estimate may be too high
+_REPORT, _PAGES = 20_000_000, 300_000  # of a campaign, and of each trial in it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """Bytes that a trial writes: captures, and everything else."""
+
+    captures: float
+    rest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A trial that is to run.  beside: how many like it run at the same time, itself included."""
+
+    settings: Settings
+    trial: int
+    size: Size
+    beside: int = 1
+
+    @property
+    def stays(self) -> float:
+        """Bytes that are there when it has ended."""
+        capture = self.settings.capture
+        if not why_not_kept(capture, trial=self.trial, sizes=[round(self.size.captures)]):
+            return self.size.rest + self.size.captures
+        # An estimate a little above the bound says nothing: the trial's captures may be below it, and stay.
+        may_stay = capture.keep_mb is not None and not (self.trial - 1) % capture.keep_every
+        bound = (capture.keep_mb or 0.0) * 1e6
+        return self.size.rest + (bound if may_stay and self.size.captures < _UNSURE * bound else 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """Bytes: of captures that stay, of everything together, what is written and removed again included."""
+
+    trials: int
+    captures: float
+    bytes: float
+
+
+def needed(parts: Sequence[Part]) -> Need:
+    """What these trials, and a report on them, may need together."""
+    stays = sum(part.stays for part in parts)
+    passing = max(
+        (part.beside * (part.size.captures + part.size.rest - part.stays + _JOURNAL) for part in parts), default=0.0
+    )
+    return Need(
+        trials=len(parts),
+        captures=sum(part.stays - part.size.rest for part in parts),
+        bytes=stays + passing + _REPORT + _PAGES * len(parts),
+    )
+
+
+def seen(finished: Iterable[Trial]) -> Size | None:
+    """The most that finished trials of a cell have written, None when there is none; what a pack left out counts."""
+    found = []
+    for trial in finished:
+        with suppress(DamagedTrial, OSError):
+            captures = sum(one.bytes for one in trial.manifest().captures)
+            files = [path for path in trial.path.rglob("*") if path.is_file() and path.suffix != ".pcap"]
+            away = sum(one.bytes for one in trial.elsewhere() if not one.file.endswith(".pcap"))
+            found.append(Size(captures=captures, rest=away + sum(path.stat().st_size for path in files)))
+    if not found:
+        return None
+    return Size(captures=max(one.captures for one in found), rest=max(one.rest for one in found))
+
+
+def expected(settings: Settings, profile: LinkProfile) -> Size:
+    """What a trial may write that nobody has run: what its link, schedule or processor lets through, recorded."""
+    work = settings.workload
+    fanout = work.deliveries_per_message
+    way = _Frames.of(work.mean_body_bytes)
+    per_s = _publications_per_s(settings, profile, fanout, way)
+    seconds = settings.window.warmup_s + settings.window.window_s + min(settings.window.drain_s, _DRAINS_S)
+    snap, points = snap_and_points(settings.capture, _total_rate(profile, settings.stations), settings.stations)
+    answer = _RECORD + min(_PACKET + _ANSWER, snap)
+    recorded = len(points) * ((1 + fanout) * way.recorded(snap) + answer)
+    return Size(
+        captures=per_s * seconds * recorded,
+        rest=_LOGS + per_s * seconds * (1 + fanout) * _ROW_BYTES,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Frames:
+    """A message's way over one port: packets with payload, their bytes at layer 2, and acknowledgements."""
+
+    segments: int
+    bytes: float
+    acks: float
+
+    @staticmethod
+    def of(body_bytes: float) -> _Frames:
+        payload = body_bytes + _HEADERS
+        segments = math.ceil(payload / _SEGMENT)
+        return _Frames(segments, payload + segments * _PACKET, segments / 2)
+
+    def recorded(self, snap: int) -> float:
+        """Bytes in a capture that keeps `snap` of each packet."""
+        each = min(self.bytes / self.segments, snap)
+        return self.segments * (_RECORD + each) + self.acks * (_RECORD + min(_PACKET, snap))
+
+    def busy_s(self, rate: float, overhead: float) -> float:
+        """Seconds that the way there takes on a medium; acknowledgements go the other way."""
+        return self.bytes * 8 / rate + self.segments * overhead
+
+
+def _publications_per_s(settings: Settings, profile: LinkProfile, fanout: float, way: _Frames) -> float:
+    work, up, down = settings.workload, profile.uplink, profile.downlink
+    producers, consumers = (
+        len(work.clients.producers(settings.stations)),
+        len(work.clients.consumers(settings.stations)),
+    )
+    bounds = [_HANDLED_PER_S[work.guarantee.delivery] / (1 + fanout)]
+    if work.highest_rate is not None:
+        bounds.append(producers * work.highest_rate)
+    elif up.delay + down.delay:
+        bounds.append(producers * work.in_flight / (up.delay + down.delay))
+    if up.rate is not None and profile.medium == "shared":
+        bounds.append(1 / ((1 + fanout) * way.busy_s(up.rate, up.frame_overhead)))
+    else:
+        if up.rate is not None:
+            ports = min(producers, settings.stations)
+            bounds.append(ports / way.busy_s(up.rate, up.frame_overhead))
+        if down.rate is not None and fanout:
+            ports = min(consumers, settings.stations)
+            bounds.append(ports / (fanout * way.busy_s(down.rate, down.frame_overhead)))
+    return min(bounds)
+
+
+def _total_rate(profile: LinkProfile, stations: int) -> float | None:
+    rates = (profile.uplink.rate, profile.downlink.rate)
+    known = [rate for rate in rates if rate is not None]
+    if len(known) < len(rates):
+        return None
+    return max(known) * (1 if profile.medium == "shared" else stations)
+
+
+def free_bytes(place: Path) -> int | None:
+    """What is free where a folder is, or will be; None when the file system does not say."""
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    space = Space(place)
+    space.look()
+    return space.least_bytes

@@ -1,0 +1,107 @@
+"""What a campaign needs before its first trial: a kernel and a medium for every cell, servers, allowed controls."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from emulation.kernel import congestion, memo
+from emulation.profile.profile import LinkProfile
+from experiments import deploy
+from experiments.campaign.campaign import CampaignError
+from experiments.scenario.settings import Settings, from_campaign
+from experiments.trial.context import services
+from experiments.workers.kernels import Kernels
+from experiments.workers.place import Place
+from records.campaign import Campaign, Cell
+from records.scratch import scratch
+
+INSTALL_LIMIT_S = 600.0
+_TOPIC = "installed"
+_PACKAGES = Path("/var/lib/dpkg/status")
+
+
+def settings_of(cell: Cell) -> Settings:
+    """A planned cell's settings."""
+    return from_campaign(cell.settings["settings"])
+
+
+def profile_of(cell: Cell) -> LinkProfile:
+    """A planned cell's link."""
+    return LinkProfile.model_validate(cell.settings["profile"])
+
+
+def links_of(cell: Cell) -> dict[str, LinkProfile]:
+    """The profiles of the links of a planned cell's topology, by name."""
+    return {name: LinkProfile.model_validate(one) for name, one in cell.settings.get("links", {}).items()}
+
+
+def choose(campaign: Campaign, folder: Path, kernels: Kernels) -> dict[str, Place]:
+    """The kernel and medium of every cell; CampaignError when another version of this program wrote the campaign."""
+    try:
+        cells = {cell.name: (settings_of(cell), profile_of(cell), links_of(cell)) for cell in campaign.cells}
+    except (ValidationError, KeyError) as error:
+        raise CampaignError(
+            f"{folder}: this campaign was made by another version, whose settings this one does not know; "
+            f"run the scenario anew with --new ({str(error).splitlines()[0]})"
+        ) from error
+    return {name: place_of(settings, profile, links, kernels) for name, (settings, profile, links) in cells.items()}
+
+
+def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkProfile], kernels: Kernels) -> Place:
+    """The kernel and medium of a cell; NotPossible (of experiments.workers.kernels) says why there is none.
+
+    links: those of the topology, which have to be possible on that kernel, by any medium.
+    """
+    place = kernels.choose(profile, stations=settings.stations, medium=settings.medium, kernel=settings.kernel)
+    for link in links.values():
+        kernels.choose(link, stations=1, kernel=place.kernel)
+    return place
+
+
+@contextmanager
+def prepared(campaign: Campaign, chosen: dict[str, Place]) -> Iterator[None]:
+    """What trials need of this machine: servers and clients installed, congestion controls allowed.
+
+    Only root can see to that; an ordinary user's trials find what is installed, in the lab kernel.
+    """
+    if os.geteuid():
+        yield
+        return
+    install(campaign)
+    on_host = {settings_of(cell).congestion_control for cell in campaign.cells if chosen[cell.name].kernel == "host"}
+    with congestion.allowed(on_host) if on_host else nullcontext():
+        yield
+
+
+def install(campaign: Campaign) -> None:
+    """Let Ansible see to it that servers and clients are installed; DeployError when they cannot be.
+
+    What it has seen to is remembered until something changes that it would look at.
+    """
+    calls = {call.role: call for cell in campaign.cells for call in map(deploy.role_call, services(settings_of(cell)))}
+    roles = (*calls.values(), deploy.RoleCall(role="client"))
+    seen = memo.recall(_TOPIC) or {}
+    if _looked_at(roles).items() <= seen.items():
+        return
+    target = deploy.Target(name="this-machine", address="127.0.0.1", pid=os.getpid(), roles=roles)
+    with scratch("install") as folder:
+        deploy.apply(["install"], [target], scratch=folder, timeout_s=INSTALL_LIMIT_S)
+    memo.keep(_TOPIC, seen | _looked_at(roles))
+
+
+def _looked_at(roles: Iterable[deploy.RoleCall]) -> dict[str, str]:
+    """Role to a digest of what its installation looks at: playbooks, Debian's packages, class archives, Python."""
+    files = [_PACKAGES, Path(sys.executable), *sorted(deploy.CACHE.glob("*"))]
+    common = [memo.digest(deploy.PLAYBOOKS), *(memo.stamp(path) for path in files if path.exists())]
+    return {
+        call.role: hashlib.sha256(json.dumps([*common, dict(call.variables)], default=str).encode()).hexdigest()
+        for call in roles
+    }

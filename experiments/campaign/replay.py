@@ -1,0 +1,118 @@
+"""Running a trial again: the same link, the same fates of packets, and, if wanted, another stack under them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from emulation.line import layout
+from emulation.profile.media import MediumName
+from emulation.profile.profile import LinkProfile
+from experiments.campaign import campaign as campaigns
+from experiments.campaign.campaign import SCENARIO_COPY, CampaignError
+from experiments.campaign.prepare import links_of
+from experiments.scenario.scenario import cell_name
+from experiments.scenario.segments import first_profile, further_plans, topology_plan
+from experiments.scenario.settings import Settings, from_campaign
+from experiments.trial.context import link_plan
+from experiments.workers.kernels import Kernels, NotPossible
+from records.campaign import Campaign, Cell, Planned, read_campaign
+from records.store import Trial
+from stacks import registry
+
+
+def create(trial: Trial, root: Path, *, stack: str | None, kernels: Kernels) -> Path:
+    """Make a campaign below `root` that consists of a trial run again, by its own medium, and return its folder.
+
+    CampaignError when the trial's losses, or the fates of its packets, cannot be had again, or the other stack cannot
+    do its workload.  NotPossible when its medium cannot be had here.
+    """
+    manifest, proof = trial.manifest(), trial.link()
+    original = read_campaign(trial.path.parent.parent)
+    cell = next((one for one in original.cells if one.name == manifest.cell.name), None)
+    if cell is None:
+        raise CampaignError(f"{trial.path}: its campaign has no cell {manifest.cell.name!r}")
+    try:
+        settings = from_campaign(cell.settings["settings"])
+        profile = LinkProfile.model_validate(manifest.profile)
+    except (ValidationError, KeyError) as error:
+        raise CampaignError(
+            f"{trial.path}: made by another version, whose settings this one does not know "
+            f"({str(error).splitlines()[0]})"
+        ) from error
+    medium = manifest.medium or "tc"
+    _require(medium, trial, profile, settings, kernels)
+    settings = settings.model_copy(update={"medium": medium})
+    stations = topology_plan(settings).emulated[0].stations
+    plan = link_plan(first_profile(settings, profile), settings, stations, manifest.seed, medium)
+    losses = {one.name or one.direction: one.sha256 for one in proof.loss_lists}
+    fates = {one.name: one.sha256 for one in proof.fates}
+    _same(trial, "losses", losses, {one.name: one.digest for one in plan.losses})
+    further = further_plans(settings, profile, links_of(cell), plan)
+    for other in proof.further:
+        recorded = {one.name: one.sha256 for one in other.loss_lists}
+        again = {one.name: one.digest for one in further[other.segment].losses}
+        _same(trial, f"losses of segment {other.segment}", recorded, again)
+    if fates:  # a link made by queueing disciplines has none that could be had again
+        _same(trial, "fates of packets", fates, layout.digests(plan))
+    levels = dict(cell.levels)
+    if stack is not None:
+        settings = _with_stack(settings, stack)
+        levels["stack"] = stack
+    replayed = Cell(
+        name=cell_name(levels),
+        levels=levels,
+        settings=cell.settings
+        | {"settings": settings.model_dump(mode="json"), "profile": profile.model_dump(mode="json")},
+    )
+    campaign = Campaign(
+        scenario=original.scenario,
+        question=f"{original.question} (replay of {trial.path.parent.parent.name}, {cell.name}, {trial.path.name})",
+        digest=_digest(replayed, manifest.seed),
+        created=campaigns.now(),
+        seed=manifest.seed,
+        factors={},
+        baseline=None,
+        cells=(replayed,),
+        order=(Planned(cell=replayed.name, trial=1, seed=manifest.seed),),
+    )
+    return campaigns.write(campaign, root, (trial.path.parent.parent / SCENARIO_COPY).read_bytes())
+
+
+def _same(trial: Trial, what: str, recorded: Mapping[str, str], again: Mapping[str, str]) -> None:
+    """CampaignError unless all digests are equal."""
+    if again != recorded:
+        manifest = trial.manifest()
+        different = sorted(name for name in recorded.keys() | again.keys() if again.get(name) != recorded.get(name))
+        raise CampaignError(
+            f"{trial.path}: this version expands seed {manifest.seed} to other {what} ({', '.join(different)}); "
+            f"replay it with revision {manifest.git.revision[:12]}"
+        )
+
+
+def _digest(cell: Cell, seed: int) -> str:
+    return hashlib.sha256(json.dumps([cell.model_dump(mode="json"), seed], sort_keys=True).encode()).hexdigest()
+
+
+def _require(medium: MediumName, trial: Trial, profile: LinkProfile, settings: Settings, kernels: Kernels) -> None:
+    """NotPossible when the medium that made a trial's link cannot make it again."""
+    made = f"{trial.path}: its link was made by {'the line' if medium == 'line' else 'tc'}, and a replay's is, too"
+    if kernels.medium not in ("auto", medium):
+        raise NotPossible(f"{made}: --medium {kernels.medium} would give packets other fates; leave it out")
+    try:
+        kernels.choose(profile, stations=settings.stations, medium=medium, kernel=settings.kernel)
+    except NotPossible as error:
+        raise NotPossible(f"{made}: {error}") from error
+
+
+def _with_stack(settings: Settings, stack: str) -> Settings:
+    try:
+        work = settings.workload
+        registry.require(registry.get(stack), patterns={work.pattern}, guarantees=work.guarantees())
+    except (registry.UnknownStackError, registry.StackLacksError) as error:
+        raise CampaignError(f"--stack: {error}") from error
+    return Settings.model_validate(settings.model_dump() | {"stack": stack, "faults": {}})

@@ -1,0 +1,339 @@
+"""Runs a campaign's missing trials, each in a process of its own, one after another or a few side by side."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Protocol
+
+from emulation.line import ceiling
+from emulation.profile.media import MediumName
+from experiments.campaign import campaign as campaigns
+from experiments.campaign import launch, prepare, retry
+from experiments.campaign.durations import Durations, own_s
+from experiments.campaign.launch import Outcome, Way
+from experiments.campaign.piece import Piece
+from experiments.campaign.schedule import leaves_room, may_share, next_turn
+from experiments.campaign.stopping import precision
+from experiments.scenario.repeats import SideBySide
+from experiments.trial import provenance
+from experiments.trial.checks.sharedmachine import shared_machine
+from experiments.trial.context import TrialSpec
+from experiments.trial.provenance import Provenance
+from experiments.trial.revision import code_digest
+from experiments.workers.kernels import Kernels
+from experiments.workers.place import Place
+from experiments.workers.worker import Workers
+from records.campaign import Campaign, Cell, Planned, read_campaign
+from records.errors import CannotGoOn
+from records.stopping import CellPrecision, End
+from records.store import DamagedTrial, Trial, aside, set_aside, trial_name, trials_of, why_aside
+from records.times import note_trial, trial_times
+from records.verdict import State
+
+LOG = "trials.log"
+GIVE_UP_AFTER = 3
+REPEATS = 2
+_BY_MACHINE = "the machine alone can have spoiled it"
+_STALLED = "the machine stalled"  # how campaigns of earlier versions begin the same note
+
+
+class GaveUp(CannotGoOn):
+    """Trials fail one after another, or would not be alike, so the campaign was left; it can be resumed."""
+
+
+class Watcher(Protocol):
+    """Somebody who is told how a campaign goes, always by the same thread."""
+
+    def started(self, planned: Planned) -> None:
+        """A trial begins."""
+
+    def phase(self, planned: Planned, name: str, delivered: int) -> None:
+        """What the trial is doing; delivered: messages so far."""
+
+    def repeated(self, planned: Planned, why: str) -> None:
+        """A trial that had begun has ended and will begin again."""
+
+    def ended(self, outcome: Outcome) -> None:
+        """A trial has ended."""
+
+    def settled(self, cell: str, precision: CellPrecision, spared: int) -> None:
+        """A cell needs no more trials by the stopping rule; spared: how many of its planned ones."""
+
+
+def run(
+    folder: Path, watcher: Watcher, kernels: Kernels, piece: Piece | None = None, *, notes: Sequence[str] = ()
+) -> list[Outcome]:
+    """Run what is missing in a campaign.  On KeyboardInterrupt trials under way are ended, and leave nothing.
+
+    piece: in whose time trials have to end.  The first turn that does not fit ends the run, even if a shorter trial
+    would fit: rounds are interleaved, and trials out of their order would leave some cells behind.
+    notes: what the manifest of every trial should say.
+    Raises NotPossible (of experiments.workers.kernels) and NeitherYesNorNo (of experiments.trial.checks.sharedmachine)
+    before anything starts, CampaignError when another command has the campaign, GaveUp after three failures in a row,
+    or when the code that runs trials changes meanwhile.
+    """
+    shared_machine()
+    campaign = read_campaign(folder)
+    chosen = prepare.choose(campaign, folder, kernels)
+    with campaigns.owned(folder), prepare.prepared(campaign, chosen):
+        campaign_run = CampaignRun(
+            folder=folder,
+            campaign=campaign,
+            places=chosen,
+            watcher=watcher,
+            origin=provenance.gather(),
+            durations=Durations(own_s=own_s(campaign), places=chosen, seen=trial_times(folder)),
+            notes=tuple(notes),
+        )
+        campaign_run.left = campaigns.missing(folder, campaign)
+        campaign_run.run(piece)
+        return campaign_run.outcomes
+
+
+@dataclass(slots=True, kw_only=True)
+class CampaignRun:
+    """A campaign under way.  left: what is still to run, in order.
+
+    crowded: cells whose trials have had too little processor beside others, until one alone leaves room.
+    alone: why trials that were spoiled beside others are run again by themselves.  notes: for every manifest.
+    Everything but the trials themselves happens in one thread.
+    """
+
+    folder: Path
+    campaign: Campaign
+    places: dict[str, Place]
+    watcher: Watcher
+    origin: Provenance
+    durations: Durations
+    notes: tuple[str, ...] = ()
+    left: list[Planned] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    crowded: set[str] = field(default_factory=set)
+    alone: dict[Planned, str] = field(default_factory=dict)
+
+    def run(self, piece: Piece | None = None) -> None:
+        """Run what is left, or what fits into a piece.  Raises GaveUp, and what starting a trial does."""
+        while self.left:
+            turn = self.next_turn()
+            if piece is not None and not piece.allows(turn, self.durations.turn_s(turn)):
+                return
+            self._refuse_other_code()
+            self.take(turn)
+
+    def _refuse_other_code(self) -> None:
+        """Each trial is a process of its own, so it would run what somebody has written into the files meanwhile."""
+        if self.origin.git.code not in ("", code_digest()):
+            raise GaveUp("the code that runs trials was changed while the campaign ran, so the next would not be alike")
+
+    def next_turn(self) -> tuple[Planned, ...]:
+        """The trials that run next, together."""
+        most = self._parallel.trials
+        if any(place.kernel == "lab" for place in self.places.values()):
+            # Each lab kernel has a core to itself: more would wait for one, and begin in the window of another.
+            most = min(most, len(os.sched_getaffinity(0)))
+        return next_turn(self.left, most=most, shares=self._shares)
+
+    def take(self, turn: Sequence[Planned]) -> None:
+        """Run these trials at the same time and wait for all.  Raises GaveUp, and what starting one does."""
+        self.left = [one for one in self.left if one not in turn]
+        done: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        running, workers = set(turn), Workers()
+
+        def work(planned: Planned) -> None:
+            def phase(name: str, delivered: int) -> None:
+                done.put(partial(self.watcher.phase, planned, name, delivered))
+
+            way = Way(kernel=self.places[planned.cell].kernel, planned=planned, log=self.folder / LOG, phase=phase)
+            beside = [one for one in turn if one != planned]
+            try:
+                outcome = launch.run_one(self._spec(planned, beside), way, workers)
+                done.put(partial(self._ended, outcome, running))
+            except BaseException as error:  # noqa: BLE001 - raised where the campaign is run
+                done.put(partial(_raise, error))
+
+        threads = [threading.Thread(target=work, args=(planned,), name=planned.cell) for planned in turn]
+        for planned in turn:
+            self.watcher.started(planned)
+        try:
+            for thread in threads:
+                thread.start()
+            while running:
+                done.get()()
+        finally:
+            workers.end()
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
+        self._give_up_if_hopeless()
+
+    def _ended(self, outcome: Outcome, running: set[Planned]) -> None:
+        planned = outcome.planned
+        running.remove(planned)
+        self._note_time(outcome)
+        if why := self._spoiled(outcome):
+            self.watcher.repeated(planned, why)
+            self.left.insert(0, planned)
+            return
+        self.outcomes.append(outcome)
+        self.watcher.ended(outcome)
+        self._readmit(outcome)
+        self._settle(planned.cell)
+
+    def _note_time(self, outcome: Outcome) -> None:
+        """Remember how long a trial took, whether its result stays or not."""
+        planned, seconds = outcome.planned, outcome.seconds
+        if outcome.state == "failed":
+            self.durations.failed(planned, seconds)
+            return
+        window = self._trial(planned).manifest().window
+        load_s = (window.drained_ns - window.go_ns) / 1e9
+        note_trial(self.folder, self.durations.ended(planned, seconds, load_s=load_s))
+
+    def _spoiled(self, outcome: Outcome) -> str:
+        """Why a trial's result is the machine's and not its stack's, '' when it is not; then it is set aside.
+
+        What the machine alone can have spoiled is repeated REPEATS times, earlier commands included; then it stands.
+        What ran beside others is run again alone whatever was wrong with it.
+        """
+        trial = self._trial(outcome.planned)
+        if outcome.beside:
+            why = self._spoiled_beside_others(outcome, trial)
+            if why:
+                self.alone[outcome.planned] = why
+        elif outcome.state is State.INVALID and self._repeats(trial) < REPEATS:
+            checks = retry.spoiled_by_machine(trial.verdict())
+            why = f"{_BY_MACHINE}, so it is run again ({'; '.join(outcome.reasons)})" if checks else ""
+        else:
+            why = ""
+        if why and outcome.state != "failed":
+            return f"{why}; see {set_aside(trial, why).name}"
+        return why
+
+    @staticmethod
+    def _repeats(trial: Trial) -> int:
+        return sum(why_aside(path).startswith((_BY_MACHINE, _STALLED)) for path in aside(trial))
+
+    def _spoiled_beside_others(self, outcome: Outcome, trial: Trial) -> str:
+        others = f"{outcome.beside} other trial{'s' * (outcome.beside > 1)}"
+        if outcome.state == "failed":
+            return f"it failed beside {others}, so it is run again alone ({'; '.join(outcome.reasons)})"
+        cpu = trial.manifest().machine_cpu
+        if retry.crowded(cpu):
+            self.crowded.add(outcome.planned.cell)
+        why = retry.spoiled_beside_others(trial.verdict(), cpu)
+        return f"spoiled beside {others}, so it is run again alone ({why})" if why else ""
+
+    def _readmit(self, outcome: Outcome) -> None:
+        """A cell was not what crowded the machine if its trial, alone, leaves room for as many."""
+        cell = outcome.planned.cell
+        if cell not in self.crowded or outcome.state is not State.VALID:
+            return
+        if leaves_room(self._parallel, self._trial(outcome.planned).manifest().machine_cpu):
+            self.crowded.discard(cell)
+
+    def _settle(self, cell: str) -> None:
+        """Leave out what the stopping rule makes needless."""
+        rule = self.campaign.stopping
+        if rule is None or any(one.cell == cell and one.trial <= rule.least for one in self.left):
+            return
+        found = precision(self.folder / cell, rule)
+        if found.end is not End.GOING_ON:
+            before = len(self.left)
+            self.left = [one for one in self.left if one.cell != cell]
+            self.watcher.settled(cell, found, before - len(self.left))
+
+    def _give_up_if_hopeless(self) -> None:
+        last = self.outcomes[-GIVE_UP_AFTER:]
+        if len(last) == GIVE_UP_AFTER and all(outcome.state == "failed" for outcome in last):
+            raise GaveUp(f"{GIVE_UP_AFTER} trials in a row failed, the last one so: {'; '.join(last[-1].reasons)}")
+
+    @property
+    def _parallel(self) -> SideBySide:
+        return prepare.settings_of(self.campaign.cells[0]).parallel
+
+    def _shares(self, planned: Planned) -> bool:
+        """Whether a trial may run beside others; one that was spoiled before may not."""
+        if planned.cell in self.crowded or planned in self.alone or aside(self._trial(planned)):
+            return False
+        wanted, cell = self._parallel, self._cell(planned)
+        if self.places[cell.name].medium == "line" and not _line_has_room(cell, trials=wanted.trials):
+            return False
+        unnamed = wanted.trials > 1 and not wanted.when
+        return may_share(wanted, cell.levels, last_alone_cpu(self.folder / cell.name) if unnamed else None)
+
+    def _trial(self, planned: Planned) -> Trial:
+        return Trial(self.folder / planned.cell / trial_name(planned.trial))
+
+    def _cell(self, planned: Planned) -> Cell:
+        return next(cell for cell in self.campaign.cells if cell.name == planned.cell)
+
+    def _spec(self, planned: Planned, beside: Sequence[Planned]) -> TrialSpec:
+        notes = [f"{why_aside(path)}; the earlier run is in {path.name}" for path in aside(self._trial(planned))]
+        if not notes and planned in self.alone:
+            notes = [self.alone[planned]]
+        notes += self.notes
+        return spec(
+            self.folder,
+            self.campaign,
+            self._cell(planned),
+            planned,
+            self.origin,
+            medium=self.places[planned.cell].medium,
+            beside=beside,
+            notes=notes,
+        )
+
+
+def _line_has_room(cell: Cell, *, trials: int) -> bool:
+    return ceiling.has_room(prepare.profile_of(cell), prepare.settings_of(cell).stations, trials=trials)
+
+
+def last_alone_cpu(cell: Path) -> float | None:
+    """The processor share of the last valid trial in a cell's folder that ran alone, None when there is none."""
+    for trial in reversed(trials_of(cell)):
+        with suppress(DamagedTrial):
+            manifest = trial.manifest()
+            if not manifest.beside and manifest.machine_cpu is not None and trial.verdict().state is State.VALID:
+                return manifest.machine_cpu
+    return None
+
+
+def spec(
+    folder: Path,
+    campaign: Campaign,
+    cell: Cell,
+    planned: Planned,
+    origin: Provenance,
+    *,
+    medium: MediumName = "tc",
+    beside: Sequence[Planned] = (),
+    notes: Sequence[str] = (),
+) -> TrialSpec:
+    """What a trial's process is told."""
+    return TrialSpec(
+        campaign_folder=str(folder.resolve()),
+        digest=campaign.digest,
+        cell=cell.name,
+        levels=cell.levels,
+        trial=planned.trial,
+        seed=planned.seed,
+        settings=prepare.settings_of(cell),
+        profile=prepare.profile_of(cell),
+        links=prepare.links_of(cell),
+        provenance=origin,
+        notes=tuple(notes),
+        beside=tuple(f"{one.cell}/{trial_name(one.trial)}" for one in beside),
+        shared_machine=shared_machine(),
+        medium=medium,
+    )
+
+
+def _raise(error: BaseException) -> None:
+    raise error

@@ -1,0 +1,56 @@
+"""What the module of a pattern has, and what it is given."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from experiments.load.clock import Clock
+from experiments.load.recording import DeliveredLog
+from records.manifest import Consumer, Producer
+from records.messaging import Pattern
+from stacks.driver import Connection, Handler, Publisher
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What the clients of one node share.
+
+    seed: of what clients draw.  replies: by producer, the consumer whose deliveries are the replies to it.  tasks: what
+    receives without end.
+    """
+
+    log: DeliveredLog
+    clock: Clock
+    seed: int
+    replies: dict[int, int]
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def handler(self, consumer: int) -> Handler:
+        """What a consumer's driver calls with each message."""
+        now = time.monotonic_ns
+        arrived = self.log.arrived
+        self.log.by_consumer.setdefault(consumer, 0)
+
+        def receive(body: bytes, redelivered: bool) -> None:
+            arrived(consumer, now(), body, redelivered)
+
+        return receive
+
+
+class PatternModule(Protocol):
+    """work: the branch of records.workload.Workload that is this pattern's."""
+
+    async def produce(self, connection: Connection, producer: Producer, work: Any, site: Site) -> Publisher:
+        """What sends a producer's messages; StackError when refused."""
+
+    async def consume(self, connection: Connection, consumer: Consumer, work: Any, site: Site) -> None:
+        """Returns when the consumer will have its messages; StackError when refused."""
+
+
+def module(pattern: Pattern) -> PatternModule:
+    """The module of a pattern."""
+    return cast(PatternModule, import_module(f"experiments.load.patterns.{pattern.value}"))

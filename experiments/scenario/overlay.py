@@ -1,0 +1,93 @@
+"""A scenario laid over another: `based_on: matrix.yaml` takes all of that file, but for what this one says itself.
+
+A mapping is laid into a mapping; anything else (a list, a word, a number) takes the other's place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from records import yaml_lines
+from records.yaml_lines import Key
+
+KEY = "based_on"
+_DEEPEST = 5
+Place = tuple[Path, int]
+
+
+class OverlayError(ValueError):
+    """A scenario that cannot be read, or laid over what it names; the message has file, line and way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a scenario says in all, and where (file and line, from 1) each of its paths stands.
+
+    source: the file's bytes; of one that is based on others, all that they say together, as one file.
+    """
+
+    data: dict[str, Any]
+    places: dict[Key, Place]
+    source: bytes
+
+
+def read(path: Path) -> Text:
+    """The scenario at `path` with those that it is based on."""
+    return _read(path, ())
+
+
+def laid_into(below: Any, above: Any) -> Any:
+    """Mapping into mapping; else what is above."""
+    if isinstance(below, dict) and isinstance(above, dict):
+        return below | {key: laid_into(below.get(key), value) for key, value in above.items()}
+    return above
+
+
+def _read(path: Path, above: tuple[Path, ...]) -> Text:
+    try:
+        data, lines = yaml_lines.read(path)
+        source = path.read_bytes()
+    except (yaml_lines.YamlError, OSError) as error:
+        raise OverlayError(str(error)) from error
+    if not isinstance(data, dict):
+        raise OverlayError(f"{path}: a scenario is a mapping of keys, see README.md")
+    places = {key: (path, line) for key, line in lines.items()}
+    if KEY not in data:
+        return Text(data, places, source)
+    name = data.pop(KEY)
+    where = f"{path}:{lines[(KEY,)]}: {KEY}"
+    if not isinstance(name, str):
+        raise OverlayError(f"{where}: {name!r} is no file; as in {KEY}: matrix.yaml, beside this one")
+    base = path.parent / name
+    if not base.is_file():
+        raise OverlayError(f"{where}: there is no file {base}")
+    if len(above) >= _DEEPEST or base.resolve() in above:
+        raise OverlayError(f"{where}: {name} is based on this one in turn, or on more than {_DEEPEST} others")
+    below = _read(base, (*above, path.resolve()))
+    whole = laid_into(below.data, data)
+    head = f"# {path.name}, laid over {base.name}\n"
+    return Text(
+        data=whole,
+        places=_still(below.places, data) | places,
+        source=(head + yaml.safe_dump(whole, sort_keys=False, allow_unicode=True)).encode(),
+    )
+
+
+def _still(places: dict[Key, Place], above: dict[str, Any]) -> dict[Key, Place]:
+    """The places below that what is above leaves standing."""
+
+    def replaced(key: Key) -> bool:
+        level: Any = above
+        for part in key:
+            if not isinstance(level, dict):
+                return True
+            if part not in level:
+                return False
+            level = level[part]
+        return False
+
+    return {key: place for key, place in places.items() if not replaced(key)}

@@ -1,0 +1,1 @@
+"""What is not a campaign: calibration, agreement, a shell behind a link."""

@@ -1,0 +1,1 @@
+"""One trial, from an empty machine to a finished folder."""

@@ -1,0 +1,1 @@
+"""Health checks: whether a trial may be believed.  Pure."""

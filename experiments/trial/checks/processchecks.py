@@ -1,0 +1,95 @@
+"""Health checks of the processes that a trial consists of, and of whether the machine kept them waiting.  Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from experiments.trial.checks.samples import Measured, growth, inside, series, share, subjects
+from records.verdict import Check
+
+if TYPE_CHECKING:
+    from experiments.trial.checks.health import Evidence
+
+_SERVER, _THREAD = "server:", "thread:"
+
+
+def process_checks(evidence: Evidence) -> dict[Check, Measured]:
+    """Processor and memory of servers and clients; lateness of the generator and of a sleeper."""
+    return {
+        Check.GENERATOR_CPU: _busiest(evidence, "generator:", 1),
+        Check.SERVER_CPU: _together(evidence),
+        Check.SERVER_THREAD: _thread(evidence),
+        Check.SERVER_MEMORY: _memory(evidence),
+        Check.SEND_LATENESS: (evidence.send_lateness_s, "longest that the generator was late with a send"),
+        Check.HEARTBEAT: _heartbeat(evidence),
+    }
+
+
+def _shares(evidence: Evidence, prefix: str, cores: int) -> dict[str, float]:
+    shares = {}
+    for subject in subjects(evidence.resources, prefix):
+        times, seconds = inside(evidence.resources, evidence.window, subject, "cpu_seconds")
+        if len(times) > 1:
+            shares[subject] = share(times, seconds, cores)
+    return shares
+
+
+def _busiest(evidence: Evidence, prefix: str, cores: int) -> Measured:
+    shares = _shares(evidence, prefix, cores)
+    if not shares:
+        return None, f"no processor samples of any {prefix.rstrip(':')} inside the window"
+    name = max(shares, key=lambda subject: shares[subject])
+    return shares[name], f"{name} used {shares[name]:.0%}"
+
+
+def _together(evidence: Evidence) -> Measured:
+    """All processes of the stack's services, on however many servers."""
+    shares = _shares(evidence, _SERVER, evidence.cores)
+    if not shares:
+        return None, "no processor samples of any server inside the window"
+    names = ", ".join(f"{name} {used:.0%}" for name, used in shares.items())
+    whole = sum(shares.values())
+    return whole, f"{next(iter(shares))} used {whole:.0%}" if len(shares) == 1 else f"together {whole:.0%}: {names}"
+
+
+def _thread(evidence: Evidence) -> Measured:
+    """The busiest thread of all servers; no thread used more than its whole process."""
+    whole = _shares(evidence, _SERVER, 1)
+    if not whole:
+        return None, "no processor samples of any server inside the window"
+    found: dict[str, float] = {}
+    unread = set(whole)
+    for subject in subjects(evidence.resources, _THREAD):
+        grown = growth(*series(evidence.resources, subject, "cpu_seconds"), evidence.window)
+        if grown is not None:
+            found[subject] = grown
+            unread.discard(_SERVER + subject.removeprefix(_THREAD).partition("/")[0])
+    bounds = found | {name: whole[name] for name in unread}
+    name = max(bounds, key=lambda one: bounds[one])
+    if name in found:
+        return found[name], f"{name} was on a processor for {found[name]:.0%} of the window"
+    return bounds[name], f"at most: all threads of {name} together used {bounds[name]:.0%} of a core"
+
+
+def _memory(evidence: Evidence) -> Measured:
+    peaks = {}
+    for subject in subjects(evidence.resources, _SERVER):
+        _, values = inside(evidence.resources, evidence.window, subject, "rss_bytes")
+        if len(values):
+            peaks[subject] = float(values.max() / evidence.memory_bytes)
+    if not peaks:
+        return None, "no memory samples of any server inside the window"
+    name = max(peaks, key=lambda subject: peaks[subject])
+    return peaks[name], f"{name} held {peaks[name]:.1%}"
+
+
+def _heartbeat(evidence: Evidence) -> Measured:
+    """The sample after the window counts too: a stall that outlasts the window is told when it is over."""
+    window = evidence.window
+    t_ns, lateness = series(evidence.resources, "heartbeat", "lateness_s")
+    within = (t_ns >= window.start_ns) & (t_ns < window.end_ns)
+    if not within.any():
+        return None, "the heartbeat left no sample inside the window"
+    after = lateness[t_ns >= window.end_ns][:1]
+    worst = float(max(lateness[within].max(), *after, abs(evidence.clock_step_s)))
+    return worst, "longest that this machine kept a 10 ms sleeper waiting, or moved its wall clock"

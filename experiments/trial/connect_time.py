@@ -1,0 +1,146 @@
+"""How long clients may take to connect over a link: from its rate, delay and loss, and how many they are.  Pure."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from emulation.kernel.kernel import KernelName
+from emulation.profile import distribution
+from emulation.profile.direction import FULL_FRAME, DirectionProfile
+from emulation.profile.lossmodel import GilbertElliott
+from emulation.profile.profile import LinkProfile, Sides
+from experiments.load.connecting import PARALLEL
+from experiments.scenario.segments import load_paths, profile_of, topology_plan
+from experiments.scenario.settings import Settings
+from experiments.trial.plan import workload
+
+# What a client exchanges until it has subscribed: TCP's handshake, then two requests and answers over STOMP or with
+# the reference broker, three over OpenWire.  Each way at most ten frames and 2,000 bytes (OpenWire's, the largest).
+ROUND_TRIPS = 4
+_FRAMES, _BYTES = 10, 2_000
+# TCP sends a first packet again after a second, and doubles that with each copy that is lost (RFC 6298, 2.1 and 5.5);
+# after six copies (tcp_syn_retries) it gives up by itself.
+_FIRST_RTO_S, _MOST_COPIES = 1.0, 6
+_MOST_LOSS = 0.99
+_UNLUCKY = 1e-4  # how often more copies of one packet are lost, on a link that is sound
+_MARGIN = 2.0
+_MOST_QUIET_S = 15.0  # four copies of a packet: what goes on for longer is a provider that talks of itself
+# What the provider and this machine may take, however fast the link is: for one client, and for all of them.
+_CLIENT_S, _ALL_S, _EACH_CLIENT_S = 60.0, 120.0, 0.1
+_EACH_PROCESS_S: dict[KernelName, float] = {"host": 1.0, "lab": 5.0}  # starting a station's client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectTime:
+    """Seconds.  expected_s: for all clients, on the link alone.  client_s: limit of each.  all_s: limit of all.
+
+    quiet_s: how long the link may go on carrying something after the last one.
+    """
+
+    expected_s: float
+    client_s: float
+    all_s: float
+    quiet_s: float
+
+    def __add__(self, other: ConnectTime) -> ConnectTime:
+        """Over one link behind another."""
+        return ConnectTime(
+            expected_s=self.expected_s + other.expected_s,
+            client_s=self.client_s + other.client_s,
+            all_s=self.all_s + other.all_s,
+            quiet_s=self.quiet_s + other.quiet_s,
+        )
+
+
+def connect_time(settings: Settings, profile: LinkProfile, *, kernel: KernelName) -> ConnectTime:
+    """Times of a trial with these settings on this link.  ValueError as LinkProfile.groups."""
+    names = [f"sta{number}" for number in range(1, settings.stations + 1)]
+    profile.groups(names)
+    work = workload(settings, names)
+    clients = Counter([*(one.node for one in work.producers), *(one.node for one in work.consumers)])
+    own = _ALL_S + _EACH_CLIENT_S * clients.total() + _EACH_PROCESS_S[kernel] * len(clients)
+    if settings.connect == "bare":
+        return ConnectTime(expected_s=0.0, client_s=_CLIENT_S, all_s=own, quiet_s=_FIRST_RTO_S)
+    sides = {name: profile.stations.get(name, profile.sides()) for name in clients}
+    worst = max(map(_backoff_s, sides.values(), [clients.total()] * len(sides)))
+    in_turn = max(math.ceil(clients[name] / PARALLEL) * _alone_s(sides[name]) for name in clients)
+    expected = in_turn + _air_s(profile, sides, clients)
+    one = max(map(_loaded_s, sides.values()))
+    slowest = _MARGIN * ROUND_TRIPS * one + worst
+    return ConnectTime(
+        expected_s=expected,
+        client_s=_CLIENT_S + slowest,
+        all_s=own + _MARGIN * expected + slowest,
+        quiet_s=_FIRST_RTO_S + _MARGIN * one + min(worst, _MOST_QUIET_S),
+    )
+
+
+def _both(sides: Sides) -> tuple[DirectionProfile, DirectionProfile]:
+    return sides.uplink, sides.downlink
+
+
+def _loss(sides: Sides) -> float:
+    """Chance that a packet or its answer is lost."""
+    arrive = math.prod(1 - one.loss_share for one in _both(sides))
+    return min(1 - arrive, _MOST_LOSS)
+
+
+def _alone_s(sides: Sides) -> float:
+    """What one client takes on an idle link, copies of lost packets included, on average."""
+    rtt = sum(one.delay + one.airtime(_BYTES // ROUND_TRIPS) for one in _both(sides))
+    again = _loss(sides) / (1 - _loss(sides))
+    return ROUND_TRIPS * (rtt + again * (_FIRST_RTO_S + rtt))
+
+
+def _loaded_s(sides: Sides) -> float:
+    """A round trip when both queues are full and both delays the longest."""
+    return sum(
+        distribution.longest(one) + one.airtime(FULL_FRAME) * (one.queue_limit_bytes / FULL_FRAME + 1)
+        for one in _both(sides)
+    )
+
+
+def _backoff_s(sides: Sides, clients: int) -> float:
+    """How long TCP waits when as many copies of a packet are lost as happens to one of many clients now and then."""
+    first = _loss(sides)
+    if not first:
+        return 0.0
+    again = min(max(first, *(_in_a_burst(one) for one in _both(sides))), _MOST_LOSS)
+    copies = math.ceil(math.log(_UNLUCKY / (clients * ROUND_TRIPS)) / math.log(again))
+    return float(_FIRST_RTO_S * (2 ** min(copies, _MOST_COPIES + 1) - 1))
+
+
+def _in_a_burst(side: DirectionProfile) -> float:
+    """Chance that the packet after a lost one is lost as well."""
+    model = side.loss
+    if isinstance(model, GilbertElliott):
+        return (1 - model.r) * model.loss_bad + model.r * model.loss_good
+    return side.loss_share
+
+
+def _air_s(profile: LinkProfile, sides: dict[str, Sides], clients: Counter[str]) -> float:
+    """For how long the clients' frames occupy the medium; on a duplex one, the busiest direction of a station."""
+
+    def each(one: DirectionProfile) -> float:
+        return 0.0 if one.rate is None else _BYTES * 8 / one.rate + _FRAMES * one.frame_overhead
+
+    taken: Sequence[list[float]] = [[clients[name] * each(one) for one in _both(sides[name])] for name in clients]
+    return sum(map(sum, taken)) if profile.medium == "shared" else max(map(max, taken))
+
+
+def connect_time_of(
+    settings: Settings, network: LinkProfile, links: Mapping[str, LinkProfile], *, kernel: KernelName
+) -> ConnectTime:
+    """How long clients may take to connect: the sum over the segments of the longest path."""
+    own = connect_time(settings, network, kernel=kernel)
+    plan = topology_plan(settings)
+    if len(plan.emulated) == 1:
+        return own
+    longest = max((path for _, _, path in load_paths(plan)), key=len)
+    profiles = [profile_of(plan.segment(one.segment), network, links, settings.network) for one in longest[1:]]
+    return reduce(operator.add, (connect_time(settings, one, kernel=kernel) for one in profiles), own)

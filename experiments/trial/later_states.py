@@ -1,0 +1,126 @@
+"""The later states of a trial's link: which of them this trial has to prove, and what came of it.
+
+A state that held is remembered for the campaign, so that other trials with the same kernel and profile rely on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from emulation.kernel.kernel import KernelName
+from emulation.profile.media import MediumName
+from emulation.profile.profile import LinkProfile
+from emulation.proof.stateproof import LaterState, later_states, longest_s, proof_plan, prove_state, usual_s
+from experiments.scenario.settings import Settings
+from experiments.trial.context import TrialContext
+from experiments.trial.provenance import this_kernel
+from records.link import LaterProof, LinkCheck
+from records.proven import ProvenState, note_proven, proven_states
+from records.store import trial_name
+from topologies.network import probe_ends
+
+# How often a state is proven at most (experiments.trial.trial).
+TRIES = 3
+_BY: dict[MediumName, str] = {"tc": "", "line": ", the line"}
+# Starting threads and moving a link takes that many times as long there.
+_SLOWER: dict[KernelName, float] = {"host": 1.0, "lab": 3.0}
+
+
+class LaterStates:
+    """What a trial knows of the later states of its link."""
+
+    def __init__(self, context: TrialContext) -> None:
+        self._context = context
+        until_s = _until_s(context.settings)
+        self._states = later_states(context.link.profile, context.link.groups, until_s=until_s)
+        self._plan = proof_plan(context.link, until_s=until_s)
+        self._campaign = Path(context.spec.campaign_folder)
+        self._trial = f"{context.spec.cell}/{trial_name(context.spec.trial)}"
+        kernel = this_kernel()
+        self._kernel = f"{kernel.release} ({kernel.chosen}{_BY[context.link.made_by]})"
+        self._profile = digest(context.profile.model_dump(mode="json"))
+        self._elsewhere = self._remembered() if self._states else {}
+        self._found: dict[str, tuple[LinkCheck, ...]] = {}
+
+    def _remembered(self) -> dict[str, str]:
+        """State to the trial that has proven it."""
+        return {
+            one.state: one.trial
+            for one in proven_states(self._campaign)
+            if (one.kernel, one.profile) == (self._kernel, self._profile)
+        }
+
+    @property
+    def checks(self) -> tuple[LinkCheck, ...]:
+        """What this trial has measured, of each state the last."""
+        return tuple(check for some in self._found.values() for check in some)
+
+    @property
+    def proofs(self) -> tuple[LaterProof, ...]:
+        """Every later state and the trial that has proven it, or tried to: then its checks say what was off."""
+        return tuple(
+            LaterProof(state=one.change, proven_by=self._elsewhere.get(one.key, self._trial)) for one in self._states
+        )
+
+    def prove(self) -> None:
+        """Prove what nobody has, and what did not hold.  Nothing else may use the link meanwhile."""
+        network = self._context.network
+        for one in self._states:
+            if one.key in self._elsewhere or (one.key in self._found and _holds(self._found[one.key])):
+                continue
+            self._found[one.key] = prove_state(
+                self._plan, network.ports, one, lambda station: probe_ends(network, [[station]])[0]
+            )
+
+    def remember(self) -> None:
+        """Let other trials rely on what held in this one."""
+        note_proven(
+            self._campaign,
+            [
+                ProvenState(
+                    kernel=self._kernel,
+                    profile=self._profile,
+                    state=one.key,
+                    change=one.change,
+                    trial=self._trial,
+                    checks=self._found[one.key],
+                )
+                for one in self._states
+                if one.key in self._found and _holds(self._found[one.key])
+            ],
+        )
+
+
+def digest(profile: dict[str, Any]) -> str:
+    """SHA-256 of a profile as it travels."""
+    return hashlib.sha256(json.dumps(profile, sort_keys=True).encode()).hexdigest()
+
+
+def usual_seconds(settings: Settings, profile: LinkProfile) -> float:
+    """About how long a trial takes to prove all later states of its link."""
+    return sum(map(usual_s, _states(settings, profile)))
+
+
+def longest_seconds(settings: Settings, profile: LinkProfile, kernel: KernelName) -> float:
+    """How long that can take, every repetition included."""
+    return _SLOWER[kernel] * TRIES * sum(map(longest_s, _states(settings, profile)))
+
+
+def _states(settings: Settings, profile: LinkProfile) -> tuple[LaterState, ...]:
+    if not profile.timeline:
+        return ()
+    stations = [f"sta{number}" for number in range(1, settings.stations + 1)]
+    return later_states(profile, profile.groups(stations), until_s=_until_s(settings))
+
+
+def _until_s(settings: Settings) -> float:
+    """How much of the timeline a trial plays at most."""
+    seconds: float = settings.window.window_s + settings.window.drain_s
+    return seconds
+
+
+def _holds(checks: tuple[LinkCheck, ...]) -> bool:
+    return all(check.holds for check in checks)

@@ -1,0 +1,1 @@
+"""What is read while a trial runs: machine, processes, queues, connections, disk."""

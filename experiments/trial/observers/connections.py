@@ -1,0 +1,90 @@
+"""What the kernels at both ends of a trial's TCP connections know of them: before go, and at the window's start."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Literal
+
+from emulation.kernel.namespace import in_namespace
+from emulation.kernel.sockdiag import SockDiag, TcpState, tcp_states
+from records.manifest import ConnectionEnd
+from topologies.network import Network
+
+_POLL_S = 0.05
+
+
+class Connections:
+    """The connections between a network's stations and its servers.  Made by `watched`.
+
+    It has one socket in each node's namespace, opened beforehand: asking takes a few system calls and no process.
+    """
+
+    def __init__(self, network: Network, asked: Mapping[str, SockDiag]) -> None:
+        self._asked = asked
+        self._stations = {node.address: node.name for node in network.stations}
+        self._servers = {node.address for node in network.servers}
+
+    def read(self) -> tuple[bytes, ...]:
+        """Every node's answer; `ends` makes sense of it when there is time.  KernelError when a kernel has none."""
+        return tuple(diag.ask() for diag in self._asked.values())
+
+    def ends(self, answers: Iterable[bytes]) -> tuple[ConnectionEnd, ...]:
+        """Both ends of every connection between a station and a server: clients' ends first, by station and port."""
+        order = {name: number for number, name in enumerate(self._stations.values())}
+        found = [_record(state, *place) for state, place in self._mine(answers)]
+        return tuple(sorted(found, key=lambda one: (one.end, order[one.station], one.port)))
+
+    def under_way(self) -> int:
+        """Bytes on these connections that are not acknowledged yet."""
+        return sum(state.unacked_bytes for state, _ in self._mine(self.read()))
+
+    async def quiet(self, *, limit_s: float) -> bool:
+        """Wait until nothing is under way on any connection; False when something still is after `limit_s` seconds.
+
+        Twice in a row: an acknowledgement that answers a copy may be on its way at the first time.
+        """
+        deadline, still = time.monotonic() + limit_s, 0
+        while still < 2 and time.monotonic() < deadline:
+            still = 0 if await asyncio.to_thread(self.under_way) else still + 1
+            await asyncio.sleep(_POLL_S)
+        return still >= 2
+
+    def _mine(
+        self, answers: Iterable[bytes]
+    ) -> Iterator[tuple[TcpState, tuple[Literal["client", "server"], str, int]]]:
+        """Each state with its end, the client's station and the client's port."""
+        for answer in answers:
+            for state in tcp_states(answer):
+                (here, port), (there, other) = state.local, state.remote
+                if here in self._stations and there in self._servers:
+                    yield state, ("client", self._stations[here], port)
+                elif here in self._servers and there in self._stations:
+                    yield state, ("server", self._stations[there], other)
+
+
+def _record(state: TcpState, end: Literal["client", "server"], station: str, port: int) -> ConnectionEnd:
+    return ConnectionEnd(
+        end=end,
+        station=station,
+        port=port,
+        rtt_s=state.rtt_s,
+        min_rtt_s=state.min_rtt_s,
+        rto_s=state.rto_s,
+        cwnd=state.cwnd,
+        ssthresh=state.ssthresh,
+        congestion_control=state.congestion_control,
+    )
+
+
+@contextmanager
+def watched(network: Network) -> Iterator[Connections]:
+    """Have a network's connections ready to be asked for."""
+    with ExitStack() as opened:
+        asked = {}
+        for node in network.nodes:
+            asked[node.name] = in_namespace(node.pid, SockDiag)
+            opened.callback(asked[node.name].close)
+        yield Connections(network, asked)

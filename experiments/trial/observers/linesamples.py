@@ -1,0 +1,91 @@
+"""What a line tells of itself, once a second, and all of it together."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from emulation.line.lateness import Lateness
+from emulation.line.request import Late
+
+if TYPE_CHECKING:
+    from emulation.link.link import Link
+
+Row = tuple[int, str, str, float]
+SUBJECT = "line"
+_EVERY = 4  # samples: an answer takes the line 0.1 ms, in which no frame moves
+
+
+@dataclass(frozen=True, slots=True)
+class LineSeen:
+    """How late a line was from just before go to the drain's end.
+
+    frames: with giving frames out.  reading: with reading what came, at even moments, so that a share of these is a
+    share of the time: on a busy link frames are so many that they would hide a stall.
+    """
+
+    frames: Lateness
+    reading: Lateness
+
+
+def together(seen: Iterable[LineSeen | None]) -> LineSeen | None:
+    """Several lines as one; None where there is none."""
+    found = [one for one in seen if one is not None]
+    if not found:
+        return None
+    frames, reading = (
+        reduce(operator.add, times) for times in zip(*((one.frames, one.reading) for one in found), strict=True)
+    )
+    return LineSeen(frames, reading)
+
+
+class LineSamples:
+    """rows: of records.schema.RESOURCES.  seen: None where there is no line.  All methods raise what the link does."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.seen: LineSeen | None = None
+        self._calls = 0
+
+    def begin(self, link: Link) -> None:
+        """Have the line forget what was before."""
+        if (late := link.late()) is not None:
+            self.seen = LineSeen(Lateness.of(), Lateness.of())
+            self._count(late)
+
+    def take(self, link: Link) -> None:
+        """Ask the line, at every fourth call."""
+        self._calls += 1
+        if self._calls % _EVERY == 0:
+            self._ask(link)
+
+    def end(self, link: Link) -> None:
+        """Ask for what has not been told yet."""
+        self._ask(link)
+
+    def _ask(self, link: Link) -> None:
+        if self.seen is None or (late := link.late()) is None:
+            return
+        frames, reading = late.frames, late.reading
+        self.seen = LineSeen(self.seen.frames + frames, self.seen.reading + reading)
+        both, now = frames + reading, time.monotonic_ns()
+        self.rows += [
+            (now, SUBJECT, "lateness_p50_s", both.quantile_s(0.5)),
+            (now, SUBJECT, "lateness_p99_s", both.quantile_s(0.99)),
+            (now, SUBJECT, "lateness_max_s", both.worst_ns / 1e9),
+        ]
+        self._count(late)
+
+    def _count(self, late: Late) -> None:
+        assert self.seen is not None
+        now = time.monotonic_ns()
+        self.rows += [
+            (now, SUBJECT, "released_frames", self.seen.frames.total),
+            (now, SUBJECT, "refused_frames", late.refused),
+            (now, SUBJECT, "too_large_frames", late.too_large),
+            (now, SUBJECT, "largest_bytes", late.largest),
+        ]

@@ -1,0 +1,77 @@
+"""Who publishes what to whom, from which node: a cell's workload spread over stations.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from experiments.load.protocol import NodePlan, ServiceAt
+from experiments.scenario.settings import Settings
+from records.manifest import Consumer, PlacedWorkload, Producer
+from records.workload import PubSub, RequestReply
+from stacks.driver import Endpoint
+
+
+def workload(settings: Settings, stations: Sequence[str]) -> PlacedWorkload:
+    """The clients of a cell on its stations, as records.clients spreads them; each has its number for an id.
+
+    A caller's replies come to a consumer of its own, numbered behind the services.
+    """
+    asked = settings.workload
+    pubsub = asked if isinstance(asked, PubSub) else None
+    selector = (pubsub.selector.low, pubsub.selector.high) if pubsub and pubsub.selector else None
+    producers = tuple(
+        Producer(id=number, node=stations[end.station], topic=end.channel)
+        for number, end in enumerate(asked.clients.producers(len(stations)))
+    )
+    consumers = tuple(
+        Consumer(
+            id=number,
+            node=stations[end.station],
+            topic=end.channel,
+            durable=pubsub is not None and pubsub.durable,
+            selector=selector,
+        )
+        for number, end in enumerate(asked.clients.consumers(len(stations)))
+    )
+    replies = tuple(
+        Consumer(id=len(consumers) + one.id, node=one.node, topic=one.topic, caller=one.id)
+        for one in (producers if isinstance(asked, RequestReply) else ())
+    )
+    return PlacedWorkload(asked=asked, producers=producers, consumers=(*consumers, *replies))
+
+
+def node_plans(
+    settings: Settings,
+    work: PlacedWorkload,
+    *,
+    addresses: Mapping[str, str],
+    services: Sequence[Endpoint],
+    seed: int,
+    out_dir: Callable[[str], Path],
+    connect_limit_s: float = 60.0,
+) -> tuple[NodePlan, ...]:
+    """One plan per station that has clients.
+
+    addresses: node name to IPv4 address.  services: all that the stack has.  out_dir: from a station's name to the
+    folder for its ledger.
+    connect_limit_s: what a client may take to connect and subscribe.
+    """
+    nodes = sorted({one.node for one in work.producers} | {one.node for one in work.consumers})
+    return tuple(
+        NodePlan(
+            node=node,
+            stack=settings.stack,
+            address=addresses[node],
+            services=tuple(
+                ServiceAt(service=one.service, node=one.node, host=one.host, port=one.port) for one in services
+            ),
+            workload=work.asked,
+            producers=tuple(one for one in work.producers if one.node == node),
+            consumers=tuple(one for one in work.consumers if one.node == node),
+            seed=seed,
+            out_dir=str(out_dir(node)),
+            connect_timeout_s=connect_limit_s,
+        )
+        for node in nodes
+    )

@@ -1,0 +1,187 @@
+"""One trial, from an empty machine to a finished folder: build, deploy, prove, load, record, judge."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+
+from emulation.kernel import kernel
+from emulation.kernel.kernel import KernelName
+from emulation.link import features
+from experiments import deploy
+from experiments.scenario.segments import first_profile, further_plans, topology_plan
+from experiments.trial import plan
+from experiments.trial.capturing import capture_plan
+from experiments.trial.checks.health import out_of_tolerance
+from experiments.trial.context import Phase, TrialContext, TrialSpec, link_plan, services
+from experiments.trial.later_states import LaterStates
+from experiments.trial.measure import measure
+from experiments.trial.observers.diskspace import Space
+from experiments.trial.observers.hostlog import HostLog, heard
+from experiments.trial.observers.priority import ahead
+from experiments.trial.proving import PATHS, Checks, prove, to_prove
+from experiments.trial.write_trial import write_trial
+from records.link import LinkCheck
+from records.store import Trial, TrialWriter
+from records.verdict import Verdict
+from topologies.build import built
+
+# Starting a program takes some twenty times as long in the lab kernel, and Ansible starts many.
+_DEPLOY_LIMIT_S: dict[KernelName, float] = {"host": 90.0, "lab": 400.0}
+_STOP_LIMIT_S = 5.0
+# Servers that start hold a proof up, and a stall of this machine, which lasts seconds, the one after it, too.
+_PROVEN_AGAIN_AFTER_S = (0.0, 3.0)
+
+
+def run_trial(spec: TrialSpec, tell: Callable[[Phase], None], host: HostLog | None = None) -> tuple[Trial, Verdict]:
+    """Run one trial and put its folder in place.  host: what its owner says of the machine, None when nobody does.
+
+    Raises what went wrong (DeployError, ClientFailedError, KernelError, OSError ...) after everything that the
+    trial started has ended.  The unfinished folder is gone then; its logs are kept in `.failed-<trial>`.
+    """
+    writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
+    folder = writer.open()
+    kept = failed_folder(writer)
+    try:
+        with heard(host) as log:
+            verdict = _in_folder(spec, folder, tell, log)
+        trial = writer.commit()
+    except BaseException as error:
+        space = Space(Path(spec.campaign_folder))
+        space.look()  # now, as what follows makes room
+        for line in space.explain([str(error)])[:-1]:
+            error.add_note(line)
+        _keep_logs(folder, kept)
+        writer.discard()
+        raise
+    shutil.rmtree(kept, ignore_errors=True)
+    return trial, verdict
+
+
+def failed_folder(writer: TrialWriter) -> Path:
+    """Where the logs of a failed trial are kept until it succeeds."""
+    return writer.final.with_name(f".failed-{writer.final.name}")
+
+
+def _keep_logs(folder: Path, kept: Path) -> None:
+    shutil.rmtree(kept, ignore_errors=True)
+    try:
+        for log in [*folder.rglob("*.log"), *folder.rglob("log")]:
+            target = kept / log.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(log, target)
+    except OSError:
+        # A full disk may be why we are here; the error to report is the first one.
+        shutil.rmtree(kept, ignore_errors=True)
+
+
+def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], host: HostLog) -> Verdict:
+    settings = spec.settings
+    scratch, logs, load_1m = folder / ".scratch", folder / "logs", os.getloadavg()[0]
+    scratch.mkdir()
+    logs.mkdir()
+    tell(Phase(name="build"))
+    with built(
+        topology_plan(settings), congestion_control=settings.congestion_control, sysctls=settings.sysctls
+    ) as network:
+        stations = list(network.ports.stations)
+        link = link_plan(first_profile(settings, spec.profile), settings, stations, spec.seed, spec.medium)
+        link = replace(link, times_frames=features.times_frames())
+        further = further_plans(settings, spec.profile, spec.links, link)
+        context = TrialContext(
+            spec=spec,
+            folder=folder,
+            scratch=scratch,
+            network=network,
+            link=link,
+            further=further,
+            capture=capture_plan(settings.capture, (link, *further.values()), network),
+            services=services(settings),
+            workload=plan.workload(settings, [node.name for node in network.stations]),
+            load_1m_before=load_1m,
+            tell=tell,
+            host=host,
+        )
+        for node in network.stations:
+            context.client_folder(node.name).mkdir(mode=0o700, parents=True)
+        later = LaterStates(context)
+        probed, notes = _deploy_and_prove(context, later)
+        measured = asyncio.run(measure(context))
+        tell(Phase(name="stop"))
+        verdict = write_trial(
+            context, probed, replace(measured, notes=(*notes, *measured.notes, *_stop(context))), later=later.proofs
+        )
+        for one in context.running:
+            shutil.copyfile(one.folder / "log", logs / f"{one.name}.log")
+    shutil.rmtree(scratch)
+    return verdict
+
+
+def _stop(context: TrialContext) -> tuple[str, ...]:
+    """End the servers, without a playbook, which would take longer than ending them.
+
+    What was measured is not lost when that fails: the trial's own end ends them anyway.
+    """
+    notes = []
+    for service in context.running:
+        try:
+            process = psutil.Process(service.pid)
+            process.terminate()
+            process.wait(_STOP_LIMIT_S)
+        except (psutil.NoSuchProcess, deploy.DeployError):
+            notes.append(f"{service.name} had ended before it was stopped")
+        except psutil.TimeoutExpired:
+            notes.append(f"{service.name} did not end within {_STOP_LIMIT_S:g} s of SIGTERM")
+    return tuple(notes)
+
+
+def _deploy(context: TrialContext) -> None:
+    """Configure and start the servers.  What clients need of a machine is installed with the campaign."""
+    if context.services:
+        deploy.apply(
+            ["configure", "start"],
+            list(context.server_targets),
+            scratch=context.scratch,
+            timeout_s=_DEPLOY_LIMIT_S[kernel.current()],
+        )
+
+
+def _deploy_and_prove(context: TrialContext, later: LaterStates) -> tuple[Checks, tuple[str, ...]]:
+    """Prove the links while the servers start behind it, where nothing of theirs crosses it.
+
+    They take processors from the probes, though, and this machine may stall: a link that does not hold is proven again
+    when they have started, going before whatever else runs here, at once and after a pause, and a note says what was
+    off.
+    """
+    context.tell(Phase(name="deploy"))
+    with ThreadPoolExecutor(1) as pool:
+        deployed = pool.submit(_deploy, context)
+        checks = prove(context.network, context.plans, to_prove(context.plans))
+        later.prove()
+        deployed.result()
+    notes: list[str] = []
+    for pause_s in _PROVEN_AGAIN_AFTER_S:
+        broken = [name for name, some in checks.items() if not all(check.holds for check in some)]
+        off = [out_of_tolerance(check) for check in (*_flat(checks), *later.checks) if not check.holds]
+        if not off:
+            break
+        notes.append(f"the link did not hold and was proven again ({'; '.join(off)})")
+        time.sleep(pause_s)
+        with ahead(()):  # not before: servers that start meanwhile would go first as well
+            checks |= prove(context.network, context.plans, broken)
+            later.prove()
+    later.remember()
+    first, paths = next(iter(context.plans)), checks.pop(PATHS, ())
+    return checks | {first: (*checks[first], *later.checks, *paths)}, tuple(notes)
+
+
+def _flat(checks: Checks) -> list[LinkCheck]:
+    return [check for some in checks.values() for check in some]

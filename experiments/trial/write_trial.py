@@ -1,0 +1,309 @@
+"""From what was measured to the files of a trial folder, and the verdict."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyarrow as pa
+
+from emulation.kernel import kernel
+from emulation.kernel.namespace import in_namespace, read_sysctl
+from emulation.line import layout
+from emulation.link.capture import PortCapture
+from emulation.plan import linkplan
+from emulation.plan.linkplan import LinkPlan
+from emulation.proof.bypass import bypass_checks
+from emulation.proof.trialproof import loss_checks, timeline_checks, trial_rate_check
+from experiments.load.fleet import FleetResult
+from experiments.scenario.segments import is_medium
+from experiments.trial import linkcourse, provenance
+from experiments.trial.capturing import why_not_kept
+from experiments.trial.checks.health import Evidence, judge
+from experiments.trial.checks.path_rtt import least_path_rtt_s, path_rtt
+from experiments.trial.checks.queue_use import queue_uses, rates_set
+from experiments.trial.checks.samples import machine_cpu
+from experiments.trial.context import TrialContext
+from experiments.trial.further import FurtherMeasured
+from experiments.trial.measure import Measured
+from experiments.trial.observers.linesamples import together
+from experiments.trial.provenance import MACHINE_SYSCTLS, SYSCTLS
+from experiments.trial.reading import Reading
+from experiments.trial.traced import trace_checks
+from records.ledger import until
+from records.link import (
+    Counters,
+    FateList,
+    LaterProof,
+    LinkCheck,
+    LinkEvent,
+    LinkProof,
+    LossCounters,
+    LossList,
+    QueueCounters,
+)
+from records.manifest import Capture, Cell, Manifest, Node, Window
+from records.schema import Outcome
+from records.store import LINK, MANIFEST, VERDICT, write_record, write_table
+from records.verdict import Verdict
+from records.window_metrics import figures
+from stacks import registry
+
+
+def write_trial(
+    context: TrialContext,
+    probed: Mapping[str, Sequence[LinkCheck]],
+    measured: Measured,
+    *,
+    later: Sequence[LaterProof] = (),
+) -> Verdict:
+    """Write everything but the captures, which are there already, and return the verdict.
+
+    Captures that the scenario does not keep are gone then: their packets and drops are in the manifest.
+    """
+    folder, result = context.folder, measured.result
+    # What came after the drain came over a link that was bare again.
+    published, delivered = until(result.published, result.delivered, measured.window.drained_ns)
+    set_ = rates_set(context.link, measured.played, since_ns=measured.readings[0].t_ns)
+    further = [one.named(name) for name, one in measured.further.items()]
+    resources = pa.concat_tables([measured.resources, set_, *further, context.host.table()])
+    tables = {"published": published, "delivered": delivered, "resources": resources}
+    for name, table in tables.items():
+        write_table(folder / f"{name}.parquet", table)
+    proof = _proof(context, probed, measured).model_copy(update={"later": tuple(later)})
+    write_record(folder / LINK, proof)
+    sizes = [capture.path.stat().st_size for capture in measured.captures]
+    why = why_not_kept(context.settings.capture, trial=context.spec.trial, sizes=sizes)
+    write_record(folder / MANIFEST, _manifest(context, measured, tables, no_captures=why))
+    verdict = judge(
+        Evidence(
+            link_checks=proof.all_checks,
+            offloads_on=measured.offloads_on,
+            capture_drops=(
+                {capture.port: capture.dropped for capture in measured.captures}
+                if context.settings.capture.enabled
+                else None
+            ),
+            resources=measured.resources,
+            window=measured.window,
+            cores=os.cpu_count() or 1,
+            memory_bytes=psutil.virtual_memory().total,
+            send_lateness_s=max(
+                (max(done.worst_send_lateness_s, done.worst_loop_lag_s) for done in result.nodes.values()),
+                default=None,
+            ),
+            clock_step_s=measured.clock_step_s,
+            published=published,
+            delivered=delivered,
+            audiences=context.workload.audiences,
+            unreadable=sum(done.unreadable for done in result.nodes.values()),
+            miscounted=_miscounted(result),
+            lost=[*measured.gone, *result.lost_connections],
+            host=context.host.readings,
+            lab=kernel.current() == "lab",
+            shared_machine=context.spec.shared_machine,
+            open_loop=context.workload.asked.loop == "open",
+            stale=result.stale,
+            path_rtt=path_rtt(measured.connecting, _least_rtt(context), expected=bool(context.services)),
+            bare=context.settings.connect == "bare",
+            in_client=registry.get(context.settings.stack).in_client,
+            line=together([measured.line, *(one.line for one in measured.further.values())]),
+        ),
+        context.settings.checks,
+        context.spec.levels,
+    )
+    write_record(folder / VERDICT, verdict)
+    if why:
+        for capture in measured.captures:
+            capture.path.unlink()
+    return verdict
+
+
+def _miscounted(result: FleetResult) -> int:
+    """Rows by which the tables differ from what the clients say they have written."""
+    done = result.nodes.values()
+    acked = int(np.count_nonzero(result.published.column("outcome").to_numpy() == Outcome.ACKED))
+    return (
+        abs(len(result.published) - sum(one.rows["published"] for one in done))
+        + abs(len(result.delivered) - sum(one.rows["delivered"] for one in done))
+        + abs(acked - sum(one.acked for one in done))
+    )
+
+
+def _least_rtt(context: TrialContext) -> Callable[[str], float]:
+    servers = [server.name for server in context.network.servers]
+    return lambda station: least_path_rtt_s(context.plans, context.network, station, servers)
+
+
+def _proof(context: TrialContext, probed: Mapping[str, Sequence[LinkCheck]], measured: Measured) -> LinkProof:
+    """The first segment's proof, which has those of the others."""
+    plan = context.network.plan
+    first, *others = plan.emulated
+    further = tuple(
+        link_proof(
+            measured.further[one.name].plan, probed[one.name], measured.further[one.name], measured.window,
+            segment=one.name,
+        ).model_copy(update={"link": not is_medium(plan, one)})
+        for one in others
+    )  # fmt: skip
+    segment = first.name if further else ""
+    proof = link_proof(context.link, probed[first.name], measured, measured.window, segment=segment)
+    return proof.model_copy(update={"further": further})
+
+
+def link_proof(
+    plan: LinkPlan, probed: Sequence[LinkCheck], measured: Measured | FurtherMeasured, window: Window, *, segment: str
+) -> LinkProof:
+    """Probes and counters of one segment, with what was asked.  segment: its name, '' = there is no other."""
+    before, start, end, last = measured.readings
+    profile = plan.profile
+    uses = queue_uses(plan, measured.played, measured.resources, ((start.t_ns, start.queues), (end.t_ns, end.queues)))
+    seen_s = (window.drained_ns - window.start_ns) / 1e9
+    return LinkProof(
+        segment=segment,
+        profile=profile.name,
+        medium=profile.medium,
+        rate_uplink=profile.uplink.rate,
+        rate_downlink=profile.downlink.rate,
+        overhead_uplink=profile.uplink.frame_overhead,
+        overhead_downlink=profile.downlink.frame_overhead,
+        events=tuple(LinkEvent(at_s=one.at_s, t_ns=one.t_ns, label=one.label) for one in measured.played if one.label),
+        checks=(
+            *probed,
+            *(trial_rate_check(use) for use in uses),
+            *loss_checks(plan.losses, last.stage.losses),
+            *bypass_checks(before.stage, last.stage),
+            *timeline_checks(plan, measured.played, until_s=seen_s),
+            *trace_checks(plan, measured),
+        ),
+        loss_lists=tuple(
+            LossList(
+                name=one.name,
+                direction=one.direction,
+                model=one.model,
+                seed=one.seed,
+                modulus=one.modulus,
+                listed=len(one.indices),
+                sha256=one.digest,
+            )
+            for one in plan.losses
+        ),
+        fates=tuple(
+            FateList(name=name, packets=layout.digested(plan), sha256=digest)
+            for name, digest in layout.digests(plan).items()
+        )
+        if plan.made_by == "line"
+        else (),
+        counters=(_counters("window", start, end), _counters("trial", before, last)),
+        states=linkcourse.states(plan),
+        interruptions=tuple(linkcourse.interruptions(plan)),
+    )
+
+
+def _counters(during: str, before: Reading, after: Reading) -> Counters:
+    return Counters.model_validate(
+        {
+            "during": during,
+            "seconds": (after.t_ns - before.t_ns) / 1e9,
+            "queues": tuple(
+                QueueCounters(
+                    name=new.name,
+                    bytes=new.bytes - old.bytes,
+                    packets=new.packets - old.packets,
+                    dropped=new.dropped - old.dropped,
+                )
+                for old, new in zip(before.queues, after.queues, strict=True)
+            ),
+            "losses": tuple(
+                LossCounters(
+                    name=new.name, direction=new.direction, seen=new.seen - old.seen, dropped=new.dropped - old.dropped
+                )
+                for old, new in zip(before.stage.losses, after.stage.losses, strict=True)
+            ),
+            "dark": {way: count - before.stage.dark[way] for way, count in after.stage.dark.items()},
+        }
+    )
+
+
+def _manifest(context: TrialContext, measured: Measured, tables: dict[str, pa.Table], *, no_captures: str) -> Manifest:
+    spec = context.spec
+    campaign = Path(spec.campaign_folder)
+    return Manifest(
+        scenario=context.settings.scenario,
+        scenario_digest=spec.digest,
+        campaign=campaign.name,
+        cell=Cell(name=spec.cell, levels=spec.levels),
+        trial=spec.trial,
+        seed=spec.seed,
+        stack=context.settings.stack,
+        guarantee_class=context.workload.asked.guarantee_class,
+        workload=measured.result.with_clients(context.workload),
+        nodes=tuple(Node(name=one.name, role=one.role, address=one.address) for one in context.network.nodes),
+        profile=spec.profile.model_dump(mode="json"),
+        window=measured.window,
+        clock_offset_ns=measured.clock_offset_ns,
+        git=spec.provenance.git,
+        kernel=provenance.this_kernel(),
+        medium=context.link.made_by,
+        transmission_time=_pays_for_frames(context.link),
+        machine=spec.provenance.machine.model_copy(
+            update={
+                # What the trial had: a lab kernel has one core and a part of the memory.
+                "cores": os.cpu_count() or 1,
+                "memory_bytes": psutil.virtual_memory().total,
+                "load_1m_before": context.load_1m_before,
+            }
+        ),
+        versions=spec.provenance.versions,
+        sysctls=_sysctls(context),
+        kernel_state=measured.kernel_state,
+        captures=tuple(_capture(context, one, stays=not no_captures) for one in measured.captures),
+        no_captures=no_captures,
+        rows={name: len(table) for name, table in tables.items()},
+        drained=measured.drained,
+        figures=figures(tables["published"], tables["delivered"], measured.window, context.workload.audiences),
+        latency_of="sent",
+        machine_cpu=machine_cpu(measured.resources, measured.window, cores=os.cpu_count() or 1),
+        beside=spec.beside,
+        shared_machine=spec.shared_machine,
+        connecting=measured.connecting,
+        notes=(*spec.notes, *measured.notes),
+    )
+
+
+def _pays_for_frames(plan: LinkPlan) -> bool:
+    """Whether a frame takes its transmission time on an idle link, too; without a rate it has none."""
+    return plan.pays_for_frames or not linkplan.queues(plan)
+
+
+def _sysctls(context: TrialContext) -> dict[str, dict[str, str]]:
+    def read(names: Sequence[str]) -> dict[str, str]:
+        return {name: value for name in names if (value := read_sysctl(name))}
+
+    names = [*SYSCTLS, *context.settings.sysctls]
+    nodes = {node.name: in_namespace(node.pid, lambda: read(names)) for node in context.network.nodes}
+    return {"machine": read(MACHINE_SYSCTLS), **nodes}
+
+
+def _capture(context: TrialContext, capture: PortCapture, *, stays: bool) -> Capture:
+    place = context.capture.place(capture.port)
+    digest = ""
+    if stays:
+        with capture.path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Capture(
+        file=capture.path.name,
+        port=capture.port,
+        side=place.point,
+        node=place.node,
+        snap_bytes=context.capture.snap_bytes,
+        packets=capture.packets or 0,
+        dropped=capture.dropped or 0,
+        bytes=capture.path.stat().st_size,
+        sha256=digest,
+        link=place.link,
+    )

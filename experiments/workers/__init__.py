@@ -1,0 +1,1 @@
+"""Processes of ours on either kernel, and which kernel and medium a trial gets."""

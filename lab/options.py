@@ -1,0 +1,57 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Results = Annotated[
+    Path,
+    typer.Option(
+        "--results",
+        envvar="AIRWIRE_RESULTS",
+        help="Folder that campaigns are written to and read from.",
+        file_okay=False,
+    ),
+]
+
+Kernel = Annotated[
+    str,
+    typer.Option(
+        "--kernel",
+        envvar="AIRWIRE_RUN_ON",
+        help="host: this machine's own kernel; lab: the embedded one; auto: the own if it can do what the link needs.",
+    ),
+]
+
+Medium = Annotated[
+    str,
+    typer.Option(
+        "--medium",
+        envvar="AIRWIRE_MEDIUM",
+        help="What makes links. tc: htb, netem and nftables; line: ours in user space, on this machine's own kernel; "
+        "auto: what suits kernel and profile.",
+    ),
+]
+
+Mix = Annotated[
+    bool,
+    typer.Option(
+        "--mix",
+        help="Run what is left although code, kernel, link emulation, servers or processor are not those of the "
+        "campaign's finished trials.",
+    ),
+]
+LowDisk = Annotated[bool, typer.Option("--low-disk", help="Begin although the disk may be too small.")]
+
+For = Annotated[
+    str | None,
+    typer.Option(
+        "--for",
+        metavar="DURATION",
+        help="Begin no trial that would not end in this time, the report's included (90s, 40m, 1h30m); status 4 and "
+        "the words that go on when trials are left.",
+    ),
+]

@@ -1,0 +1,33 @@
+"""How verbs begin: clear up, and find the campaign that is meant."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from emulation.kernel import congestion
+from experiments.campaign import campaign as campaigns
+from experiments.campaign.campaign import CampaignError
+
+
+def tidy(results: Path) -> None:
+    """What every command does first: clear up after commands that were killed."""
+    if os.geteuid() == 0:
+        congestion.sweep()
+    if results.is_dir():
+        campaigns.sweep(results)
+
+
+def find(results: Path, name: str | None) -> Path:
+    """The campaign called `name` (a path, or the name of its folder), or the latest one."""
+    known = campaigns.folders(results)
+    if name is None:
+        if not known:
+            raise CampaignError(f"{results}: no campaign here yet; `lab run SCENARIO` makes one")
+        return known[-1]
+    if (path := Path(name)).is_dir():
+        return path.resolve()
+    found = [folder for folder in known if folder.name == name]
+    if not found:
+        raise CampaignError(f"{results}: no campaign {name!r}; `lab list` shows those there are")
+    return found[-1]

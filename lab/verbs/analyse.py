@@ -1,0 +1,30 @@
+"""`lab analyse`: flow tables and plots of captures that Airwire did not make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lab.verbs.dispatch import done_by
+
+
+@done_by("lab.analyse")
+def analyse(
+    captures: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="pcap or pcapng files.", show_default=False)
+    ],
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for page, tables and plots; default: named after the first file, here."),
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(help="Spark master (local[N], spark://..., sc://...); default: none up to 1 GB.")
+    ] = None,
+) -> None:
+    """Show the TCP flows of captures, and write a page with plots, flows.csv and seconds.csv.
+
+    Exit status: 0 all was read; 1 a file could not be read or has no TCP; 3 a file is damaged, or not analysed as a
+    whole.
+    """

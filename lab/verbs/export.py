@@ -1,0 +1,25 @@
+"""`lab export`: packets and ledgers as Parquet, for pandas, DuckDB or Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lab.common import DEFAULT_RESULTS
+from lab.options import Results
+from lab.verbs.dispatch import done_by
+
+
+@done_by("lab.export")
+def export(
+    what: Annotated[list[str], typer.Argument(metavar="CAMPAIGN|FILE...", help="A campaign or captures.")],
+    folder: Annotated[Path, typer.Option("--out", help="Folder to write to; it must be empty or not be there.")],
+    results: Results = DEFAULT_RESULTS,
+    master: Annotated[str | None, typer.Option(help="Spark master; default: this process alone.")] = None,
+) -> None:
+    """Write packets (and a campaign's ledgers) below --out as zstd-compressed Parquet, partitioned by capture or trial.
+
+    Exit status: 0 all was written; 1 something could not be read or is damaged (the rest is written).
+    """

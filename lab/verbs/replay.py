@@ -1,0 +1,24 @@
+"""`lab replay`: one trial again, under the same losses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lab.common import DEFAULT_RESULTS
+from lab.options import Kernel, Medium, Results
+from lab.verbs.dispatch import done_by
+
+
+@done_by("lab.replay")
+def replay(
+    trial: Annotated[Path, typer.Argument(help="A trial's folder, .../<cell>/trial-001.")],
+    stack: Annotated[str | None, typer.Option(help="Run this stack under the same losses instead.")] = None,
+    results: Results = DEFAULT_RESULTS,
+    kernel: Kernel = "auto",
+    medium: Medium = "auto",
+    report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
+) -> None:
+    """Run TRIAL again as a campaign of its own: the same packets are lost, under the same load, or another stack."""

@@ -1,0 +1,24 @@
+"""`lab report`: build a report again, from what stands under results/."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lab.common import DEFAULT_RESULTS
+from lab.options import Results
+from lab.verbs.dispatch import done_by
+
+
+@done_by("lab.report")
+def report(
+    campaign: Annotated[str | None, typer.Argument(help="Folder or name of a campaign; default: the latest.")] = None,
+    results: Results = DEFAULT_RESULTS,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="FACTOR", help="Compare this factor's levels, the first with the rest."),
+    ] = None,
+    master: Annotated[str | None, typer.Option(help="Spark master; default: local, in this process.")] = None,
+) -> None:
+    """Build CAMPAIGN's report from its trial folders alone; the machine need not be the one that ran it."""

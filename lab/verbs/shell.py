@@ -1,0 +1,30 @@
+"""`lab shell`: any command, or a shell, on a station behind a link."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lab.options import Kernel, Medium
+from lab.verbs.dispatch import done_by
+
+
+@done_by("lab.shell")
+def shell(
+    profile: Annotated[str, typer.Argument(help="Link profile (`lab profiles` lists them), or a path to a .yaml.")],
+    command: Annotated[list[str] | None, typer.Argument(help="Command to run; default: your shell.")] = None,
+    wired: Annotated[str, typer.Option(help="A command to run on the wired node meanwhile.")] = "",
+    kernel: Kernel = "auto",
+    medium: Medium = "auto",
+    seed: Annotated[int, typer.Option(min=0, help="Decides which packets are lost.")] = 1,
+    congestion_control: Annotated[str, typer.Option(help="TCP's, on both nodes.")] = "cubic",
+    prove: Annotated[bool, typer.Option("--prove", help="First measure the link, and print what it delivers.")] = False,
+) -> None:
+    """Run COMMAND on a station behind PROFILE's medium, with a wired node on the other side.
+
+    The wired node's address is in the environment variable WIRED; '$WIRED' in COMMAND (in quotes) is replaced by it.
+    The exit status is the command's.  In the lab kernel what is written outside the current folder is gone afterwards.
+
+        lab shell lte --wired 'iperf3 -s' -- iperf3 -c '$WIRED'
+    """

@@ -1,0 +1,216 @@
+"""The clients of a workload, pattern by pattern: how many there are, what they are called, and where they are put."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from records.record import Record
+
+Count = Annotated[int, Field(ge=1, le=10_000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """A client: the index of its station, and of its channel."""
+
+    station: int
+    channel: int
+
+
+class Clients(Record):
+    """What all patterns' clients have in common.
+
+    ROLES: what those that send and those that receive are called.  channels: names of what lies between them.
+    """
+
+    ROLES: ClassVar[tuple[str, str]]
+
+    @property
+    @abstractmethod
+    def channels(self) -> tuple[str, ...]:
+        """Names of the topics, queues or whatever else messages are sent to."""
+
+    @abstractmethod
+    def producers(self, stations: int) -> tuple[End, ...]:
+        """Those that send, spread over so many stations."""
+
+    @abstractmethod
+    def consumers(self, stations: int) -> tuple[End, ...]:
+        """Those that receive, spread over so many stations."""
+
+    @property
+    def least_stations(self) -> int:
+        """On how many stations they have to be."""
+        return 1
+
+
+class _Spread(Clients):
+    """Client number i uses channel i mod channels and sits on station i mod stations.
+
+    apart: those that send are spread so over the first half of the stations, those that receive over the others.
+    """
+
+    CHANNEL: ClassVar[str]
+    apart: bool = False
+
+    @abstractmethod
+    def counts(self) -> tuple[int, int]:
+        """How many send, and how many receive."""
+
+    @property
+    @abstractmethod
+    def channel_count(self) -> int:
+        """How many channels there are."""
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        return tuple(f"{self.CHANNEL}-{number}" for number in range(self.channel_count))
+
+    def producers(self, stations: int) -> tuple[End, ...]:
+        return self._ends(self.counts()[0], range(stations // 2 if self.apart else stations))
+
+    def consumers(self, stations: int) -> tuple[End, ...]:
+        return self._ends(self.counts()[1], range(stations // 2 if self.apart else 0, stations))
+
+    @property
+    def least_stations(self) -> int:
+        return 2 if self.apart else 1
+
+    def _ends(self, count: int, stations: range) -> tuple[End, ...]:
+        return tuple(
+            End(station=stations[number % len(stations)], channel=number % self.channel_count)
+            for number in range(count)
+        )
+
+    def _refuse_idle(self, clients: int, role: str) -> None:
+        if self.channel_count > clients:
+            word = self.CHANNEL
+            raise ValueError(
+                f"{self.channel_count} {word}s cannot be filled by {clients} {role}, each of which has one "
+                f"{word}: at most {clients} {word}s"
+            )
+
+
+class PubSubClients(_Spread):
+    ROLES = ("publishers", "subscribers")
+    CHANNEL = "topic"
+    publishers: Count
+    subscribers: Count
+    topics: Count = 1
+
+    @property
+    def channel_count(self) -> int:
+        return self.topics
+
+    def counts(self) -> tuple[int, int]:
+        return self.publishers, self.subscribers
+
+    @model_validator(mode="after")
+    def _every_topic_has_a_publisher(self) -> PubSubClients:
+        self._refuse_idle(self.publishers, "publishers")
+        return self
+
+
+class QueueClients(_Spread):
+    ROLES = ("senders", "receivers")
+    CHANNEL = "queue"
+    senders: Count
+    receivers: Count
+    queues: Count = 1
+
+    @property
+    def channel_count(self) -> int:
+        return self.queues
+
+    def counts(self) -> tuple[int, int]:
+        return self.senders, self.receivers
+
+    @model_validator(mode="after")
+    def _every_queue_has_both_ends(self) -> QueueClients:
+        self._refuse_idle(self.senders, "senders")
+        self._refuse_idle(self.receivers, "receivers")
+        return self
+
+
+class RequestReplyClients(_Spread):
+    """addresses: names that callers call; services that share one share its requests."""
+
+    ROLES = ("callers", "services")
+    CHANNEL = "address"
+    callers: Count
+    services: Count
+    addresses: Count = 1
+
+    @property
+    def channel_count(self) -> int:
+        return self.addresses
+
+    def counts(self) -> tuple[int, int]:
+        return self.callers, self.services
+
+    @model_validator(mode="after")
+    def _every_address_has_both_ends(self) -> RequestReplyClients:
+        self._refuse_idle(self.callers, "callers")
+        self._refuse_idle(self.services, "services")
+        return self
+
+
+class BroadcastClients(_Spread):
+    """Every member has every message."""
+
+    ROLES = ("senders", "members")
+    CHANNEL = "group"
+    senders: Count
+    members: Count
+
+    @property
+    def channel_count(self) -> int:
+        return 1
+
+    def counts(self) -> tuple[int, int]:
+        return self.senders, self.members
+
+
+class StreamClients(Clients):
+    """Streams between peers, one channel each; peer number i sits on station i mod stations.
+
+    shape: a flow is `one_way` from one peer to another, or `duplex`, which is a stream each way; every flow has two
+    peers of its own.  `all_to_all` has a stream from each of `peers` to each other.
+    """
+
+    ROLES = ("senders", "receivers")
+    shape: Literal["one_way", "duplex", "all_to_all"] = "one_way"
+    flows: Count | None = None
+    peers: Annotated[int, Field(ge=2, le=100)] | None = None
+
+    @model_validator(mode="after")
+    def _shape_has_its_number(self) -> StreamClients:
+        wanted, other = ("peers", "flows") if self.shape == "all_to_all" else ("flows", "peers")
+        if getattr(self, wanted) is None or getattr(self, other) is not None:
+            raise ValueError(f"shape {self.shape} has a number of {wanted}, and none of {other}")
+        return self
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        return tuple(f"stream-{number}" for number, _ in enumerate(self._streams()))
+
+    def producers(self, stations: int) -> tuple[End, ...]:
+        return tuple(End(station=one % stations, channel=number) for number, (one, _) in enumerate(self._streams()))
+
+    def consumers(self, stations: int) -> tuple[End, ...]:
+        return tuple(End(station=one % stations, channel=number) for number, (_, one) in enumerate(self._streams()))
+
+    def _streams(self) -> Iterator[tuple[int, int]]:
+        """From which peer to which."""
+        if self.peers is not None:
+            yield from permutations(range(self.peers), 2)
+        for flow in range(self.flows or 0):
+            yield 2 * flow, 2 * flow + 1
+            if self.shape == "duplex":
+                yield 2 * flow + 1, 2 * flow

@@ -1,0 +1,141 @@
+"""Reconciling the ledger: what became of each message that each consumer should have had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from records.audience import Audience, audience_of
+from records.schema import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconciliation:
+    """Counts over all pairs (message, audience that should have it); `foreign` counts deliveries outside them.
+
+    A reply belongs to the caller of its request, and is foreign to all others; else replies are in no count.
+    expected = delivered + lost + in_doubt.  lost: the stack answered the send, the audience never had it,
+    though it had a later message of the same producer.  in_doubt: missing, but nothing later arrived either,
+    or the send was never answered.  refused: not expected, because the stack refused the send.
+    duplicates: deliveries of a message beyond the first to one audience.  reordered: first deliveries that
+    arrived at a consumer after one with a higher sequence number of the same producer.
+    """
+
+    expected: int
+    delivered: int
+    lost: int
+    in_doubt: int
+    refused: int
+    duplicates: int
+    redelivered: int
+    reordered: int
+    foreign: int
+
+    @property
+    def closes(self) -> bool:
+        """Whether every delivery is explained by a publication and every expectation by an outcome."""
+        return self.foreign == 0 and self.expected == self.delivered + self.lost + self.in_doubt
+
+
+def first_deliveries(delivered: pa.Table, them: Sequence[Audience]) -> np.ndarray:
+    """Boolean mask over `delivered`: the row is its audience's first of that message, in order of arrival.
+
+    Arrivals in one process have an order of their own; those in several are ordered by their times.
+    """
+    columns = [delivered.column(name).to_numpy() for name in ("producer", "seq", "t_recv_ns", "arrival")]
+    producer, seq, t_recv, arrival = columns
+    audience = audience_of(delivered.column("consumer").to_numpy(), them)
+    order = np.lexsort((arrival, t_recv, seq, producer, audience))
+    first = np.ones(len(order), dtype=bool)
+    same = (np.diff(audience[order]) == 0) & (np.diff(producer[order]) == 0) & (np.diff(seq[order]) == 0)
+    first[1:] = ~same
+    mask = np.empty(len(order), dtype=bool)
+    mask[order] = first
+    return mask & (audience >= 0)
+
+
+def reconcile(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]) -> Reconciliation:
+    """Match deliveries to publications for every audience.  Tables have the shapes of records.schema."""
+    totals = dict.fromkeys(
+        ("expected", "delivered", "lost", "in_doubt", "refused", "duplicates", "redelivered", "reordered", "foreign"), 0
+    )
+    totals["redelivered"] = int(np.count_nonzero(delivered.column("redelivered").to_numpy(zero_copy_only=False)))
+    sent = {name: published.column(name).to_numpy() for name in ("producer", "seq", "topic", "outcome")}
+    sent_keys = message_keys(sent["producer"], sent["seq"])
+    prop = published.column("property").fill_null(-1).to_numpy()
+    got = {name: delivered.column(name).to_numpy() for name in ("consumer", "producer", "seq", "arrival")}
+    got_keys = message_keys(got["producer"], got["seq"])
+    audience, first = audience_of(got["consumer"], them), first_deliveries(delivered, them)
+    totals["foreign"] += int(np.count_nonzero(audience < 0))
+    for number, one in enumerate(them):
+        mine = audience == number
+        if one.caller is not None:
+            own = (got["producer"] == one.caller) & np.isin(got_keys, sent_keys)
+            totals["foreign"] += int(np.count_nonzero(mine & ~own))
+            continue
+        wanted = sent["topic"] == one.topic
+        if one.selector is not None:
+            low, high = one.selector
+            wanted &= (prop >= low) & (prop < high)
+        totals["duplicates"] += int(np.count_nonzero(mine & ~first))
+        mine &= first
+        _reconcile_one(totals, sent_keys=sent_keys[wanted], outcome=sent["outcome"][wanted], got_keys=got_keys[mine])
+        for consumer in one.consumers:
+            his = mine & (got["consumer"] == consumer) if len(one.consumers) > 1 else mine
+            totals["reordered"] += _reordered(got_keys[his], got["arrival"][his])
+    return Reconciliation(**totals)
+
+
+def until(published: pa.Table, delivered: pa.Table, t_ns: int) -> tuple[pa.Table, pa.Table]:
+    """The ledger as it stood at `t_ns`: later deliveries are gone, later answers have not come (IN_DOUBT)."""
+    late = pc.fill_null(pc.greater(published.column("t_ack_ns"), t_ns), False)
+    doubt = pa.scalar(int(Outcome.IN_DOUBT), pa.int8())
+    columns = {
+        "t_ack_ns": pc.if_else(late, pa.scalar(None, pa.int64()), published.column("t_ack_ns")),
+        "outcome": pc.if_else(late, doubt, published.column("outcome")),
+    }
+    for name, column in columns.items():
+        position = published.schema.get_field_index(name)
+        published = published.set_column(position, published.schema.field(position), column)
+    return published, delivered.filter(pc.less_equal(delivered.column("t_recv_ns"), t_ns))
+
+
+_SEQ_BITS = 40
+
+
+def message_keys(producer: np.ndarray, seq: np.ndarray) -> np.ndarray:
+    """One int64 per message, ordered by producer, then sequence number."""
+    keys: np.ndarray = (producer.astype(np.int64) << _SEQ_BITS) | seq
+    return keys
+
+
+def _reconcile_one(totals: dict[str, int], *, sent_keys: np.ndarray, outcome: np.ndarray, got_keys: np.ndarray) -> None:
+    falling = np.sort(got_keys)[::-1]
+    heard, at = np.unique(falling >> _SEQ_BITS, return_index=True)
+    latest = dict(zip(heard.tolist(), falling[at].tolist(), strict=True))
+    arrived = np.isin(sent_keys, got_keys)
+    totals["foreign"] += int(np.count_nonzero(~np.isin(got_keys, sent_keys)))
+    refused = (outcome == Outcome.FAILED) & ~arrived
+    producers, position = np.unique(sent_keys >> _SEQ_BITS, return_inverse=True)
+    horizon = np.array([latest.get(int(producer), -1) for producer in producers], dtype=np.int64)[position]
+    lost = ~arrived & (outcome == Outcome.ACKED) & (sent_keys < horizon)
+    totals["expected"] += len(sent_keys) - int(np.count_nonzero(refused))
+    totals["delivered"] += int(np.count_nonzero(arrived))
+    totals["refused"] += int(np.count_nonzero(refused))
+    totals["lost"] += int(np.count_nonzero(lost))
+    totals["in_doubt"] += int(np.count_nonzero(~arrived & ~refused & ~lost))
+
+
+def _reordered(keys: np.ndarray, arrival: np.ndarray) -> int:
+    """How many messages came to one consumer after a later one of the same producer."""
+    keys = keys[np.argsort(arrival, kind="stable")]
+    producer = keys >> _SEQ_BITS
+    found = 0
+    for one in np.unique(producer):
+        mine = keys[producer == one]
+        found += int(np.count_nonzero(mine < np.maximum.accumulate(mine)))
+    return found

@@ -1,0 +1,161 @@
+"""A campaign as one file: what may be in it, and taking it out again.
+
+    pack.json                           first: every other file with its size and SHA-256, by name
+    campaign.json, scenario.yaml
+    <cell>/trial-NNN/                   TRIAL, and LEDGERS when they were asked for
+    <cell>/.set-aside-trial-NNN-N/      ASIDE
+
+Packs are untrusted: names have exactly these shapes, sizes are bounded before anything is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from records.archive import BadArchive, Member, Reader, member, write
+from records.campaign import RECORD, Campaign, read_campaign
+from records.errors import CannotGoOn
+from records.packed import LATENCIES, PACKED, REDUCED, Digest
+from records.record import Record
+from records.schema import TABLES
+from records.store import LINK, MANIFEST, SET_ASIDE, VERDICT, WHY, DamagedTrial, Trial, aside_of, trial_name, trials
+
+INDEX, SUFFIX, SCENARIO = "pack.json", ".airwire.tar.xz", "scenario.yaml"
+TRIAL = (MANIFEST, LINK, VERDICT, PACKED, REDUCED, LATENCIES)
+LEDGERS = tuple(f"{name}.parquet" for name in TABLES)
+ASIDE = (MANIFEST, VERDICT, WHY)
+MOST_BYTES, MOST_FILES, MOST_RECORD = 4 << 30, 200_000, 64 << 20
+_NAME = r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,199}"
+_CELL = re.compile(_NAME)
+_ASIDE = rf"{re.escape(SET_ASIDE)}trial-([0-9]{{3,9}})-[1-9][0-9]{{0,8}}"
+_IN_CELL = re.compile(rf"({_NAME})/(?:trial-([0-9]{{3,9}})|{_ASIDE})/([^/]+)")
+Name = Annotated[str, Field(pattern=rf"^{_NAME}$")]
+
+
+class BadPack(CannotGoOn):
+    """A file that is no pack, or a damaged or hostile one; the message names it and what is wrong."""
+
+
+class Entry(Record):
+    name: str
+    bytes: int = Field(ge=0)
+    sha256: Digest
+
+
+class Index(Record):
+    """pack.json.  campaign: name of its folder.  files: sorted by name."""
+
+    version: Literal[1] = 1
+    scenario: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
+    campaign: Name
+    files: tuple[Entry, ...]
+
+
+def write_pack(path: Path, *, scenario: str, campaign: str, members: Iterable[Member]) -> None:
+    """Write a pack; BadPack when it would be one that `extract` refuses."""
+    ordered = sorted(members, key=lambda one: one.name)
+    entries = tuple(Entry(name=one.name, bytes=one.bytes, sha256=one.sha256) for one in ordered)
+    try:
+        index = Index(scenario=scenario, campaign=campaign, files=entries)
+        check(index)
+        write(path, [member(INDEX, f"{index.model_dump_json(indent=1)}\n".encode()), *ordered])
+    except (BadArchive, ValidationError, ValueError) as error:
+        raise BadPack(f"{campaign} cannot be packed: {error}") from error
+
+
+def extract(path: Path, folder: Path) -> tuple[Index, Campaign]:
+    """Write the files of the pack at `path` below `folder`, which is empty, and check each of them.
+
+    BadPack when anything in it is not as it must be; what was written until then is the caller's to remove.
+    """
+    try:
+        with path.open("rb", buffering=0) as file:
+            index = _extract(Reader(file), folder)
+        return index, _checked_records(folder, index)
+    except DamagedTrial as error:
+        raise BadPack(f"{path}: {str(error).replace(f'{folder}/', '')}") from error
+    except (BadArchive, ValidationError, ValueError) as error:
+        raise BadPack(f"{path}: {error}") from error
+
+
+def _extract(reader: Reader, folder: Path) -> Index:
+    index = Index.model_validate_json(reader.first(INDEX, most=MOST_RECORD))
+    check(index)
+    for entry in index.files:
+        target = folder / entry.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as file:
+            if reader.copy(entry.name, entry.bytes, file) != entry.sha256:
+                raise BadArchive(f"{entry.name}: its content does not have the digest that {INDEX} says")
+    reader.end()
+    return index
+
+
+def _checked_records(folder: Path, index: Index) -> Campaign:
+    campaign = read_campaign(folder)
+    if campaign.scenario != index.scenario:
+        raise DamagedTrial(f"{folder / RECORD}: scenario {campaign.scenario!r}, {INDEX} says {index.scenario!r}")
+    for name in dict.fromkeys((*(cell.name for cell in campaign.cells), *(one.cell for one in campaign.order))):
+        if not _CELL.fullmatch(name):  # a folder of this name will be made
+            raise DamagedTrial(f"{folder / RECORD}: {name!r} is no name for a cell")
+    for trial in trials(folder):
+        check_trial(trial)
+        if trial.packed() is None:
+            raise DamagedTrial(f"{trial.path}: there is no {PACKED} in it")
+    for path in aside_of(folder):
+        Trial(path).manifest(), Trial(path).verdict()
+    return campaign
+
+
+def check_trial(trial: Trial) -> None:
+    """Read a trial's records; DamagedTrial when one cannot be read or is of another trial."""
+    manifest = trial.manifest()
+    trial.link(), trial.verdict(), trial.packed()
+    for capture in manifest.captures:
+        if capture.file in ("", ".", "..") or "/" in capture.file or "\0" in capture.file:
+            raise DamagedTrial(f"{trial.path / MANIFEST}: {capture.file!r} is no name for a capture")
+    if (manifest.cell.name, manifest.trial) != (trial.path.parent.name, trial.number):
+        raise DamagedTrial(f"{trial.path / MANIFEST}: it is of {manifest.cell.name}/{trial_name(manifest.trial)}")
+
+
+def check(index: Index) -> None:
+    """Raises ValueError when a name, a size or the set of files is not one of a pack."""
+    if index.campaign == "latest":
+        raise ValueError("'latest' is no name for a campaign: a link beside the campaigns has it")
+    if len(index.files) > MOST_FILES:
+        raise ValueError(f"{len(index.files)} files, more than {MOST_FILES}")
+    total = sum(entry.bytes for entry in index.files)
+    if total > MOST_BYTES:
+        raise ValueError(f"{total} bytes in all, more than {MOST_BYTES}")
+    names = [entry.name for entry in index.files]
+    if any(first >= second for first, second in pairwise(names)):
+        raise ValueError("its files are not in order, or one is there twice")
+    for entry in index.files:
+        if entry.bytes > MOST_RECORD and not entry.name.endswith(".parquet"):
+            raise ValueError(f"{entry.name}: {entry.bytes} bytes, more than {MOST_RECORD}")
+    _check_names(names)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    folders: dict[str, set[str]] = {}
+    for name in names:
+        if name in (RECORD, SCENARIO):
+            continue
+        found = _IN_CELL.fullmatch(name)
+        known = () if found is None else (*TRIAL, *LEDGERS) if found[2] else ASIDE
+        number = found and int(found[2] or found[3])
+        if found is None or found[4] not in known or f"trial-{found[2] or found[3]}" != trial_name(number or 0):
+            raise ValueError(f"{name!r} is no file of a campaign")
+        folders.setdefault(name.rpartition("/")[0], set()).add(found[4])
+    if RECORD not in names:
+        raise ValueError(f"there is no {RECORD} in it")
+    for folder, files in folders.items():
+        least = {MANIFEST, VERDICT} if SET_ASIDE in folder else set(TRIAL)
+        if missing := sorted(least - files):
+            raise ValueError(f"{folder}: there is no {missing[0]} in it")

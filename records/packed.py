@@ -1,0 +1,50 @@
+"""What a trial that came out of a pack says of itself (packed.json): what stands elsewhere, and who reduced it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from records.manifest import Git
+from records.record import Record
+
+PACKED, REDUCED, LATENCIES = "packed.json", "reduced.parquet", "latencies.parquet"
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _stays_inside(name: str) -> str:
+    if "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
+        raise ValueError(f"{name!r} is not the name of a file inside the trial's folder")
+    return name
+
+
+class Elsewhere(Record):
+    """A file that a pack left out.  file: its name inside the trial's folder."""
+
+    file: Annotated[str, AfterValidator(_stays_inside)]
+    bytes: int = Field(ge=0)
+    sha256: Digest
+
+
+class Packed(Record):
+    """reduced_by: revision of the code that made reduced.parquet from all of the trial's files."""
+
+    version: Literal[1] = 1
+    reduced_by: Git
+    reduced_sha256: Digest
+    elsewhere: tuple[Elsewhere, ...]
+
+
+def size(count: int) -> str:
+    """Bytes as people say them: 78 kB, 16.2 MB."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count} B"
+
+
+def in_all(files: Sequence[Elsewhere]) -> str:
+    """How many files, and how large together."""
+    return f"{len(files)} files, {size(sum(one.bytes for one in files))}"

@@ -1,0 +1,151 @@
+"""How long things took that were begun in a window.  What has not ended when the ledger does took at least so long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from records.audience import Audience, audience_of
+from records.ledger import first_deliveries, message_keys
+from records.schema import Outcome
+
+NEVER = np.iinfo(np.int64).max
+
+
+class Figure(NamedTuple):
+    """at_least: the value is a lower bound, because something that counts in it had not ended."""
+
+    value: float
+    at_least: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """When each of many things began and ended (NEVER: it did not), CLOCK_MONOTONIC nanoseconds."""
+
+    begun_ns: np.ndarray
+    ended_ns: np.ndarray
+
+    def begun_in(self, low_ns: int, high_ns: int) -> Waits:
+        """Those that began in [low_ns, high_ns), whenever they ended."""
+        mine = (self.begun_ns >= low_ns) & (self.begun_ns < high_ns)
+        return Waits(begun_ns=self.begun_ns[mine], ended_ns=self.ended_ns[mine])
+
+    def lengths(self, until_ns: int) -> Lengths:
+        """How long each took; what never ended took at least until `until_ns`, when nobody looked any more."""
+        missing = self.ended_ns == NEVER
+        ended = np.where(missing, np.maximum(until_ns, self.begun_ns), self.ended_ns)
+        return Lengths(seconds=(ended - self.begun_ns) / 1e9, absent=missing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lengths:
+    """Seconds of each; of what has not ended (absent) they are a lower bound."""
+
+    seconds: np.ndarray
+    absent: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    @property
+    def missing(self) -> int:
+        """How many have not ended."""
+        return int(np.count_nonzero(self.absent))
+
+    @property
+    def ended_s(self) -> np.ndarray:
+        """Those that have ended, ascending."""
+        return np.sort(self.seconds[~self.absent])
+
+    @property
+    def least_s(self) -> np.ndarray:
+        """Lower bounds of the 1st, 2nd, ... shortest."""
+        return np.sort(self.seconds)
+
+    @property
+    def most_s(self) -> np.ndarray:
+        """Upper bounds of them, infinity where there is none."""
+        return np.sort(np.where(self.absent, np.inf, self.seconds))
+
+    def mean(self) -> Figure | None:
+        """A lower bound where anything is missing; None where there is nothing at all."""
+        return Figure(float(self.seconds.mean()), self.missing > 0) if len(self) else None
+
+    def quantile(self, share: float) -> Figure | None:
+        """With linear interpolation; a lower bound where a rank that it needs lies among the missing."""
+        if not len(self):
+            return None
+        place = share * (len(self) - 1)
+        ranks = [int(np.floor(place)), int(np.ceil(place))]
+        least, most = (
+            np.partition(self.seconds, ranks),
+            np.partition(np.where(self.absent, np.inf, self.seconds), ranks),
+        )
+        return Figure(float(np.quantile(self.seconds, share)), bool((least[ranks] != most[ranks]).any()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """deliveries: a pair for each message and each audience that should have it, replies left out.
+
+    answers: one for each send.
+
+    Sends that the stack refused are in neither, unless the message arrived all the same.
+    """
+
+    deliveries: Waits
+    answers: Waits
+
+
+def read_sent(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]) -> Sent:
+    """What was sent, from its scheduled time on.  Tables have the shapes of records.schema."""
+    sent = {name: published.column(name).to_numpy() for name in ("producer", "seq", "topic", "t_sched_ns", "outcome")}
+    refused = sent["outcome"] == Outcome.FAILED
+    ack = published.column("t_ack_ns")
+    acked = ack.is_valid().to_numpy() & (sent["outcome"] == Outcome.ACKED)
+    t_ack = np.where(acked, ack.fill_null(0).to_numpy(), NEVER)
+    parts = [
+        (sent["t_sched_ns"][rows[keep]], came[keep])
+        for rows, came in _arrivals(sent, published.column("property").fill_null(-1).to_numpy(), delivered, them)
+        for keep in [(came != NEVER) | ~refused[rows]]
+    ]
+    begun, ended = (np.concatenate([np.empty(0, np.int64), *(part[side] for part in parts)]) for side in (0, 1))
+    return Sent(
+        deliveries=Waits(begun_ns=begun, ended_ns=ended),
+        answers=Waits(begun_ns=sent["t_sched_ns"][~refused], ended_ns=t_ack[~refused]),
+    )
+
+
+def _arrivals(
+    sent: dict[str, np.ndarray], prop: np.ndarray, delivered: pa.Table, them: Sequence[Audience]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each audience the rows of the messages that it should have, and when each first came."""
+    first = first_deliveries(delivered, them)
+    got = {name: delivered.column(name).to_numpy()[first] for name in ("consumer", "producer", "seq", "t_recv_ns")}
+    key = message_keys(got["producer"], got["seq"])
+    owner = audience_of(got["consumer"], them)
+    order = np.lexsort((key, owner))
+    owner, key, t_recv = owner[order], key[order], got["t_recv_ns"][order]
+    sent_key = message_keys(sent["producer"], sent["seq"])
+    by_topic = np.argsort(sent["topic"], kind="stable")
+    topics = sent["topic"][by_topic]
+    found = []
+    for number, one in enumerate(them):
+        if one.caller is not None:
+            continue
+        rows = by_topic[np.searchsorted(topics, one.topic) : np.searchsorted(topics, one.topic, "right")]
+        if one.selector is not None:
+            low, high = one.selector
+            rows = rows[(prop[rows] >= low) & (prop[rows] < high)]
+        mine = slice(np.searchsorted(owner, number), np.searchsorted(owner, number, "right"))
+        came = np.full(len(rows), NEVER)
+        if len(keys := key[mine]):
+            at = np.minimum(np.searchsorted(keys, sent_key[rows]), len(keys) - 1)
+            came = np.where(keys[at] == sent_key[rows], t_recv[mine][at], NEVER)
+        found.append((rows, came))
+    return found

@@ -1,0 +1,88 @@
+"""YAML with line numbers, so that a complaint about a value can say where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Key = tuple[str | int, ...]
+_MERGE = "tag:yaml.org,2002:merge"
+_MAX_VALUES = 100_000  # aliases can make a short file say more than memory holds
+
+
+class YamlError(ValueError):
+    """The file is not YAML of the plain kind; the message has file and line."""
+
+
+def read(path: Path) -> tuple[Any, dict[Key, int]]:
+    """The document as plain values, and the line (from 1) of every path in it.  YamlError when that fails."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise YamlError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    loader = None
+    try:
+        loader = yaml.CSafeLoader(text)
+        node = loader.get_single_node()
+        lines: dict[Key, int] = {}
+        return (None if node is None else _value(loader, node, (), lines, path)), lines
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}" if mark else ""
+        raise YamlError(f"{path}{where}: not YAML: {getattr(error, 'problem', None) or error}") from error
+    finally:
+        if loader is not None:
+            loader.dispose()
+
+
+def line_of(lines: Mapping[Key, int], at: Key) -> int:
+    """The line of a path, or of the nearest one above it that the document has."""
+    while at and at not in lines:
+        at = at[:-1]
+    return lines.get(at, 1)
+
+
+def _value(loader: yaml.CSafeLoader, node: yaml.Node, at: Key, lines: dict[Key, int], path: Path) -> Any:
+    lines[at] = node.start_mark.line + 1
+    if len(lines) > _MAX_VALUES:
+        raise YamlError(f"{path}:{lines[at]}: more than {_MAX_VALUES} values; is that an alias of an alias?")
+    if isinstance(node, yaml.MappingNode):
+        inherited: dict[Hashable, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _MERGE:
+                inherited |= _merged(loader, value_node, at, lines, path)
+        lines[at] = node.start_mark.line + 1
+        found: dict[Hashable, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _MERGE:
+                continue
+            key = loader.construct_object(key_node, deep=True)
+            line = key_node.start_mark.line + 1
+            if type(key) is int:  # of a mapping of numbers, such as sizes to shares; not bool, which is an int, too
+                key = str(key)
+            if not isinstance(key, str):
+                raise YamlError(f"{path}:{line}: the key {key!r} is not a word")
+            if key in found:
+                raise YamlError(f"{path}:{line}: the key {key!r} is given twice")
+            found[key] = _value(loader, value_node, (*at, key), lines, path)
+            lines[(*at, key)] = line
+        return inherited | found
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(loader, item, (*at, number), lines, path) for number, item in enumerate(node.value)]
+    try:
+        return loader.construct_object(node, deep=True)
+    except ValueError as error:  # a scalar that looks like a date and is none
+        raise YamlError(f"{path}:{lines[at]}: {node.value!r}: {error}; put it in quotes if it is text") from error
+
+
+def _merged(
+    loader: yaml.CSafeLoader, node: yaml.Node, at: Key, lines: dict[Key, int], path: Path
+) -> dict[Hashable, Any]:
+    """What `<<: *other` brings along; the mapping's own keys go before it."""
+    found = _value(loader, node, at, lines, path)
+    if not isinstance(found, dict):
+        raise YamlError(f"{path}:{node.start_mark.line + 1}: << takes a mapping, as in <<: *other")
+    return found

@@ -1,0 +1,65 @@
+"""A trial that never ends is ended, and it is said why."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from lab_runs import scenario_file
+
+from experiments.campaign import campaign as campaigns
+from experiments.campaign import launch, runner
+from experiments.scenario import scenario as scenarios
+from experiments.trial import provenance
+from experiments.trial.connect_time import ConnectTime
+from experiments.workers.worker import Workers
+from records.campaign import read_campaign
+from records.store import trials
+
+pytestmark = [pytest.mark.root]
+
+
+def outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> tuple[Path, launch.Outcome]:
+    """A trial whose process is this command, and its campaign."""
+    monkeypatch.setattr(launch, "command", lambda *_, **__: words)
+    monkeypatch.setitem(launch.HANG_LIMIT_S, "host", 0.5)
+    none = ConnectTime(expected_s=0, client_s=0, all_s=0, quiet_s=0)
+    monkeypatch.setattr(launch, "connect_time_of", lambda *_, **__: none)
+    window = {"warmup_s": 0, "window_s": 1, "drain_s": 0}
+    folder = campaigns.create(scenarios.load(scenario_file(tmp_path, window=window)), tmp_path / "results")
+    campaign = read_campaign(folder)
+    spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather())
+    way = launch.Way(kernel="host", planned=campaign.order[0], log=folder / "log", phase=lambda *_: None)
+    return folder, launch.run_one(spec, way, Workers())
+
+
+def test_a_trial_that_hangs_is_ended_and_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, found = outcome(tmp_path, monkeypatch, [sys.executable, "-c", "import signal; signal.pause()"])
+    assert found.state == "failed"
+    (reason,) = found.reasons
+    assert "ended (after 2 s, the most that it may take) while in phase 'start'" in reason
+    assert trials(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("warning: something", "said what cannot be read (line: Invalid JSON"),
+        ('{"event": "phase"}', "said what cannot be read (phase.name: Field required"),
+    ],
+)
+def test_a_first_line_that_cannot_be_read_is_told_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, reason: str
+) -> None:
+    program = f"import sys; print({said!r}, flush=True); sys.stdin.read()"
+    folder, found = outcome(tmp_path, monkeypatch, [sys.executable, "-c", program])
+    assert found.state == "failed"
+    assert reason in found.reasons[0]
+    assert f"(in {said + chr(10)!r})) while in phase 'start'; see {folder / 'log'}" in found.reasons[0]
+
+
+def test_half_a_line_of_a_trial_that_was_killed_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "import os, signal; os.write(1, b'{\"event\": '); os.kill(os.getpid(), signal.SIGKILL)"
+    _, found = outcome(tmp_path, monkeypatch, [sys.executable, "-c", program])
+    assert "ended (SIGKILL) while in phase 'start'" in found.reasons[0]

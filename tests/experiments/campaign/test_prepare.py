@@ -1,0 +1,75 @@
+"""What a campaign needs is installed once, and again when something that installing looks at has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab_runs import scenario_file
+
+from emulation.kernel import memo
+from experiments import deploy
+from experiments.campaign import campaign as campaigns
+from experiments.campaign import prepare
+from experiments.scenario import scenario as scenarios
+from records.campaign import Campaign, read_campaign
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
+    """The roles of each installation, which is noted and not done; with a note, packages and a cache of their own."""
+    done: list[list[str]] = []
+
+    def apply(actions: list[str], targets: list[deploy.Target], **_: object) -> None:
+        assert actions == ["install"]
+        done.append([call.role for call in targets[0].roles])
+
+    monkeypatch.setattr(deploy, "apply", apply)
+    monkeypatch.setattr(deploy, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(prepare, "_PACKAGES", tmp_path / "status")
+    monkeypatch.setattr(memo, "place", lambda topic: tmp_path / f"{topic}.json")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "status").write_text("as it is")
+    return done
+
+
+def planned(folder: Path, stack: str) -> Campaign:
+    scenario = scenarios.load(scenario_file(folder, stack=stack))
+    return read_campaign(campaigns.create(scenario, folder / "results"))
+
+
+def test_what_is_installed_is_not_looked_at_again(tmp_path: Path, installed: list[list[str]]) -> None:
+    for stack in ("reference", "reference", "activemq", "reference", "activemq"):
+        prepare.install(planned(tmp_path, stack))
+    assert installed == [["reference", "client"], ["activemq", "client"]]
+
+
+@pytest.mark.parametrize("changed", ["status", "cache/classes.jsa"])
+def test_what_has_changed_since_is_looked_at_again(tmp_path: Path, installed: list[list[str]], changed: str) -> None:
+    prepare.install(planned(tmp_path, "reference"))
+    (tmp_path / changed).write_text("another")
+    prepare.install(planned(tmp_path, "reference"))
+    assert len(installed) == 2
+
+
+def test_other_playbooks_are_used(tmp_path: Path, installed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare.install(planned(tmp_path, "reference"))
+    (tmp_path / "playbooks").mkdir()
+    (tmp_path / "playbooks" / "services.yml").write_text("- name: other\n")
+    monkeypatch.setattr(deploy, "PLAYBOOKS", tmp_path / "playbooks")
+    prepare.install(planned(tmp_path, "reference"))
+    assert len(installed) == 2
+
+
+def test_what_failed_is_tried_again(
+    tmp_path: Path, installed: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise deploy.DeployError(task="install", host="this-machine", message="no such package")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(deploy, "apply", fail)
+        with pytest.raises(deploy.DeployError, match="no such package"):
+            prepare.install(planned(tmp_path, "reference"))
+    prepare.install(planned(tmp_path, "reference"))
+    assert len(installed) == 1

@@ -1,0 +1,128 @@
+"""A trial is run again only where its packets meet the same fates again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from invented import manifest
+
+from emulation.line import layout
+from emulation.profile.profile import LinkProfile
+from experiments.campaign import campaign as campaigns
+from experiments.campaign import replay
+from experiments.campaign.campaign import CampaignError
+from experiments.scenario import scenario
+from experiments.scenario.settings import from_campaign
+from experiments.trial.context import link_plan
+from experiments.workers.kernels import Kernels
+from experiments.workers.place import Place
+from records.campaign import read_campaign
+from records.link import FateList, LinkProof, LossList
+from records.manifest import Node
+from records.schema import DELIVERED, PUBLISHED, RESOURCES
+from records.store import Trial, TrialWriter, write_record, write_table
+from records.verdict import Verdict
+
+ONCE = {
+    "scenario": "once",
+    "network": "lte",
+    "stations": 2,
+    "trials": 1,
+    "workload": {"clients": {"publishers": 1, "subscribers": 1}, "body_bytes": 100},
+}
+
+
+def recorded(root: Path, change: Callable[[LinkProof], LinkProof] = lambda proof: proof, *, line: bool = True) -> Trial:
+    """The folder of a trial that was run, with a link proof that `change` may have changed."""
+    (root / "once.yaml").write_text(yaml.safe_dump(ONCE))
+    folder = campaigns.create(scenario.load(root / "once.yaml"), root)
+    (cell,) = read_campaign(folder).cells
+    settings = from_campaign(cell.settings["settings"])
+    stations = ["sta1", "sta2"]
+    profile = LinkProfile.model_validate(cell.settings["profile"])
+    plan = link_plan(profile, settings, stations, 7, "line" if line else "tc")
+    proof = LinkProof(
+        profile=profile.name, medium="duplex", rate_uplink=1e6, rate_downlink=1e6, checks=(), counters=(),
+        loss_lists=tuple(
+            LossList(name=one.name, direction=one.direction, model=one.model, seed=7, modulus=one.modulus,
+                     listed=len(one.indices), sha256=one.digest)
+            for one in plan.losses
+        ),
+        fates=tuple(
+            FateList(name=name, packets=layout.digested(plan), sha256=digest)
+            for name, digest in layout.digests(plan).items()
+        ) if line else (),
+    )  # fmt: skip
+    writer = TrialWriter(folder, cell.name, 1)
+    made = writer.open()
+    for name, schema in (("published", PUBLISHED), ("delivered", DELIVERED), ("resources", RESOURCES)):
+        write_table(made / f"{name}.parquet", schema.empty_table())
+    nodes = tuple(Node(name=name, role="station", address="10.77.0.2") for name in stations)
+    about: dict[str, Any] = {"seed": 7, "nodes": nodes, "profile": cell.settings["profile"]}
+    about["medium"] = "line" if line else "tc"
+    about["cell"] = manifest().cell.model_copy(update={"name": cell.name})
+    write_record(made / "manifest.json", manifest(**about))
+    write_record(made / "link.json", change(proof))
+    write_record(made / "verdict.json", Verdict(checks=()))
+    return writer.commit()
+
+
+class AnyKernel(Kernels):
+    """One that has whatever a replay needs."""
+
+    def choose(self, *_: Any, **others: Any) -> Place:
+        return Place(kernel="host", medium=others["medium"])
+
+
+def replayed(trial: Trial, root: Path) -> Path:
+    return replay.create(trial, root, stack=None, kernels=AnyKernel())
+
+
+@pytest.mark.parametrize("line", [True, False])
+def test_a_trial_whose_fates_are_the_same_again_is_replayed(tmp_path: Path, line: bool) -> None:
+    trial = recorded(tmp_path, line=line)
+    again = read_campaign(replayed(trial, tmp_path / "again"))
+    assert [one.seed for one in again.order] == [7]
+
+
+def other(name: str, field: str) -> Callable[[LinkProof], LinkProof]:
+    """A record in which one list, or one list's fates, have another digest."""
+
+    def change(proof: LinkProof) -> LinkProof:
+        lists = [
+            one.model_copy(update={"sha256": "0" * 64}) if one.name == name else one for one in getattr(proof, field)
+        ]
+        return proof.model_copy(update={field: tuple(lists)})
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("loss_lists", r"this version expands seed 7 to other losses \(downlink\); replay it with revision 0{12}"),
+        ("fates", r"this version expands seed 7 to other fates of packets \(downlink\); replay it with revision 0{12}"),
+    ],
+)
+def test_a_trial_whose_digests_differ_is_refused_with_the_list_and_the_way_out(
+    tmp_path: Path, field: str, words: str
+) -> None:
+    with pytest.raises(CampaignError, match=words):
+        replayed(recorded(tmp_path, other("downlink", field)), tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_record_that_has_not_the_fates_of_a_list_is_refused(tmp_path: Path) -> None:
+    trial = recorded(tmp_path, lambda proof: proof.model_copy(update={"fates": proof.fates[:1]}))
+    with pytest.raises(CampaignError, match=r"other fates of packets \(downlink\)"):
+        replayed(trial, tmp_path / "again")
+
+
+def test_a_record_from_before_there_were_fates_reads_as_one_without() -> None:
+    data = {"profile": "p", "medium": "duplex", "rate_uplink": None, "rate_downlink": None, "checks": [],
+            "loss_lists": [], "counters": []}  # fmt: skip
+    assert LinkProof.model_validate(data).fates == ()

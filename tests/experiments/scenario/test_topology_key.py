@@ -1,0 +1,152 @@
+"""What a scenario says of its topology: what it means, and what is told of what cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lab_runs import SMALL
+from unbuilt import unbuilt
+
+from emulation.plan import linkplan
+from emulation.profile import library
+from emulation.profile.profile import LinkProfile
+from experiments.campaign import campaign as campaigns
+from experiments.campaign import prepare
+from experiments.scenario import segments
+from experiments.scenario.scenario import Scenario, ScenarioError, load
+from experiments.scenario.settings import CaptureSettings
+from experiments.trial.capturing import capture_plan
+from experiments.trial.connect_time import connect_time, connect_time_of
+from records.campaign import read_campaign
+from topologies.kinds.star import Star
+
+SCENARIOS = Path(__file__).parents[3] / "experiments" / "scenarios"
+CHAIN = {"kind": "chain", "routers": 2, "link": "wireline-10m"}
+
+
+def scenario(folder: Path, **settings: Any) -> Scenario:
+    path = folder / "scenario.yaml"
+    path.write_text(yaml.safe_dump(SMALL | settings, sort_keys=False))
+    return load(path)
+
+
+def test_left_out_it_is_a_star_and_the_digest_is_what_it_was(tmp_path: Path) -> None:
+    plain = scenario(tmp_path)
+    assert plain.settings.topology == Star()
+    assert "topology" not in plain.cells[0].meaning["settings"]
+    assert "links" not in plain.cells[0].meaning
+    for said in ("star", {"kind": "star"}, {"kind": "star", "servers": 1}):
+        assert scenario(tmp_path, topology=said).digest == plain.digest
+    assert scenario(tmp_path, topology={"kind": "star", "servers": 2}).digest != plain.digest
+
+
+def test_it_can_be_a_factor_and_a_campaign_keeps_the_profiles_of_its_links(tmp_path: Path) -> None:
+    found = scenario(tmp_path, topology=[{"kind": "star", "servers": 1}, CHAIN])
+    assert found.factors == {"topology": ("star-1", "chain-2-wireline-10m")}
+    folder = campaigns.create(found, tmp_path / "results")
+    star, chain = read_campaign(folder).cells
+    assert prepare.links_of(star) == {}
+    assert prepare.links_of(chain) == {"wireline-10m": library.load("wireline-10m")}
+    assert prepare.settings_of(chain).topology == found.cells[1].settings.topology
+
+
+@pytest.mark.parametrize(
+    ("topology", "told"),
+    [
+        ("torus", "4: topology: 'torus': kind 'torus' is not one of cells, chain, mesh, peers, star, tree"),
+        ({"kind": "star", "servers": 0}, "6: topology.servers: 0: Input should be greater than or equal to 1"),
+        ({"kind": "chain", "hops": 2}, "4: topology: 'hops' is no key of topology chain, which has kind, link, links"),
+        ({"kind": "chain"}, "4: topology.link: is missing"),
+        ({"kind": "chain", "link": "nowhere"}, "6: topology.link: no link profile 'nowhere'"),
+        ({"kind": "chain", "link": "vehicle-handover"}, "6: topology.link: profile 'vehicle-handover' has a timeline"),
+        ({"kind": "chain", "link": "3g", "links": {"link9": "3g"}}, "4: topology: links: 'link9' is not one of link1"),
+        ({"kind": "cells", "cells": 3}, "4: topology: 3 media need 3 stations or more, not 2"),
+        ({"kind": "cells", "at": "cell3"}, "4: topology: at: 'cell3' is not one of backbone, cell1, cell2"),
+        (
+            {"kind": "mesh", "servers": 4, "joined": "1-2 3-4", "link": "3g", "stations_at": "server1"},
+            "no packet gets from sta1 to server3",
+        ),
+        ("peers", "4: topology: peers has no server, and pattern 'pubsub' needs one"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_told_with_file_and_line(tmp_path: Path, topology: object, told: str) -> None:
+    settings = {"scenario": "small", "network": "nistnet-80211", "stack": "reference", "topology": topology}
+    path = tmp_path / "scenario.yaml"
+    rest = {key: value for key, value in SMALL.items() if key not in settings}
+    path.write_text(yaml.safe_dump(settings | rest, sort_keys=False))
+    with pytest.raises(ScenarioError) as caught:
+        load(path)
+    assert told in str(caught.value)
+    assert str(caught.value).startswith(f"{path}:")
+
+
+def profile(**settings: Any) -> LinkProfile:
+    about = {"name": "made", "description": "d", "source": "s", "medium": "duplex", "rate": "10 Mbit/s"}
+    return LinkProfile.model_validate(about | settings)
+
+
+def plans(network: LinkProfile, folder: Path, **settings: Any) -> dict[str, linkplan.LinkPlan]:
+    cell = scenario(folder, stations=4, **settings).settings
+    first = segments.first_profile(cell, network)
+    stations = segments.topology_plan(cell).emulated[0].stations
+    made = linkplan.plan(first, stations, seed=1, seconds=5, timeline_s=5, made_by="line")
+    links = {name: library.load(name) for _, name in cell.topology.profiles()}
+    return {"first": made} | segments.further_plans(cell, network, links, made)
+
+
+def test_each_medium_has_its_stations_settings_and_losses_of_its_own(tmp_path: Path) -> None:
+    network = profile(
+        loss=0.1,
+        stations={"sta2": {"rate": "1 Mbit/s"}},
+        timeline=[{"at": 1, "outage": 1, "stations": ["sta1"]}, {"at": 3, "outage": 1}],
+    )
+    found = plans(network, tmp_path, topology={"kind": "cells", "cells": 2})
+    assert {name: plan.groups for name, plan in found.items()} == {
+        "first": (("sta1", "sta3"),), "cell2": (("sta4",), ("sta2",)),
+    }  # fmt: skip
+    assert [len(plan.profile.timeline) for plan in found.values()] == [2, 1]
+    assert len({plan.losses[0].digest for plan in found.values()}) == 2
+
+
+def test_a_link_is_made_by_what_makes_the_medium_where_that_can() -> None:
+    fast, far = library.load("wireline-1g"), profile(delay="20 ms")
+    assert segments.made_by(far, 1, wanted="line", has_netem=False) == "line"
+    assert segments.made_by(fast, 1, wanted="line", has_netem=True) == "tc"
+    assert segments.made_by(far, 1, wanted="tc", has_netem=False) == "line"
+    assert segments.made_by(far, 1, wanted="tc", has_netem=True) == "tc"
+
+
+def test_connecting_may_take_as_long_as_all_links_of_the_longest_path_together(tmp_path: Path) -> None:
+    far = profile(delay="300 ms")
+    star, chain = (
+        connect_time_of(scenario(tmp_path, topology=topology).settings, profile(), {"wireline-10m": far}, kernel="host")
+        for topology in ("star", CHAIN)
+    )
+    assert star == connect_time(scenario(tmp_path).settings, profile(), kernel="host")
+    assert chain.expected_s > star.expected_s + 2 * 4 * 0.6
+    assert chain.client_s > star.client_s
+
+
+def test_every_segments_ports_are_recorded_and_those_of_links_say_so() -> None:
+    link = linkplan.plan(profile(), ["sta1"], seed=1, seconds=1, timeline_s=1)
+    plan = capture_plan(CaptureSettings(), [link], unbuilt(1, {"kind": "chain", "routers": 1, "link": "wire"}))
+    assert [(place.tap.port, place.point, place.node, place.link) for place in plan.places] == [
+        ("wired-medium", "wired", "r1", ""),
+        ("port-sta1", "station", "sta1", ""),
+        ("sta1-eth", "client", "sta1", ""),
+        ("wired-link1", "wired", "server", "link1"),
+        ("server-eth", "server", "server", "link1"),
+        ("port-link1", "station", "r1", "link1"),
+    ]
+
+
+@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_scenarios_that_show_topologies_can_be_run(path: Path) -> None:
+    found = load(path)
+    assert found.name == path.stem
+    for cell in found.cells:
+        assert list(segments.problems(cell.settings)) == []

@@ -1,0 +1,76 @@
+"""A trial over a line beside busy loops: they are seen and a reason to run it again, and the line keeps its time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from lab_runs import failed, machines, scenario_file
+from line_bench.common import busy_loops
+from line_trials import WINDOW, check_of, until_quiet
+
+from experiments.campaign import campaign as campaigns
+from experiments.campaign import launch, retry, runner
+from experiments.campaign.launch import Way
+from experiments.scenario import scenario as scenarios
+from experiments.trial import provenance
+from experiments.trial.checks.sharedmachine import VARIABLE
+from experiments.workers.worker import Workers
+from records.campaign import read_campaign
+from records.store import Trial, trial_name
+from records.verdict import Check, Health, Limiter, State, Verdict
+
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
+
+def run(folder: Path) -> tuple[Trial, Verdict]:
+    """One trial as a process of its own, whose owner watches the machine."""
+    scenario = scenarios.load(scenario_file(folder, network="nistnet-80211", window=WINDOW))
+    campaign_folder = campaigns.create(scenario, folder / "results")
+    campaign = read_campaign(campaign_folder)
+    (planned,) = campaign.order
+    spec = runner.spec(
+        campaign_folder, campaign, campaign.cells[0], planned, provenance.gather(), medium="line"
+    )  # fmt: skip
+    way = Way(kernel="host", planned=planned, log=campaign_folder / runner.LOG, phase=lambda *_: None)
+    outcome = launch.run_one(spec, way, Workers())
+    trial = Trial(campaign_folder / planned.cell / trial_name(planned.trial))
+    assert outcome.state is trial.verdict().state, outcome.reasons
+    return trial, trial.verdict()
+
+
+@pytest.fixture(scope="module")
+def beside_busy_loops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, Verdict]:
+    """The line's process is in a real-time class, so what stalls it is the machine's hypervisor: three are tried."""
+    with pytest.MonkeyPatch.context() as patched, busy_loops():
+        patched.delenv(VARIABLE, raising=False)
+        return until_quiet(lambda: run(tmp_path_factory.mktemp("busy")))
+
+
+def test_a_trial_beside_busy_loops_is_not_valid_for_a_reason_that_the_machine_alone_can_cause(
+    beside_busy_loops: tuple[Trial, Verdict],
+) -> None:
+    trial, verdict = beside_busy_loops
+    against = failed(verdict)
+    assert verdict.state is State.INVALID
+    assert Check.FOREIGN_LOAD in against, verdict.reasons()
+    assert against == machines(against), verdict.reasons()
+    assert set(retry.spoiled_by_machine(verdict)) == against
+    load = check_of(verdict, Check.FOREIGN_LOAD)
+    assert load.measured is not None
+    assert load.measured > 0.5 * (os.cpu_count() or 1)
+    assert "python" in load.detail
+    assert verdict.limited_by is Limiter.MACHINE
+    assert trial.manifest().shared_machine is False
+    own = check_of(verdict, Check.MACHINE_USE)
+    assert own.measured is not None
+    assert own.measured < 0.5, "what others used is not the trial's own use"
+
+
+def test_busy_loops_on_every_core_do_not_make_a_line_late(beside_busy_loops: tuple[Trial, Verdict]) -> None:
+    trial, verdict = beside_busy_loops
+    check = check_of(verdict, Check.LINE_LATENESS)
+    assert check.health is Health.PASSED, check
+    released = [row["value"] for row in trial.table("resources").to_pylist() if row["metric"] == "released_frames"]
+    assert released[-1] > 100

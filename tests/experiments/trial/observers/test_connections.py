@@ -1,0 +1,98 @@
+"""What is asked of connections before go, and at the window's start; over this machine's loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from emulation.kernel.sockdiag import SockDiag
+from experiments.trial.observers.connections import Connections
+from topologies.network import Network, Node
+from topologies.plan import TopologyPlan
+
+STATIONS, SERVER, ELSEWHERE = {"sta1": "127.7.0.2", "sta2": "127.7.0.3"}, "127.7.0.1", "127.7.0.9"
+
+
+def node(name: str, address: str) -> Node:
+    return Node(name=name, role="server" if name == "server" else "station", pid=0, address=address, interfaces=())
+
+
+@pytest.fixture
+def connections() -> Iterator[Connections]:
+    """Of two stations and a server which all live here."""
+    nodes = (node("server", SERVER), *(node(name, address) for name, address in STATIONS.items()))
+    plan = TopologyPlan(hosts=(), segments=())
+    diag = SockDiag()
+    yield Connections(Network(plan=plan, nodes=nodes, segments={}), {"here": diag})
+    diag.close()
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server((SERVER, 0)) as found:
+        yield found
+
+
+def connected(listener: socket.socket, source: str) -> tuple[socket.socket, socket.socket]:
+    client = socket.create_connection(listener.getsockname(), source_address=(source, 0))
+    server, _ = listener.accept()
+    return client, server
+
+
+def fill(client: socket.socket) -> None:
+    """Send until neither end has room."""
+    client.setblocking(False)
+    with suppress(BlockingIOError):
+        while True:
+            client.send(bytes(1 << 16))
+
+
+def test_both_ends_are_known_by_the_client_s_station_and_port(
+    connections: Connections, listener: socket.socket
+) -> None:
+    pairs = [connected(listener, address) for address in (*STATIONS.values(), ELSEWHERE)]
+    try:
+        found = connections.ends(connections.read())
+        ports = [client.getsockname()[1] for client, _ in pairs]
+        assert [(one.end, one.station, one.port) for one in found] == [
+            ("client", "sta1", ports[0]),
+            ("client", "sta2", ports[1]),
+            ("server", "sta1", ports[0]),
+            ("server", "sta2", ports[1]),
+        ]
+    finally:
+        for one in (end for pair in pairs for end in pair):
+            one.close()
+
+
+def test_it_is_quiet_when_all_is_acknowledged_and_not_before(connections: Connections, listener: socket.socket) -> None:
+    client, server = connected(listener, STATIONS["sta1"])
+    with client, server:
+        assert asyncio.run(connections.quiet(limit_s=20))
+        fill(client)
+        assert connections.under_way() > 0
+        assert not asyncio.run(connections.quiet(limit_s=0.2))
+
+        async def read_all() -> bool:
+            waiting = asyncio.ensure_future(connections.quiet(limit_s=20))
+            await asyncio.sleep(0.1)
+            assert not waiting.done()
+            server.setblocking(False)
+            while not waiting.done():
+                with suppress(BlockingIOError):
+                    server.recv(1 << 20)
+                await asyncio.sleep(0.001)
+            return waiting.result()
+
+        assert asyncio.run(read_all())
+
+
+def test_what_is_under_way_between_others_is_not_waited_for(connections: Connections, listener: socket.socket) -> None:
+    client, server = connected(listener, ELSEWHERE)
+    with client, server:
+        fill(client)
+        assert asyncio.run(connections.quiet(limit_s=20))

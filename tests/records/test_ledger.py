@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from ledger_tables import consumers, delivered, published
+
+from records.audience import Audience
+from records.ledger import first_deliveries, reconcile, until
+from records.schema import Outcome
+
+FIVE = [(0, seq) for seq in range(5)]
+
+
+def test_all_delivered_in_order_closes_with_nothing_to_report() -> None:
+    result = reconcile(published(FIVE), delivered([(0, 0, seq) for seq in range(5)]), consumers())
+    assert (result.expected, result.delivered) == (5, 5)
+    assert (result.lost, result.in_doubt, result.duplicates, result.reordered, result.foreign) == (0, 0, 0, 0, 0)
+    assert result.closes
+
+
+def test_a_gap_is_lost_and_a_missing_tail_is_in_doubt() -> None:
+    result = reconcile(published(FIVE), delivered([(0, 0, 0), (0, 0, 2)]), consumers())
+    assert (result.delivered, result.lost, result.in_doubt) == (2, 1, 2)
+
+
+def test_a_send_without_an_answer_is_never_lost() -> None:
+    sends = published(FIVE, outcomes={(0, 1): Outcome.IN_DOUBT})
+    result = reconcile(sends, delivered([(0, 0, 0), (0, 0, 2), (0, 0, 3), (0, 0, 4)]), consumers())
+    assert (result.lost, result.in_doubt) == (0, 1)
+
+
+def test_a_refused_send_is_not_expected() -> None:
+    sends = published(FIVE, outcomes={(0, 4): Outcome.FAILED})
+    result = reconcile(sends, delivered([(0, 0, seq) for seq in range(4)]), consumers())
+    assert (result.expected, result.refused, result.in_doubt) == (4, 1, 0)
+
+
+def test_a_second_copy_is_a_duplicate_and_nothing_else() -> None:
+    result = reconcile(published(FIVE), delivered([(0, 0, seq) for seq in (0, 1, 1, 2, 3, 4)]), consumers())
+    assert (result.duplicates, result.reordered, result.lost) == (1, 0, 0)
+
+
+def test_an_overtaken_message_is_reordered_and_nothing_else() -> None:
+    result = reconcile(published(FIVE), delivered([(0, 0, seq) for seq in (0, 2, 1, 3, 4)]), consumers())
+    assert (result.reordered, result.duplicates, result.lost) == (1, 0, 0)
+
+
+def test_a_delivery_that_nobody_sent_does_not_close() -> None:
+    result = reconcile(published(FIVE), delivered([*((0, 0, seq) for seq in range(5)), (0, 9, 0)]), consumers())
+    assert result.foreign == 1
+    assert not result.closes
+
+
+def test_a_selector_narrows_what_is_expected() -> None:
+    narrow = [Audience(consumers=(0,), topic=0, selector=(0, 10))]
+    result = reconcile(published(FIVE, prop=50), delivered([]), narrow)
+    assert result.expected == 0
+    assert reconcile(published(FIVE, prop=5), delivered([]), narrow).expected == 5
+
+
+def test_what_came_after_a_moment_has_not_come() -> None:
+    sends, arrivals = until(published(FIVE), delivered([(0, 0, seq) for seq in range(5)], t_recv_ns=1000), 2600)
+    assert sends.column("outcome").to_pylist() == [0, 0, 0, 2, 2]
+    assert sends.column("t_ack_ns").to_pylist() == [500, 1500, 2500, None, None]
+    assert sends.schema == published(FIVE).schema
+    assert len(until(sends, arrivals, 1002)[1]) == 3
+
+
+@given(
+    arrivals=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 9)), max_size=60),
+    outcomes=st.dictionaries(st.tuples(st.integers(0, 1), st.integers(0, 9)), st.sampled_from(list(Outcome))),
+)
+def test_the_books_always_balance(
+    arrivals: list[tuple[int, int, int]], outcomes: dict[tuple[int, int], Outcome]
+) -> None:
+    sends = [(producer, seq) for producer in range(2) for seq in range(10)]
+    table = delivered(arrivals)
+    result = reconcile(published(sends, outcomes=outcomes), table, consumers(3))
+    assert result.expected == result.delivered + result.lost + result.in_doubt
+    assert result.expected + result.refused == 3 * len(sends)
+    assert result.delivered == len(set(arrivals)) == int(first_deliveries(table, consumers(3)).sum())
+    assert result.delivered + result.duplicates == len(arrivals)
+    assert result.foreign == 0
+
+
+def test_one_of_those_who_share_a_channel_is_enough() -> None:
+    table = delivered([(seq % 2, 0, seq) for seq in range(5)])
+    result = reconcile(published(FIVE), table, consumers(2, share=True))
+    assert (result.expected, result.delivered, result.duplicates, result.reordered) == (5, 5, 0, 0)
+
+
+def test_a_message_that_two_of_them_have_is_a_duplicate() -> None:
+    table = delivered([*((0, 0, seq) for seq in range(5)), (1, 0, 3)])
+    result = reconcile(published(FIVE), table, consumers(2, share=True))
+    assert (result.delivered, result.duplicates, result.lost) == (5, 1, 0)
+    assert first_deliveries(table, consumers(2, share=True)).tolist() == [True] * 5 + [False]
+
+
+def test_those_who_share_have_each_an_order_of_their_own() -> None:
+    table = delivered([(0, 0, 1), (1, 0, 0), (1, 0, 3), (0, 0, 2), (1, 0, 4)])
+    assert reconcile(published(FIVE), table, consumers(2, share=True)).reordered == 0
+    assert reconcile(published(FIVE), delivered([(0, 0, 1), (0, 0, 0)]), consumers(2, share=True)).reordered == 1
+
+
+CALLERS = (
+    Audience(consumers=(0, 1), topic=0),
+    Audience(consumers=(2,), topic=0, caller=0),
+    Audience(consumers=(3,), topic=0, caller=1),
+)
+ASKED = [(producer, seq) for producer in (0, 1) for seq in range(2)]
+
+
+def test_replies_belong_to_their_callers_and_are_no_deliveries() -> None:
+    requests = [(seq, producer, seq) for producer, seq in ASKED]
+    replies = [(2 + producer, producer, seq) for producer, seq in ASKED]
+    result = reconcile(published(ASKED), delivered(requests + replies), CALLERS)
+    assert (result.expected, result.delivered, result.duplicates) == (4, 4, 0)
+    assert result.closes
+
+
+def test_a_reply_to_the_wrong_caller_does_not_close() -> None:
+    requests = [(seq, producer, seq) for producer, seq in ASKED]
+    result = reconcile(published(ASKED), delivered([*requests, (3, 0, 1), (2, 1, 1)]), CALLERS)
+    assert result.foreign == 2
+    assert not result.closes

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from ledger_tables import delivered, published
+from trial_files import link_proof, manifest, passing_verdict, write_trial
+
+from records import store
+from records.schema import RESOURCES, VERSION
+from records.store import DamagedTrial, Trial, TrialWriter
+
+
+def test_a_trial_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    trial = write_trial(tmp_path, "cell=a", 1)
+    assert trial.manifest() == manifest()
+    assert trial.link() == link_proof()
+    assert trial.verdict() == passing_verdict()
+    assert trial.table("published").equals(published([(0, 0)]))
+    assert [one.path for one in store.trials(tmp_path)] == [tmp_path / "cell=a" / "trial-001"]
+
+
+def test_an_unfinished_trial_does_not_look_finished_and_is_removed_later(tmp_path: Path) -> None:
+    folder = TrialWriter(tmp_path, "cell=a", 1).open()
+    (folder / "published.parquet").write_bytes(b"half")
+    assert store.trials(tmp_path) == []
+    assert store.remove_partials(tmp_path) == [folder]
+    assert not folder.exists()
+
+
+def test_a_trial_that_is_withdrawn_leaves_the_others(tmp_path: Path) -> None:
+    for number in (1, 2):
+        write_trial(tmp_path, "cell=a", number)
+    TrialWriter(tmp_path, "cell=a", 1).withdraw()
+    TrialWriter(tmp_path, "cell=a", 3).withdraw()  # there is none
+    assert [path.name for path in (tmp_path / "cell=a").iterdir()] == ["trial-002"]
+
+
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "link.json", "verdict.json", "delivered.parquet", "resources.parquet"]
+)
+def test_a_folder_that_lacks_a_file_is_never_committed(tmp_path: Path, name: str) -> None:
+    writer = TrialWriter(tmp_path, "cell=a", 1)
+    write_trial(tmp_path, "cell=a", 2).path.rename(writer.path)
+    (writer.path / name).unlink()
+    with pytest.raises(DamagedTrial, match=name):
+        writer.commit()
+    assert not writer.final.exists()
+
+
+def test_a_truncated_table_is_named(tmp_path: Path) -> None:
+    trial = write_trial(tmp_path, "cell=a", 1)
+    path = trial.path / "delivered.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DamagedTrial, match=r"delivered\.parquet"):
+        trial.table("delivered")
+
+
+def test_a_table_of_another_shape_is_refused(tmp_path: Path) -> None:
+    trial = write_trial(tmp_path, "cell=a", 1)
+    pq.write_table(pa.table({"seq": [1]}), trial.path / "delivered.parquet")
+    with pytest.raises(DamagedTrial, match="columns are"):
+        trial.table("delivered")
+
+
+def test_a_manifest_of_another_version_is_refused(tmp_path: Path) -> None:
+    trial = write_trial(tmp_path, "cell=a", 1)
+    path = trial.path / "manifest.json"
+    path.write_text(path.read_text().replace(f'"schema_version": {VERSION}', f'"schema_version": {VERSION + 1}'))
+    with pytest.raises(DamagedTrial, match=f"version {VERSION + 1}"):
+        trial.manifest()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"checks": 3}', "null"])
+def test_a_damaged_verdict_is_named(tmp_path: Path, text: str) -> None:
+    trial = write_trial(tmp_path, "cell=a", 1)
+    (trial.path / "verdict.json").write_text(text)
+    with pytest.raises(DamagedTrial, match=r"verdict\.json"):
+        trial.verdict()
+
+
+def test_trials_come_in_order_of_their_numbers(tmp_path: Path) -> None:
+    for number in (1000, 2, 10):
+        write_trial(tmp_path, "cell=a", number)
+    assert [trial.number for trial in store.trials(tmp_path)] == [2, 10, 1000]
+
+
+def test_empty_tables_keep_their_types(tmp_path: Path) -> None:
+    path = tmp_path / "resources.parquet"
+    store.write_table(path, RESOURCES.empty_table())
+    assert store.read_table(path, RESOURCES).schema == RESOURCES
+    assert len(delivered([])) == 0
+    assert Trial(tmp_path / "trial-007").number == 7

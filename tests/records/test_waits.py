@@ -1,0 +1,86 @@
+"""Latencies of what was sent in a window, of which some have only a lower bound."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ledger_tables import delivered, published
+
+from records.audience import Audience, audiences
+from records.ledger import reconcile
+from records.manifest import Consumer
+from records.schema import Outcome
+from records.waits import NEVER, Lengths, Waits, read_sent
+
+MANY = st.lists(st.tuples(st.floats(0.001, 100), st.booleans()), min_size=1, max_size=40)
+
+
+def lengths(values: list[tuple[float, bool]]) -> Lengths:
+    seconds, absent = (np.array(column) for column in zip(*values, strict=True))
+    return Lengths(seconds=seconds, absent=absent.astype(bool))
+
+
+@given(MANY, st.floats(0, 1), st.data())
+def test_whatever_the_missing_took_a_figure_is_what_it_says(
+    values: list[tuple[float, bool]], share: float, data: st.DataObject
+) -> None:
+    found = lengths(values)
+    true = np.array([one + (data.draw(st.floats(0, 1000)) if absent else 0) for one, absent in values])
+    for figure, value in ((found.mean(), true.mean()), (found.quantile(share), np.quantile(true, share))):
+        assert figure is not None
+        if figure.at_least:
+            assert value >= figure.value * (1 - 1e-12)
+        else:
+            assert value == pytest.approx(figure.value, rel=1e-12)
+
+
+def test_a_quantile_below_all_bounds_is_known_and_one_among_them_is_not() -> None:
+    one_lost = lengths([(0.1 * number, False) for number in range(1, 100)] + [(60.0, True)])
+    assert one_lost.quantile(0.5) == (pytest.approx(5.05), False)
+    assert one_lost.quantile(0.999) == (pytest.approx(60 - 0.099 * 50.1), True)
+    assert one_lost.mean() == (pytest.approx((4950 * 0.1 + 60) / 100), True)
+    lost_late = lengths([(0.1 * number, False) for number in range(1, 100)] + [(0.2, True)])
+    assert lost_late.quantile(0.5) == (pytest.approx(4.95), True)  # the missing one may be on either side of it
+    assert lengths([(1.0, False), (3.0, False)]).quantile(0.5) == (2.0, False)
+
+
+def test_without_anything_there_is_no_figure() -> None:
+    nothing = Waits(begun_ns=np.array([5]), ended_ns=np.array([NEVER])).begun_in(6, 9).lengths(10)
+    assert (len(nothing), nothing.mean(), nothing.quantile(0.5)) == (0, None, None)
+
+
+def test_what_began_in_the_window_counts_whenever_it_ended() -> None:
+    waits = Waits(begun_ns=np.array([5, 10, 19, 20]) * 10**9, ended_ns=np.array([12, 30, NEVER // 10**9, 21]) * 10**9)
+    waits.ended_ns[2] = NEVER
+    found = waits.begun_in(10 * 10**9, 20 * 10**9).lengths(35 * 10**9)
+    assert found.seconds.tolist() == [20, 16]
+    assert (found.missing, found.ended_s.tolist()) == (1, [20])
+
+
+def test_every_consumer_should_have_every_message_of_its_topic_but_for_refused_ones() -> None:
+    sent = published([(1, 0), (1, 1), (1, 2), (1, 3)], outcomes={(1, 2): Outcome.FAILED, (1, 3): Outcome.FAILED})
+    got = delivered([(10, 1, 0), (10, 1, 0), (11, 1, 0), (11, 1, 1), (10, 1, 3), (99, 1, 1)])
+    consumers = (Consumer(id=10, node="a", topic=0), Consumer(id=11, node="a", topic=0),
+                 Consumer(id=12, node="a", topic=5))  # fmt: skip
+    found = read_sent(sent, got, audiences(consumers, share=False))
+    # (10, 0), (10, 1), (11, 0), (11, 1), and (10, 3), which was refused and came all the same.
+    assert len(found.deliveries.begun_ns) == 5
+    assert np.count_nonzero(found.deliveries.ended_ns == NEVER) == 1
+    assert len(found.answers.begun_ns) == 2
+    selective = read_sent(published([(1, 0)], prop=7), got, [Audience(consumers=(10,), topic=0, selector=(8, 9))])
+    assert len(selective.deliveries.begun_ns) == 0
+
+
+@given(st.data())
+def test_as_many_are_missing_as_the_reconciliation_says(data: st.DataObject) -> None:
+    sends = [(producer, seq) for producer in (1, 2) for seq in range(4)]
+    outcomes = {one: data.draw(st.sampled_from(Outcome)) for one in sends}
+    arrivals = data.draw(st.lists(st.tuples(st.sampled_from([10, 11]), st.sampled_from(sends)), max_size=20))
+    tables = published(sends, outcomes=outcomes), delivered([(consumer, *one) for consumer, one in arrivals])
+    consumers = (Consumer(id=10, node="a", topic=0), Consumer(id=11, node="a", topic=0))
+    them = audiences(consumers, share=False)
+    found, account = read_sent(*tables, them).deliveries, reconcile(*tables, them)
+    assert len(found.ended_ns) == account.expected
+    assert np.count_nonzero(found.ended_ns == NEVER) == account.lost + account.in_doubt

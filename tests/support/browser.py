@@ -1,0 +1,51 @@
+"""Pages in a real browser: what it measures of one, as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from html import unescape
+from pathlib import Path
+
+_PAGE = """<!doctype html><meta charset="utf-8"><body style="margin:0">
+<iframe id="f" src="{url}" style="border:0;width:{width}px;height:900px"></iframe><pre id="out"></pre>
+<script>
+document.getElementById("f").onload = () => {{
+  const page = document.getElementById("f").contentDocument;
+  for (const one of page.querySelectorAll("details")) one.open = true;
+  const inBox = (e) => e.closest(".scroll, .picture, pre");
+  const wide = [...page.body.querySelectorAll("*")].filter(
+    (e) => !inBox(e) && e.getBoundingClientRect().right > {width} + 0.5);
+  const pictures = [...page.images];
+  document.getElementById("out").textContent = JSON.stringify({{
+    scroll: page.documentElement.scrollWidth,
+    wide: wide.map((e) => e.tagName + " " + e.textContent.slice(0, 40)),
+    pictures: pictures.length,
+    drawn: pictures.filter((e) => e.complete && e.naturalWidth > 0).length,
+    answered: page.querySelector(".answer")?.getBoundingClientRect().bottom,
+    narrowest: Math.min(...pictures.map((e) => e.getBoundingClientRect().width)),
+  }});
+}};
+</script>"""
+
+
+def measured(folder: Path, report: Path, width: int) -> dict[str, object]:
+    return asked(folder, _PAGE.format(url=report.as_uri(), width=width), width)
+
+
+def asked(folder: Path, text: str, width: int) -> dict[str, object]:
+    """What a page wrote into its element `out`, as JSON, when nothing was left to do in it."""
+    page = folder / "frame.html"
+    page.write_text(text)
+    command = [
+        "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+        "--allow-file-access-from-files",
+        f"--user-data-dir={folder / 'profile'}", f"--window-size={max(width, 500)},1000",
+        "--virtual-time-budget=20000", "--dump-dom", page.as_uri(),
+    ]  # fmt: skip
+    dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    found = re.search(r'<pre id="out">(.*?)</pre>', dom, re.DOTALL)
+    assert found, dom[:500]
+    measures: dict[str, object] = json.loads(unescape(found[1]))
+    return measures

@@ -1,0 +1,41 @@
+"""Whole trials in this process, so that tests can get between the steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab_runs import scenario_file
+
+from emulation.profile.media import MediumName
+from experiments.campaign import campaign as campaigns
+from experiments.campaign import retry, runner
+from experiments.scenario import scenario as scenarios
+from experiments.trial import provenance
+from experiments.trial import trial as trials
+from experiments.trial.context import Phase
+from records.campaign import read_campaign
+from records.store import Trial
+from records.verdict import Verdict
+
+
+def run(
+    tmp_path: Path, *, made_by: MediumName = "tc", repeats: int = runner.REPEATS, **settings: object
+) -> tuple[Trial, Verdict, list[Phase]]:
+    """Run the first trial of the small scenario with these settings changed."""
+    return run_file(scenario_file(tmp_path, **settings), tmp_path, made_by=made_by, repeats=repeats)
+
+
+def run_file(
+    path: Path, tmp_path: Path, *, made_by: MediumName = "tc", repeats: int = runner.REPEATS
+) -> tuple[Trial, Verdict, list[Phase]]:
+    """Run the first trial of a scenario; as in a campaign, again when the machine alone can have spoiled it."""
+    scenario = scenarios.load(path)
+    for _ in range(1 + repeats):
+        folder = campaigns.create(scenario, tmp_path / "results")
+        campaign = read_campaign(folder)
+        spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather(), medium=made_by)
+        phases: list[Phase] = []
+        trial, verdict = trials.run_trial(spec, phases.append)
+        if not retry.spoiled_by_machine(verdict):
+            break
+    return trial, verdict, phases

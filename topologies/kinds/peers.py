@@ -1,0 +1,27 @@
+"""Stations on one medium and nobody else.
+
+What is behind the wired port sends frames for a station back in: so by tc a frame from one station to another goes up
+and down again on the same ways as one to a server and one from there.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from topologies import topology
+from topologies.plan import Segment, TopologyPlan
+from topologies.topology import Topology
+
+
+class Peers(Topology):
+    """Nothing to choose."""
+
+    kind: Literal["peers"] = "peers"
+
+    def plan(self, *, stations: int, network: str) -> TopologyPlan:
+        """One segment without a wired side."""
+        if stations < 2:
+            raise ValueError(f"peers are 2 stations or more, not {stations}")
+        hosts = topology.stations(stations)
+        medium = Segment(name="medium", profile=network, stations=tuple(host.name for host in hosts))
+        return TopologyPlan(hosts=hosts, segments=(medium,))
