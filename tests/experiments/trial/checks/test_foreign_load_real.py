@@ -9,6 +9,7 @@ import pytest
 from lab_runs import failed, machines, scenario_file
 from line_bench.common import busy_loops
 from line_trials import WINDOW, check_of, until_quiet
+from machine_witness import Witness, witness
 
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import launch, retry, runner
@@ -41,17 +42,18 @@ def run(folder: Path) -> tuple[Trial, Verdict]:
 
 
 @pytest.fixture(scope="module")
-def beside_busy_loops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, Verdict]:
+def beside_busy_loops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, Verdict, Witness]:
     """The line's process is in a real-time class, so what stalls it is the machine's hypervisor: three are tried."""
-    with pytest.MonkeyPatch.context() as patched, busy_loops():
+    with pytest.MonkeyPatch.context() as patched, busy_loops(), witness() as machine:
         patched.delenv(VARIABLE, raising=False)
-        return until_quiet(lambda: run(tmp_path_factory.mktemp("busy")))
+        trial, verdict = until_quiet(lambda: run(tmp_path_factory.mktemp("busy")))
+    return trial, verdict, machine
 
 
 def test_a_trial_beside_busy_loops_is_not_valid_for_a_reason_that_the_machine_alone_can_cause(
-    beside_busy_loops: tuple[Trial, Verdict],
+    beside_busy_loops: tuple[Trial, Verdict, Witness],
 ) -> None:
-    trial, verdict = beside_busy_loops
+    trial, verdict, _ = beside_busy_loops
     against = failed(verdict)
     assert verdict.state is State.INVALID
     assert Check.FOREIGN_LOAD in against, verdict.reasons()
@@ -68,9 +70,14 @@ def test_a_trial_beside_busy_loops_is_not_valid_for_a_reason_that_the_machine_al
     assert own.measured < 0.5, "what others used is not the trial's own use"
 
 
-def test_busy_loops_on_every_core_do_not_make_a_line_late(beside_busy_loops: tuple[Trial, Verdict]) -> None:
-    trial, verdict = beside_busy_loops
+def test_busy_loops_on_every_core_do_not_make_a_line_late(
+    beside_busy_loops: tuple[Trial, Verdict, Witness],
+) -> None:
+    """A hypervisor that holds a busy machine back for a while makes any process late: the line is no later than one."""
+    trial, verdict, machine = beside_busy_loops
     check = check_of(verdict, Check.LINE_LATENESS)
-    assert check.health is Health.PASSED, check
+    assert check.measured is not None
+    assert check.limit is not None
+    assert check.measured <= check.limit + machine.worst_s, check
     released = [row["value"] for row in trial.table("resources").to_pylist() if row["metric"] == "released_frames"]
     assert released[-1] > 100
