@@ -18,6 +18,7 @@ CASE, NETWORK = "case", "network"
 # What names a campaign, what each network has of its own, and how often trials are repeated.
 _OF_NO_MATTER = (
     "scenario", "question", "baseline", "network", "window", "capture", "checks", "trials", "parallel", "seed",
+    "repeat_spoiled",
 )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from experiments.campaign.piece import Piece
 from experiments.campaign.schedule import leaves_room, may_share, next_turn
 from experiments.campaign.stopping import precision
 from experiments.scenario.repeats import SideBySide
+from experiments.scenario.settings import Settings
 from experiments.trial import provenance
 from experiments.trial.checks.sharedmachine import shared_machine
 from experiments.trial.context import TrialSpec
@@ -39,7 +40,6 @@ from records.verdict import State
 
 LOG = "trials.log"
 GIVE_UP_AFTER = 3
-REPEATS = 2
 _BY_MACHINE = "the machine alone can have spoiled it"
 _STALLED = "the machine stalled"  # how campaigns of earlier versions begin the same note
 
@@ -199,7 +199,7 @@ class CampaignRun:
     def _spoiled(self, outcome: Outcome) -> str:
         """Why a trial's result is the machine's and not its stack's, '' when it is not; then it is set aside.
 
-        What the machine alone can have spoiled is repeated REPEATS times, earlier commands included; then it stands.
+        What the machine alone can have spoiled is repeated as often as the scenario says, earlier commands included; then it stands.
         What ran beside others is run again alone whatever was wrong with it.
         """
         trial = self._trial(outcome.planned)
@@ -207,7 +207,7 @@ class CampaignRun:
             why = self._spoiled_beside_others(outcome, trial)
             if why:
                 self.alone[outcome.planned] = why
-        elif outcome.state is State.INVALID and self._repeats(trial) < REPEATS:
+        elif outcome.state is State.INVALID and self._repeats(trial) < self._settings.repeat_spoiled:
             checks = retry.spoiled_by_machine(trial.verdict())
             why = f"{_BY_MACHINE}, so it is run again ({'; '.join(outcome.reasons)})" if checks else ""
         else:
@@ -255,8 +255,13 @@ class CampaignRun:
             raise GaveUp(f"{GIVE_UP_AFTER} trials in a row failed, the last one so: {'; '.join(last[-1].reasons)}")
 
     @property
+    def _settings(self) -> Settings:
+        """Those of any cell: what is asked of them here is the whole campaign's."""
+        return prepare.settings_of(self.campaign.cells[0])
+
+    @property
     def _parallel(self) -> SideBySide:
-        return prepare.settings_of(self.campaign.cells[0]).parallel
+        return self._settings.parallel
 
     def _shares(self, planned: Planned) -> bool:
         """Whether a trial may run beside others; one that was spoiled before may not."""

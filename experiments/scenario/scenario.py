@@ -29,7 +29,7 @@ from stacks.driver import Subscription
 
 _NOT_FACTORS = {"checks", "trials", "parallel"}  # keys whose lists are lists
 # What no cell has of its own.
-_OF_THE_WHOLE = {"scenario", "question", "compare", "baseline", "seed", "trials", "parallel"}
+_OF_THE_WHOLE = {"scenario", "question", "compare", "baseline", "seed", "trials", "parallel", "repeat_spoiled"}
 _MAX_CELLS = 10_000
 _MAX_NAME = 180
 _RESERVED = {"reference"}

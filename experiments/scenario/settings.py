@@ -136,6 +136,7 @@ _LEFT_OUT = (
     ("kernel", "auto"),
     ("medium", "auto"),
     ("compare", None),
+    ("repeat_spoiled", 2),
     ("topology", Star().model_dump(mode="json")),
 )
 
@@ -144,6 +145,7 @@ class Settings(_Settings):
     """One cell.  connect: whether clients connect over the link that they will use, or `bare`, before it is applied.
 
     compare: the factor whose levels are compared.  baseline: the level that the others are held against.
+    repeat_spoiled: how often a trial that the machine alone can have spoiled is run again before it stands as it is.
     kernel, medium: where the link is and what makes it; `auto` leaves it to the machine (experiments.workers.kernels).
     topology: what shape the network has; `network` is the profile of the medium that stations hang on.
     """
@@ -167,6 +169,7 @@ class Settings(_Settings):
     capture: CaptureSettings = CaptureSettings()
     trials: Repeats = Repeats()
     parallel: SideBySide = SideBySide()
+    repeat_spoiled: Annotated[int, Field(ge=0, le=10)] = 2
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
     checks: CheckSettings = CheckSettings()
 

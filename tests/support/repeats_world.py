@@ -62,7 +62,8 @@ class World:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, attempt: Attempt, **settings: object) -> None:
         self.specs: list[TrialSpec] = []
         self.told, self._attempt, self._lock = Told(), attempt, threading.Lock()
-        self.folder = campaigns.create(scenarios.load(scenario_file(folder, **settings)), folder / "results")
+        path = scenario_file(folder, **{"repeat_spoiled": 2} | settings)
+        self.folder = campaigns.create(scenarios.load(path), folder / "results")
         monkeypatch.setattr(launch, "run_one", self._run_one)
 
     def _run_one(self, spec: TrialSpec, way: Way, workers: Workers) -> Outcome:  # noqa: ARG002

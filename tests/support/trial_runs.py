@@ -19,18 +19,16 @@ from records.verdict import Verdict
 
 
 def run(
-    tmp_path: Path, *, made_by: MediumName = "tc", repeats: int = runner.REPEATS, **settings: object
+    tmp_path: Path, *, made_by: MediumName = "tc", **settings: object
 ) -> tuple[Trial, Verdict, list[Phase]]:
     """Run the first trial of the small scenario with these settings changed."""
-    return run_file(scenario_file(tmp_path, **settings), tmp_path, made_by=made_by, repeats=repeats)
+    return run_file(scenario_file(tmp_path, **settings), tmp_path, made_by=made_by)
 
 
-def run_file(
-    path: Path, tmp_path: Path, *, made_by: MediumName = "tc", repeats: int = runner.REPEATS
-) -> tuple[Trial, Verdict, list[Phase]]:
+def run_file(path: Path, tmp_path: Path, *, made_by: MediumName = "tc") -> tuple[Trial, Verdict, list[Phase]]:
     """Run the first trial of a scenario; as in a campaign, again when the machine alone can have spoiled it."""
     scenario = scenarios.load(path)
-    for _ in range(1 + repeats):
+    for _ in range(1 + scenario.settings.repeat_spoiled):
         folder = campaigns.create(scenario, tmp_path / "results")
         campaign = read_campaign(folder)
         spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather(), medium=made_by)

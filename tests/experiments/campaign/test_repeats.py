@@ -81,6 +81,15 @@ def test_after_two_repeats_the_result_stands_and_is_invalid(
     ]
 
 
+@pytest.mark.parametrize("asked", [0, 1])
+def test_a_scenario_says_how_often_a_spoiled_trial_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: int
+) -> None:
+    world = World(tmp_path, monkeypatch, failing(*[Check.HEARTBEAT] * 2), repeat_spoiled=asked)
+    (outcome,) = world.run().outcomes
+    assert (outcome.state, len(world.told.repeats)) == (State.INVALID, asked)
+
+
 def test_a_spoiled_trial_whose_time_is_up_is_missing_for_the_next_piece(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

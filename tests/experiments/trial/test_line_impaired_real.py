@@ -35,7 +35,7 @@ IMPAIRED = {
 
 def by_the_line(folder: Path, **settings: object) -> tuple[Trial, Verdict]:
     """One trial; how late the machine made the line, these tests leave to the verdict."""
-    trial, verdict, _ = run(folder, made_by="line", repeats=0, **settings)
+    trial, verdict, _ = run(folder, made_by="line", **settings)
     return trial, verdict
 
 

@@ -111,7 +111,7 @@ def test_a_link_that_never_holds_is_proven_three_times(tmp_path: Path, monkeypat
         return tuple(one.model_copy(update={"low": 1e12, "high": 1e12}) for one in probe_link(plan, ends))
 
     monkeypatch.setattr(proving, "probe_link", disturbed)
-    _, verdict, _ = run_file(scenario_file(tmp_path, network="nistnet-80211"), tmp_path, repeats=0)
+    _, verdict, _ = run_file(scenario_file(tmp_path, network="nistnet-80211"), tmp_path)
     assert verdict.state is State.INVALID
     assert Check.LINK_RATE in failed(verdict)
     assert proofs == 3
