@@ -199,7 +199,8 @@ class CampaignRun:
     def _spoiled(self, outcome: Outcome) -> str:
         """Why a trial's result is the machine's and not its stack's, '' when it is not; then it is set aside.
 
-        What the machine alone can have spoiled is repeated as often as the scenario says, earlier commands included; then it stands.
+        What the machine alone can have spoiled is repeated as often as the scenario says, earlier commands
+        included; then it stands.
         What ran beside others is run again alone whatever was wrong with it.
         """
         trial = self._trial(outcome.planned)

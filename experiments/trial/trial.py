@@ -113,8 +113,12 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], hos
         for node in network.stations:
             context.client_folder(node.name).mkdir(mode=0o700, parents=True)
         later = LaterStates(context)
-        probed, notes = _deploy_and_prove(context, later)
-        measured = asyncio.run(measure(context))
+        try:
+            probed, notes = _deploy_and_prove(context, later)
+            measured = asyncio.run(measure(context))
+        except BaseException:
+            _stop(context)
+            raise
         tell(Phase(name="stop"))
         verdict = write_trial(
             context, probed, replace(measured, notes=(*notes, *measured.notes, *_stop(context))), later=later.proofs

@@ -1,4 +1,4 @@
-"""How long the machine keeps a process of a real-time class from a processor: what no such process can be better than."""
+"""How late the machine lets a process of a real-time class be: no such process can be better."""
 
 from __future__ import annotations
 

@@ -18,9 +18,7 @@ from records.store import Trial
 from records.verdict import Verdict
 
 
-def run(
-    tmp_path: Path, *, made_by: MediumName = "tc", **settings: object
-) -> tuple[Trial, Verdict, list[Phase]]:
+def run(tmp_path: Path, *, made_by: MediumName = "tc", **settings: object) -> tuple[Trial, Verdict, list[Phase]]:
     """Run the first trial of the small scenario with these settings changed."""
     return run_file(scenario_file(tmp_path, **settings), tmp_path, made_by=made_by)
 

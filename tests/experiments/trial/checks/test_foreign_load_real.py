@@ -20,7 +20,7 @@ from experiments.trial.checks.sharedmachine import VARIABLE
 from experiments.workers.worker import Workers
 from records.campaign import read_campaign
 from records.store import Trial, trial_name
-from records.verdict import Check, Health, Limiter, State, Verdict
+from records.verdict import Check, Limiter, State, Verdict
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
