@@ -50,8 +50,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Keep how long each part of a test took, where somebody asks; workers of xdist leave that to their owner."""
-    path = os.environ.get(groups.TIMES)
+    """Keep how each part of a test went, where somebody asks; workers of xdist leave that to their owner."""
+    path = os.environ.get(groups.RESULTS)
     if path and "PYTEST_XDIST_WORKER" not in os.environ:
-        with Path(path).open("a") as times:
-            times.write(json.dumps([report.nodeid, report.duration]) + "\n")
+        on_machine = any(mark in report.keywords for mark in groups.MARKS)
+        with Path(path).open("a") as results:
+            results.write(json.dumps([report.nodeid, report.duration, report.outcome, on_machine]) + "\n")

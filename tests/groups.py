@@ -22,7 +22,8 @@ MARKS = {
     "link": "measures what a link does: beside it run other such tests and those of pure code, nothing else",
     "alone": "takes every processor, or changes what all processes see: nothing runs beside it",
 }
-TIMES = "AIRWIRE_TEST_TIMES"  # names a file that gets a line for each part of a test: its name, its seconds
+# Names a file that gets a line for each part of a test: name, seconds, outcome, whether it has one of the marks.
+RESULTS = "AIRWIRE_TEST_RESULTS"
 
 # Modules of a group share a server or are a load on the machine.  Whole trials and lab kernels mostly wait, so there
 # are several groups of them.  Those first that take longest; a module in no group is one of its own.

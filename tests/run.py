@@ -1,6 +1,7 @@
 """The test suite: phases one after another, whose parts run at the same time (tests/groups.py has the marks).
 
 `python tests/run.py [--fast] [options of pytest]`; --fast: without root, broker, Spark, lab kernel and browser.
+A test of the machine that fails beside others is run once more by itself, since a stall of the machine fails any.
 Prints the slowest tests and how long all of it took; exit status 0 when every test passed.
 """
 
@@ -17,13 +18,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from groups import NEEDS, TIMES
+from groups import NEEDS, RESULTS
 
 ROOT = Path(__file__).resolve().parents[1]
 _CORES = os.cpu_count() or 1
 # Many tests wait for a broker, a deployment or a window, so there are more processes than cores.
 _MORE_THAN_CORES = 2
 _SLOWEST = 20
+# More failures than these are no stall of the machine.
+_MOST_AGAIN = 5
 _PASSED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 _SOME_NEED = " or ".join(NEEDS)
 
@@ -67,16 +70,35 @@ def main(words: list[str]) -> int:
     environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `lab` does
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        times = folder / "times"
-        times.touch()
-        environment[TIMES] = str(times)
+        results = folder / "results"
+        results.touch()
+        environment[RESULTS] = str(results)
         for phase, parts in (FAST if fast else ALL).items():
             began = time.monotonic()
             print(f"== {phase}", flush=True)
             statuses += _run(parts, rest, environment, folder)
             took[phase] = time.monotonic() - began
-        _tell(times, took)
+        again = once_more(statuses, results.read_text().splitlines())
+        if again:
+            began = time.monotonic()
+            print(f"== once more, by themselves: {len(again)}", flush=True)
+            statuses = _run({"again": [*again, "-p", "no:xdist"]}, rest, environment, folder)
+            took["once more"] = time.monotonic() - began
+            for test in again:
+                print(f"== failed at first: {test}")
+        _tell(results, took)
     return next((status for status in statuses if status not in _PASSED), min(statuses))
+
+
+def once_more(statuses: Sequence[int], results: Sequence[str]) -> list[str]:
+    """The tests to run once more: those that failed, when they are few, all of the machine, and nothing else is wrong.
+
+    results: lines of the file that groups.RESULTS names.
+    """
+    if not set(statuses) <= {*_PASSED, pytest.ExitCode.TESTS_FAILED}:
+        return []
+    failed = {test: on_machine for test, _, outcome, on_machine in map(json.loads, results) if outcome == "failed"}
+    return list(failed) if len(failed) <= _MOST_AGAIN and all(failed.values()) else []
 
 
 def _run(
@@ -106,10 +128,10 @@ def _run(
                 process.wait()
 
 
-def _tell(times: Path, took: dict[str, float]) -> None:
+def _tell(results: Path, took: dict[str, float]) -> None:
     spent: Counter[str] = Counter()
-    for line in times.read_text().splitlines():
-        test, seconds = json.loads(line)
+    for line in results.read_text().splitlines():
+        test, seconds, *_ = json.loads(line)
         spent[test] += seconds
     print(f"== the {_SLOWEST} slowest of {len(spent)} tests")
     for test, seconds in spent.most_common(_SLOWEST):

@@ -220,7 +220,7 @@ def test_what_a_killed_unpack_left_goes_with_the_next_command(original: Path, tm
             campaigns.sweep(root)
             assert staged.is_dir()  # its owner lives
             process.send_signal(signal.SIGKILL)
-            process.wait(timeout=20)
+            process.wait(timeout=120)
     finally:
         process.kill()
         process.wait()

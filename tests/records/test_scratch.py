@@ -36,7 +36,7 @@ def holder() -> tuple[subprocess.Popen[str], Path]:
 
 def ended(process: subprocess.Popen[str], number: signal.Signals) -> None:
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=120)
 
 
 def test_a_folder_is_gone_with_its_block(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def drive(script: Script, client: Callable[[Connection], Awaitable[None]]) -> No
         async with server(script) as at:
             await client(await ActiveMQ().connect(HERE, [at], "c"))
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_auto_acknowledges_each_message_after_its_handler() -> None:

@@ -76,7 +76,7 @@ def drive(script: Callable[[Peer], Awaitable[None]], client: Callable[[Endpoint]
         async with server(script) as at:
             await client(at)
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_a_server_of_an_older_version_is_refused() -> None:

@@ -17,7 +17,7 @@ def play(script: Script, client: Callable[[Session], Awaitable[None]], *, fast_l
         async with server(script) as at:
             await client(await connect(at, {}))
 
-    (uvloop.run if fast_loop else asyncio.run)(asyncio.wait_for(main(), 30))
+    (uvloop.run if fast_loop else asyncio.run)(asyncio.wait_for(main(), 120))
 
 
 def send(session: Session) -> asyncio.Future[None]:
@@ -199,7 +199,7 @@ def test_a_server_that_refuses_the_connection_is_quoted(last_words: bytes, reaso
         async with server(script) as at:
             assert await fails(connect(at, {})) == reason
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_a_connect_that_is_given_up_leaves_no_connection() -> None:

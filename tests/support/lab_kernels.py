@@ -69,7 +69,7 @@ def running(scratch: Path, *argv: str, options: Sequence[str] = ()) -> subproces
     return process
 
 
-def gone(processes: Sequence[psutil.Process], *, within_s: float = 5.0) -> bool:
+def gone(processes: Sequence[psutil.Process], *, within_s: float = 60.0) -> bool:
     """Whether these have ended; a zombie whose new parent does not care has ended as well."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:

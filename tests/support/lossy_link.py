@@ -97,7 +97,7 @@ def process(command: list[str], *, until: str, stream: str) -> Iterator[subproce
         yield child
     finally:
         child.send_signal(signal.SIGINT)
-        child.communicate(timeout=20)
+        child.communicate(timeout=120)
 
 
 def capture_lossy_transfer(path: Path, *, size: int, streams: int, link: Link, snap: int = 128) -> Path:

@@ -133,7 +133,7 @@ def test_ctrl_c_ends_the_command_and_everything_else(scratch: Path) -> None:
     with running(scratch, "sh", "-c", "trap 'echo tidy; exit 130' INT; echo ready; sleep 100 & wait") as process:
         left = family(process.pid)
         process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=30)
+        out, errors = process.communicate(timeout=120)
     assert (process.returncode, out, errors) == (130, b"tidy\n", b"")
     assert gone(left)
 
@@ -143,7 +143,7 @@ def test_a_killed_proxy_leaves_nothing(scratch: Path) -> None:
     with running(scratch, "sh", "-c", "echo ready; sleep 100") as process:
         left = family(process.pid)
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     assert gone(left)
 
 
@@ -152,7 +152,7 @@ def test_a_killed_guard_leaves_no_process(scratch: Path) -> None:
     with running(scratch, "sh", "-c", "echo ready; sleep 100") as process:
         left = family(process.pid)
         psutil.Process(process.pid).children()[0].kill()
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == 125
     assert b"has ended by itself" in errors
     assert gone(left)

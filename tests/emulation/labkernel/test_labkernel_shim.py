@@ -140,7 +140,7 @@ def test_the_forced_shim_is_in_the_kernels_process_and_nowhere_in_the_guest(
     with running(scratch, "sh", "-c", script) as process:
         kernel = next(one for one in family(process.pid) if "linux.uml" in Path(one.exe()).name)
         assert library in {row.path for row in kernel.memory_maps()}
-        guest, _ = process.communicate(b"\n", timeout=30)
+        guest, _ = process.communicate(b"\n", timeout=120)
     assert process.returncode == 0
     assert b"libc" in guest  # what the guest's processes have mapped was seen
     assert b"LD_PRELOAD" not in guest

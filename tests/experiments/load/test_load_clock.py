@@ -36,7 +36,7 @@ def test_nobody_wakes_early_and_everybody_wakes(loop: str) -> None:
             now = time.monotonic_ns()
             times = [now + number * MS // 3 for number in range(-5, 100)]
             random.Random(1).shuffle(times)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 await asyncio.gather(*map(sleeper, times))
         assert max(early) <= 0
         assert sorted(woken) == sorted(times)
@@ -52,7 +52,7 @@ def test_a_cancelled_sleeper_does_not_keep_the_next_from_waking() -> None:
             second = asyncio.ensure_future(clock.sleep_until(now + 20 * MS))
             await asyncio.sleep(0)
             first.cancel()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 await second
 
     asyncio.run(story())

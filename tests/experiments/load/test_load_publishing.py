@@ -99,7 +99,7 @@ def test_a_connection_that_breaks_leaves_the_message_under_way_in_doubt_and_ends
         task = asyncio.ensure_future(producer.closed_loop(end_ns=1000 * MS))
         await asyncio.sleep(0)
         stack.lose()
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, 120)
         assert outcomes(producer) == [Outcome.IN_DOUBT]
 
     asyncio.run(story())
