@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from analysis.compare import Comparison, Match, Tone, compare, describe, held, level_of, matches
 from analysis.findings import CellFinding, Findings
-from analysis.metrics import METRICS, Metric
+from analysis.metric import Metric
+from analysis.metrics import METRICS
 from analysis.units import brief, brief_range, interval, quantity
 
 _OF_MESSAGES, _OF_REQUESTS = ("delivered_per_s", "latency_p50_s"), ("published_per_s", "response_p50_s")

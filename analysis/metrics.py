@@ -1,25 +1,13 @@
-"""The closed list of metrics: what each is called, its unit, which way is better, and what exactly it counts."""
+"""The closed list of metrics: those of the modules in analysis/measures, and these."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import replace
 
+from analysis.measure import known
+from analysis.metric import Metric
 from records.latency import LATENCIES, of_arrivals
-
-Unit = Literal["1/s", "bit/s", "s", "share", "B", "count"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """Values are in `unit` (SI, shares from 0 to 1).  better: None when neither way is."""
-
-    name: str
-    label: str
-    unit: Unit
-    better: Literal["higher", "lower"] | None
-    about: str
-
 
 _ALL = (
     Metric(
@@ -76,10 +64,6 @@ _ALL = (
         about="messages that arrived after a later one of their publisher, whole trial",
     ),
     Metric(name="refused", label="Sends refused", unit="count", better="lower", about="whole trial"),
-    Metric(
-        name="retries", label="Sends repeated", unit="count", better="lower",
-        about="because the provider had refused them for want of space, whole trial",
-    ),
     Metric(
         name="longest_silence_s", label="Longest silence", unit="s", better="lower",
         about="longest time inside the window in which no subscriber received anything",
@@ -189,14 +173,27 @@ _OF_ARRIVALS = tuple(
     for name, metric in _LATENCIES.items()
 )  # fmt: skip
 
-METRICS = {metric.name: metric for metric in (*_ALL, *_OF_ARRIVALS)}
+_OF_MODULES = tuple(metric for module in known().values() for metric in module.METRICS)
+
+
+def declared(metrics: Iterable[Metric]) -> dict[str, Metric]:
+    """By name; ValueError where two have one name."""
+    found: dict[str, Metric] = {}
+    for metric in metrics:
+        if metric.name in found:
+            raise ValueError(f"metric {metric.name!r} is declared twice, in analysis/metrics.py or analysis/measures")
+        found[metric.name] = metric
+    return found
+
+
+METRICS = declared((*_ALL, *_OF_ARRIVALS, *_OF_MODULES))
 COMPARED = (
     "delivered_per_s", "published_per_s", "goodput_bit_s", "latency_p50_s", "latency_p95_s", "latency_p99_s",
     "publish_latency_mean_s", "response_p50_s", "response_p95_s", "response_p99_s",
     "loss_share", "in_doubt_share", "longest_silence_s", "air_utilisation",
     "air_bytes_per_delivery",
     "retr_share_uplink", "retr_share_downlink", "recovery_share_uplink", "recovery_share_downlink",
-    "rtt_mean_uplink_s", "rtt_mean_downlink_s",
+    "rtt_mean_uplink_s", "rtt_mean_downlink_s", *(metric.name for metric in _OF_MODULES if metric.compared),
 )  # fmt: skip
 CHIEF = ("delivered_per_s", "published_per_s", "latency_p50_s", "latency_p99_s", "loss_share")  # of lab compare
 INTERRUPTED = (

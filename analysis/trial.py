@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,6 +14,7 @@ from analysis.captures import capture_rows
 from analysis.interruptions import absences, interruption_metrics
 from analysis.journey.rows import journey_rows
 from analysis.ledger import account_metrics, latency_ecdf, latency_percentiles
+from analysis.measure import Measure, Measured, known, measured
 from analysis.medium import medium_metrics
 from analysis.packed import packed_rows
 from analysis.partial import DAMAGE, part
@@ -24,7 +26,6 @@ from analysis.stationarity import window_trends
 from records.counting import read_tables
 from records.latency import AT_LEAST, latencies, responses, sent_in_window
 from records.manifest import Manifest
-from records.messaging import Pattern
 from records.store import DamagedTrial, Trial
 from records.verdict import Health
 from records.waits import Lengths, read_sent
@@ -102,14 +103,15 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     metrics |= interruption_metrics(ledger, consumers, link=proof.interruptions or (), window=window)
     metrics |= backlog_metrics(sent.deliveries, window)
     metrics["window_s"] = window.seconds
-    if manifest.workload.asked.when_full == "refuse":
-        metrics["retries"] = float(sum(one.retries for one in manifest.workload.producers))
     for name, value in metrics.items():
         if value is not None:
             rows.add("trial", name, value=value)
+    found = Measured(manifest=manifest, proof=proof, tables=tables, ledger=ledger, sent=sent)
+    for name, module in known().items():
+        part(f"measures.{name}", rows, partial(_measured, module, found))
     rows.add("trial", "latency_of", text="sent")
     timed = latencies(sent, window)
-    if manifest.workload.asked.pattern is Pattern.REQUEST_REPLY:
+    if manifest.workload.asked.replies:
         timed |= responses(sent, window)
     for name, figure in timed.items():
         rows.add("trial", name, value=figure.value, text=AT_LEAST if figure.at_least else None)
@@ -124,6 +126,11 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     _distribution(sent_in_window(sent.deliveries, window), rows)
     for name, trend in (window_trends(ledger, window) | backlog_trend(sent.deliveries, window)).items():
         rows.add("trend", name, t=trend.p, value=trend.change)
+
+
+def _measured(module: Measure, found: Measured, rows: Rows) -> None:
+    for name, value in measured(module, found).items():
+        rows.add("trial", name, value=value)
 
 
 def _without_use(found: dict[str, T]) -> dict[str, T]:

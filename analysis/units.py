@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from analysis.metrics import Metric, Unit
+from analysis.metric import Metric, Unit
 from analysis.statistics import EQUAL_WITHIN, Contrast, Estimate, Ratio
 
 _TWICE = 2.0  # smaller factors are said in per cent

@@ -24,7 +24,7 @@ Action = Literal["install", "configure", "start", "reset", "stop"]
 
 PLAYBOOKS = Path(__file__).resolve().parents[1] / "playbooks"
 CACHE = PLAYBOOKS.parent / "build" / "cache"
-_FORKS = 8
+FORKS = 8
 _POLL_S = 0.5
 # How much longer than on the machine's own kernel a service may take to start.
 _PATIENCE: dict[KernelName, int] = {"host": 1, "lab": 5}
@@ -118,7 +118,7 @@ def apply(
             settings={"pexpect_timeout": _POLL_S},
             event_handler=watch.on_event,
             cancel_callback=watch.late,
-            forks=_FORKS,
+            forks=FORKS,
             quiet=True,
         )
         watch.judge(run)

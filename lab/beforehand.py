@@ -75,7 +75,7 @@ def look_at_room(scenario: Scenario, results: Path) -> None:
         Part(
             settings=cell.settings,
             trial=trial,
-            size=diskneeds.expected(cell.settings, cell.profile),
+            size=diskneeds.expected(cell.settings, cell.profile, cell.links),
             beside=_beside(cell.settings, cell.levels),
         )
         for cell in scenario.cells
@@ -117,7 +117,7 @@ def _parts(folder: Path, campaign: Campaign, todo: Iterable[Planned]) -> list[tu
     for name in {one.cell for one in todo}:
         settings, profile = prepare.settings_of(cells[name]), prepare.profile_of(cells[name])
         mine = [trial for trial in finished if trial.path.parent.name == name]
-        sizes[name] = diskneeds.seen(mine) or diskneeds.expected(settings, profile)
+        sizes[name] = diskneeds.seen(mine) or diskneeds.expected(settings, profile, prepare.links_of(cells[name]))
     found = []
     for one in todo:
         settings = prepare.settings_of(cells[one.cell])

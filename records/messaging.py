@@ -5,14 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Pattern(StrEnum):
-    PUBSUB = "pubsub"
-    QUEUE = "queue"
-    REQUEST_REPLY = "request_reply"
-    BROADCAST = "broadcast"
-    STREAM = "stream"
-
-
 class Guarantee(StrEnum):
     """What a stack can promise; a scenario that asks for one that is missing fails before anything starts."""
 

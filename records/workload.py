@@ -1,13 +1,14 @@
 """What a load does: the one value that scenarios, client processes and manifests carry.
 
-A workload follows one of the patterns of `records.messaging`, and what a pattern cannot have it has no key for.  Every
+A workload follows one of the patterns, and what a pattern cannot have it has no key for.  Every
 pattern names its clients in its own words; `clients` offers one view of them all (`records.clients`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from enum import StrEnum
+from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, Field, PlainValidator, SerializeAsAny, model_validator
 
@@ -19,12 +20,20 @@ from records.clients import (
     RequestReplyClients,
     StreamClients,
 )
-from records.messaging import Ack, BodyType, Delivery, Guarantee, Pattern
+from records.messaging import Ack, BodyType, Delivery, Guarantee
 from records.record import Record
 from records.sending import Sending, time_s
 
 _LARGEST_IN_FIELDS = 1 << 20  # 50 MB in each client process
 _ACKS = {Ack.AUTO: Guarantee.ACK_AUTO, Ack.DUPS_OK: Guarantee.ACK_DUPS_OK, Ack.CLIENT: Guarantee.ACK_CLIENT}
+
+
+class Pattern(StrEnum):
+    PUBSUB = "pubsub"
+    QUEUE = "queue"
+    REQUEST_REPLY = "request_reply"
+    BROADCAST = "broadcast"
+    STREAM = "stream"
 
 
 class Stored(Record):
@@ -103,6 +112,11 @@ class _Load(Sending):
     @property
     def shared(self) -> bool:
         """Whether a message is for one of its channel's consumers, whichever, instead of for all of them."""
+        return False
+
+    @property
+    def replies(self) -> bool:
+        """Whether the answer of a send is a message itself, to whoever sent."""
         return False
 
     @property
@@ -222,6 +236,10 @@ class RequestReply(_InMemory):
     def shared(self) -> bool:
         return True
 
+    @property
+    def replies(self) -> bool:
+        return True
+
 
 class Broadcast(_InMemory):
     """Each message reaches every member."""
@@ -245,13 +263,11 @@ class Stream(_InMemory):
 
 
 Workload = PubSub | Queue | RequestReply | Broadcast | Stream
-WORKLOADS: dict[Pattern, type[Workload]] = {
-    Pattern.PUBSUB: PubSub,
-    Pattern.QUEUE: Queue,
-    Pattern.REQUEST_REPLY: RequestReply,
-    Pattern.BROADCAST: Broadcast,
-    Pattern.STREAM: Stream,
-}
+WORKLOADS: dict[Pattern, type[Workload]] = {one.model_fields["pattern"].default: one for one in get_args(Workload)}
+
+
+if _lacking := set(Pattern) - set(WORKLOADS):
+    raise TypeError(f"no class in the union Workload has pattern {_lacking.pop().value!r}")
 
 
 class _Chosen(Record):

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from records.messaging import Ack, Delivery, Guarantee, Pattern
+from records.messaging import Ack, Delivery, Guarantee
+from records.workload import Pattern
 from stacks.channel import Client
 from stacks.driver import Endpoint, Handler, Here, RequestHandler, Selector, Service, StackError, Subscription
 from stacks.lazy import LazyAcknowledgement

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import count
 
-from records.messaging import Ack, BodyType, Delivery, Guarantee, Pattern
+from records.messaging import Ack, BodyType, Delivery, Guarantee
+from records.workload import Pattern
 from stacks.activemq import (
     ANY,
     CLOSE_LIMIT_S,

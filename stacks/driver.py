@@ -5,11 +5,15 @@ Drivers never stamp times and never count: the load generator does, the same way
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from records.messaging import Ack, BodyType, Delivery, Guarantee, Pattern
+from records.messaging import Ack, BodyType, Delivery, Guarantee
+from records.workload import Pattern
+
+# Where a stack's processes of its own run; a stack that has none is placed nowhere.
+Placement = Literal["servers", "nodes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +67,26 @@ class Socket:
 class Service:
     """A process of a stack's own: the Ansible role that deploys it, and the role's variables.
 
-    placement: it runs on every server of the network, or on every node that has clients.
+    placement: it runs on every server of the network, or on every station.
     """
 
     name: str
     role: str
     port: int
     variables: dict[str, Any] = field(default_factory=dict)
-    placement: Literal["servers", "nodes"] = "servers"
+    placement: Placement = "servers"
+
+
+P = TypeVar("P")
+
+
+def from_home(places: Sequence[P], channel: int) -> tuple[P, ...]:
+    """All places of a stack's services, that one first at which a channel is at home: they take turns.
+
+    So all clients of a channel meet.
+    """
+    home = channel % len(places) if places else 0
+    return (*places[home:], *places[:home])
 
 
 class StackError(Exception):
@@ -110,7 +126,7 @@ class Caller(Protocol):
 
 
 class Connection(Protocol):
-    """One client's connection.  What it can do beside this is told by the stack's patterns (see CAPABILITIES)."""
+    """One client's connection.  What it can do beside this, such as Publishing, follows from the stack's patterns."""
 
     @property
     def lost(self) -> str | None:
@@ -184,16 +200,6 @@ class Streaming(Protocol):
 
     async def accept(self, flow: str, handler: Handler) -> None:
         """The receiving end of a flow; returns when it is known."""
-
-
-CAPABILITIES: Mapping[Pattern, tuple[type, ...]] = {
-    Pattern.PUBSUB: (Publishing, Subscribing),
-    Pattern.QUEUE: (Queueing,),
-    Pattern.REQUEST_REPLY: (Calling, Serving),
-    Pattern.BROADCAST: (Broadcasting,),
-    Pattern.STREAM: (Streaming,),
-}
-"""What the connections of a stack that offers a pattern have."""
 
 
 class Receiver(Protocol):

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from records.messaging import Ack, Delivery, Guarantee, Pattern
+from records.messaging import Ack, Delivery, Guarantee
+from records.workload import Pattern
 from stacks.driver import Endpoint, Handler, Here, RequestHandler, Selector, Service, Socket, StackError, Subscription
 
 R = TypeVar("R")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import import_module
 
-from records.messaging import Guarantee, Pattern
+from records.messaging import Guarantee
+from records.workload import Pattern
 from stacks.driver import Stack
 
 # Name to module and class: a driver is imported only when it is asked for.
@@ -14,6 +15,7 @@ _DRIVERS = {
     "activemq-openwire": ("stacks.activemq_openwire", "ActiveMQOpenWire"),
     "null": ("stacks.null", "Null"),
     "reference": ("stacks.reference", "Reference"),
+    "reference-peers": ("stacks.reference", "ReferencePeers"),
 }
 
 

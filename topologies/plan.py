@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from emulation.profile.media import Via
+
 Role = Literal["station", "server", "router"]
 
 _FIRST_SUBNET = ipaddress.ip_network("10.77.0.0/16")
@@ -35,13 +37,15 @@ class Segment:
 
     profile: the link profile between `stations` and `wired`, as its user calls it; None = a plain switch, on which
     nothing is emulated.  stations: hosts on the medium, whatever their role.  wired: hosts on the wired side, behind a
-    switch where there are several.  A medium of peers has nobody there.
+    switch where there are several.  A medium of peers has nobody there.  via: how a frame comes from one station to
+    another.
     """
 
     name: str
     profile: str | None
     stations: tuple[str, ...] = ()
     wired: tuple[str, ...] = ()
+    via: Via = "access-point"
 
     @property
     def members(self) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ class Routes:
     def path(self, sender: str, receiver: str) -> tuple[Crossing, ...]:
         """The emulated segments that a packet passes, in order; NoPath when it does not arrive.
 
-        From station to station of one medium it goes up and down.
+        From station to station of one medium it goes up and down, or ad hoc as its sender's uplink says.
         """
         return tuple(crossing for hop in self.hops(sender, receiver) for crossing in self._crossings(hop))
 
@@ -85,7 +85,7 @@ class Routes:
             return
         if hop.sender in segment.stations:
             yield Crossing(segment=segment.name, direction="uplink", station=hop.sender)
-        if hop.receiver in segment.stations:
+        if hop.receiver in segment.stations and not (segment.via == "ad-hoc" and hop.sender in segment.stations):
             yield Crossing(segment=segment.name, direction="downlink", station=hop.receiver)
 
     def _next(self, at: str, receiver: str) -> Hop | None:

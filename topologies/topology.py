@@ -5,14 +5,14 @@ A kind is a subclass of Topology in a module of its own below topologies/kinds, 
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib import import_module
+from types import ModuleType
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from records.modules import modules
 from topologies import kinds
 from topologies.plan import Host, Segment, TopologyPlan
 
@@ -63,14 +63,20 @@ class Linked(Topology):
 @cache
 def known() -> dict[str, type[Topology]]:
     """Every kind, by name."""
-    modules = [import_module(f"{kinds.__name__}.{one.name}") for one in pkgutil.iter_modules(kinds.__path__)]
-    found = [
-        value
-        for module in modules
-        for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Topology) and value.__module__ == module.__name__
-    ]
-    return {str(one.model_fields["kind"].default): one for one in sorted(found, key=lambda one: one.__name__)}
+    return kinds_of(modules(kinds).values())
+
+
+def kinds_of(found: Iterable[ModuleType]) -> dict[str, type[Topology]]:
+    """The kinds that are defined in these modules, by name; ValueError where two have one name."""
+    by_name: dict[str, type[Topology]] = {}
+    for module in found:
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, Topology) and value.__module__ == module.__name__:
+                name = str(value.model_fields["kind"].default)
+                if name in by_name:
+                    raise ValueError(f"topology {name!r} is in {by_name[name].__module__} and {module.__name__}")
+                by_name[name] = value
+    return dict(sorted(by_name.items()))
 
 
 def parse(data: object) -> Topology:

@@ -13,7 +13,7 @@ from analysis.campaign_compare.record import Scale, Verdict
 from analysis.compare import unequal
 from analysis.estimates import counted
 from analysis.findings import CellFinding
-from analysis.metrics import Metric
+from analysis.metric import Metric
 from analysis.statistics import Contrast, bootstrap_mean, hedges_g, never_certain, paired, paired_effect, unpaired
 from analysis.statistics.students import ONE_SIDED
 

@@ -14,7 +14,8 @@ from analysis.campaign_compare.record import Between, Mean, Row, Side, Verdict
 from analysis.compare import describe, held
 from analysis.findings import CellFinding, Findings, Standing
 from analysis.headlines import trends_line
-from analysis.metrics import CHIEF, METRICS, Metric
+from analysis.metric import Metric
+from analysis.metrics import CHIEF, METRICS
 from analysis.report.provenance import Source, sources
 from analysis.statistics import holm
 from analysis.units import interval

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from analysis.metrics import Metric, Unit
+from analysis.metric import Metric, Unit
 from analysis.units import digits, quantity
 
 

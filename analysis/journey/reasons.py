@@ -29,8 +29,10 @@ class Account:
         )
 
 
-def cannot(views: Sequence[View], clients: Iterable[Producer | Consumer], stations: int) -> str | None:
+def cannot(views: Sequence[View], clients: Iterable[Producer | Consumer], *, stations: int, servers: int) -> str | None:
     """What is missing for any journey at all, before a packet is looked at; None when nothing is."""
+    if not servers:
+        return "there is no server: messages between stations are not followed"
     places = {view.place for view in views}
     if not places:
         return "there are no captures"

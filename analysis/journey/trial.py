@@ -69,7 +69,9 @@ def journey(
     work = manifest.workload
     of_consumer, of_connection = clients.groups(work.consumers, ends)
     wanted = clients.deliveries(published, delivered, work.audiences, manifest.window, of_consumer)
-    reason = reasons.cannot(views, (*work.producers, *work.consumers), _stations(manifest))
+    reason = reasons.cannot(
+        views, (*work.producers, *work.consumers), stations=_stations(manifest), servers=len(ends.servers)
+    )
     if reason is not None or not len(wanted):
         return _nothing(wanted, reason or "nothing that was sent inside the window arrived")
     in_texts = work.asked.body_type is BodyType.TEXT

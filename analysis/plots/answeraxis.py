@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.answer import Mark
-from analysis.metrics import Metric
+from analysis.metric import Metric
 from analysis.plots.panel import Panel
 from analysis.plots.sketch import Align, Label, Line, Shape
 from analysis.plots.style import COLOURS, HAIR, MUTED, limits, linear_ticks, log_ticks, tick_text

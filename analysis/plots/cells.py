@@ -8,7 +8,8 @@ from typing import Any
 
 from analysis.compare import Match, describe, level_of, matches, shared_levels
 from analysis.findings import CellFinding, Findings
-from analysis.metrics import METRICS, Metric
+from analysis.metric import Metric
+from analysis.metrics import METRICS
 from analysis.plots.style import COLOURS, HAIR, MUTED, WIDTH_IN, Plot, canvas, finish, heading, limits, ticks
 from analysis.plots.whiskers import ends_of, whisker
 from analysis.statistics import Estimate

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from analysis.findings import Findings, gather
 from analysis.plots.answer import answer_plot
-from analysis.plots.cells import cells_plot
 from analysis.plots.journeybars import journey_bars, journey_plots
 from analysis.plots.latency import latency_plots
 from analysis.plots.overtime import overtime_plots
+from analysis.plots.section import drawn
 from analysis.report.page import Pages
 from analysis.report.provenance import sources
 from analysis.report.publish import staged
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REPORT = "report.html"
-_WHOLE = ("delivered_per_s", "published_per_s", "air_utilisation")
 
 
 class NothingToReport(Exception):
@@ -80,7 +79,7 @@ def _draw(findings: Findings) -> Plots:
     return Plots(
         answer=answer_plot(findings),
         journey=journey_plots(findings),
-        cells=tuple(plot for name in _WHOLE if (plot := cells_plot(findings, name)) is not None),
+        sections=drawn(findings),
         latency=latency_plots(findings),
         overtime=overtime_plots(findings),
         bars=journey_bars(findings),

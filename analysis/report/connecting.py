@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from analysis.metrics import Metric
+from analysis.metric import Metric
 from analysis.units import quantity
 from records.manifest import ConnectionEnd, Manifest
 

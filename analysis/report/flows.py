@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.findings import TrialFinding
-from analysis.metrics import Metric, Unit
+from analysis.metric import Metric, Unit
 from analysis.report.shown import Shown, amount, number
 
 # Column to its heading, in order; one that no flow has is left out.  All columns are in tables/flows.csv.

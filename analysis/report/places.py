@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from analysis.metrics import Metric
+from analysis.metric import Metric
 from analysis.units import quantity
 from records.airtime import airtime
 from records.link import LinkProof

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from analysis.findings import CellFinding, Findings, folder_of
-from analysis.metrics import Metric, Unit
+from analysis.metric import Metric, Unit
 from analysis.report import timeline
 from analysis.report.connecting import connected, known_at_start
 from analysis.report.places import place

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from analysis.metrics import Metric
+from analysis.metric import Metric
 from analysis.statistics import Estimate
 from analysis.units import interval, quantity
 

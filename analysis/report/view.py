@@ -13,6 +13,7 @@ from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.headlines import headlines, leading, trends_line, verdict_line
 from analysis.metrics import INTERRUPTED, KEY, METRICS
 from analysis.names import trial_page
+from analysis.plots.section import Section
 from analysis.plots.sketch import Sketch
 from analysis.plots.style import Plot
 from analysis.plots.svg import svg
@@ -36,14 +37,14 @@ _PER_TRIAL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plots:
-    """cells: whole-campaign plots; journey: one for each group of cells; latency, overtime, bars: by cell name.
+    """sections: of whole-campaign plots; journey: one for each group of cells; latency, overtime, bars: by cell name.
 
     answer: what the first screen shows, None without a valid trial.
     bars: what `journey` says of one cell, for its own section.
     """
 
     answer: Plot | None
-    cells: tuple[Plot, ...]
+    sections: tuple[Section, ...]
     journey: tuple[Plot, ...]
     latency: dict[str, Plot]
     overtime: dict[str, Plot]
@@ -53,7 +54,13 @@ class Plots:
     def all(self) -> tuple[Plot, ...]:
         """Each plot once."""
         first = [self.answer] if self.answer else []
-        every = [*first, *self.cells, *self.journey, *self.latency.values(), *self.overtime.values()]
+        every = [
+            *first,
+            *(plot for one in self.sections for plot in one.plots),
+            *self.journey,
+            *self.latency.values(),
+            *self.overtime.values(),
+        ]
         return tuple({plot.name: plot for plot in every}.values())
 
 
@@ -90,7 +97,7 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "interrupted_metrics": [METRICS[name] for name in INTERRUPTED],
         "interrupted": [[cell.name, title_of(cell), [estimated(METRICS[n], cell.estimate(n)) for n in INTERRUPTED]]
                         for cell in findings.cells if cell.estimate("interruptions") is not None],
-        "cell_plots": [drawing(plot) for plot in plots.cells],
+        "plot_sections": [(one.title, [drawing(plot) for plot in one.plots]) for one in plots.sections],
         "latency_plots": [drawing(plot) for plot in {p.name: p for p in plots.latency.values()}.values()],
         "journey_plots": [drawing(plot) for plot in plots.journey],
         "journey_untold": _untold(findings),

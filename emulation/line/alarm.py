@@ -22,10 +22,18 @@ class Alarm:
     def __init__(self, handles: Iterable[int], now_ns: int) -> None:
         self._timer, self._poll, self._pace = Timer(), select.epoll(), Pace(now_ns)
         for handle in handles:
-            self._poll.register(handle, select.EPOLLIN)
+            self.watch(handle)
         # Reported once each time it goes off, as nobody reads it.
         self._poll.register(self._timer.fd, select.EPOLLIN | select.EPOLLET)
         self.wakes = self.woke_ns = 0
+
+    def watch(self, handle: int) -> None:
+        """Wait for one more descriptor."""
+        self._poll.register(handle, select.EPOLLIN)
+
+    def forget(self, handle: int) -> None:
+        """Wait for a descriptor no longer."""
+        self._poll.unregister(handle)
 
     def wait(self, due_ns: int, beat_ns: int) -> Events:
         """Wait until a descriptor is readable or one of two moments has come; the descriptors that are readable.

@@ -14,7 +14,7 @@ from emulation.profile.profile import LinkProfile
 
 
 class Request(BaseModel):
-    """What the line's process is told.  pid: in the access point's namespace.
+    """A link for the line's process.  pid: in the access point's namespace.
 
     macs: station to MAC address, as hexadecimal digits, in the order of their ports.  via, group_frames: as in
     a LinkPlan.
@@ -76,7 +76,7 @@ class Answer(BaseModel):
 
 
 class Ready(Answer):
-    """The first answer: there is a device for every port.
+    """The answer to a request: there is a device for every port of the link.
 
     lists: the digests of the lists of losses, by name.  awake: whether
     the kernel could be asked that processors do not sleep deeply.
@@ -102,11 +102,11 @@ class Counts(Answer):
 
 
 class Late(Answer):
-    """How late frames were given out since the last question, and what else went wrong since the beginning.
+    """How late frames of all links were given out since the last question, and what else went wrong.
 
     buckets, beats: of frames and of beats, see lateness.Lateness; worst_ns, worst_beat_ns: the latest of each.
-    refused: frames that a port did not take.  too_large: frames above the MTU, the largest of `largest` bytes.
-    wakes: how often the loop slept.
+    Of the links that there are, since each was made: refused: frames that a port did not take.  too_large: frames above
+    the MTU, the largest of `largest` bytes.  wakes: how often the loop slept since the process began.
     """
 
     buckets: list[tuple[int, int]]

@@ -47,15 +47,23 @@ def times_frames() -> bool:
         return not any(_try(pid, _ATTEMPTS[feature]) for feature in (Feature.VETH, Feature.NETEM))
 
 
-def missing(profile: LinkProfile, available: dict[Feature, str], on: KernelName, medium: MediumName = "tc") -> str:
+def missing(
+    profile: LinkProfile,
+    available: dict[Feature, str],
+    on: KernelName,
+    medium: MediumName = "tc",
+    *,
+    group_frames: bool = False,
+) -> str:
     """Why kernel `on` with these features (from `probe`) cannot do a profile, and the cure; '' when it can.
 
     medium: what is to make the link; how much the line carries is not asked here (emulation.line.ceiling).
+    group_frames: see linkplan.plan.
     """
     for feature, needed_by in needed(profile, medium).items():
         if answer := available[feature]:
             return f"has no {feature}, which profile {profile.name!r} needs for {needed_by} ({answer}): {CURE[feature]}"
-    if medium == "tc" and (why := needs_line(profile)):
+    if medium == "tc" and (why := needs_line(profile, group_frames=group_frames)):
         return (
             f"cannot do with tc what profile {profile.name!r} asks: {why}; the line can: use --medium line, or leave "
             "that out of the profile"

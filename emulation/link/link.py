@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from emulation.kernel.accesspoint import Ports
 from emulation.kernel.netlink import Netlink
 from emulation.line import link as line
-from emulation.line.request import Late
+from emulation.line.serving import LineProcess
 from emulation.plan.linkplan import LinkPlan, Queue
 from emulation.profile.timeline import LinkState
 from emulation.tc import player, shaper
@@ -37,15 +37,8 @@ class Link(Protocol):
     def devices(self) -> frozenset[str]:
         """Interfaces of the access point at which packets can be lost for want of processor time."""
 
-    @property
-    def processes(self) -> Mapping[str, int]:
-        """Processes of ours that make it, by what they are called; none where the kernel does."""
-
     def check(self) -> None:
         """Raise KernelError when it does not work any more, with why."""
-
-    def late(self) -> Late | None:
-        """How late the line was since the last question; None where the kernel makes the link, which does not tell."""
 
     def queue_counts(self) -> tuple[QueueCount, ...]:
         """Counters of every shaped queue."""
@@ -80,12 +73,15 @@ class Player(Protocol):
         """Begin; `start_ns` (CLOCK_MONOTONIC) is moment 0 of the timeline."""
 
 
-def applied(plan: LinkPlan, ports: Ports) -> AbstractContextManager[Link]:
+def applied(
+    plan: LinkPlan, ports: Ports, process: LineProcess | None = None, name: str = "link"
+) -> AbstractContextManager[Link]:
     """Put a plan's link between the stations and the wired side for as long as the context lasts.
 
-    KernelError says what was refused.
+    process: what carries it if the line makes it, by that name; None = one of its own.  KernelError says what was
+    refused.
     """
-    return line.applied(plan, ports) if plan.made_by == "line" else shaper.applied(plan, ports)
+    return line.applied(plan, ports, process, name) if plan.made_by == "line" else shaper.applied(plan, ports)
 
 
 def playing(link: Link) -> AbstractContextManager[Player]:

@@ -54,8 +54,8 @@ class LinkPlan:
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """Those whose settings packets meet: of an ad-hoc link each sender's uplink."""
-        return _met(self.via)
+        """Those whose settings packets meet."""
+        return met(self.via)
 
     @property
     def pays_for_frames(self) -> bool:
@@ -155,7 +155,7 @@ def plan(
     models: list[LossModel] = []
     states = [timeline.initial(profile), *(step.state for step in listed if step.label)]
     for group, members in enumerate(groups):
-        for direction in _met(via) if members else ():
+        for direction in met(via) if members else ():
             sides = [side(state, group, direction) for state in states]
             rates = [one.rate for one in sides]
             rate = None if None in rates else max(rate for rate in rates if rate is not None)
@@ -190,7 +190,8 @@ def plan(
     )
 
 
-def _met(via: Via) -> tuple[Direction, ...]:
+def met(via: Via) -> tuple[Direction, ...]:
+    """The directions whose settings packets meet: of an ad-hoc link each sender's uplink."""
     return ("uplink",) if via == "ad-hoc" else DIRECTIONS
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from emulation.kernel.accesspoint import Ports
+from emulation.line.serving import LineProcess
 from emulation.link.link import applied
 from emulation.plan import linkplan
 from emulation.plan.linkplan import LinkPlan
@@ -112,15 +113,17 @@ def proof_plan(plan: LinkPlan, *, until_s: float) -> LinkPlan:
 
 
 def prove_state(
-    plan: LinkPlan, ports: Ports, state: LaterState, ends: Callable[[str], Ends], pairs: Sequence[PeerEnds] = ()
-) -> tuple[LinkCheck, ...]:
+    plan: LinkPlan, ports: Ports, state: LaterState, ends: Callable[[str], Ends], pairs: Sequence[PeerEnds] = (),
+    *, process: LineProcess | None = None,
+) -> tuple[LinkCheck, ...]:  # fmt: skip
     """Put the link on, take it through its changes to `state`, and measure what is new there.
 
     plan: of `proof_plan`.  ends: where a station's link is probed.  pairs: stations that are not out, between which
-    ways are probed instead, as there is no server.  Nothing else may use the link meanwhile.
+    ways are probed instead, as there is no server.  process: as in link.applied.  Nothing else may use the link
+    meanwhile.
     """
     now = state.path[-1]
-    with applied(plan, ports) as link:
+    with applied(plan, ports, process) as link:
         link.go_through(state.path)
         if pairs:
             new = [one for one in pairs if not _met(plan, now, one).isdisjoint(state.ways)]

@@ -48,14 +48,10 @@ class AppliedLink:
         self.devices = frozenset((ports.wired, *ports.stations.values()))
         self._nft = nft
         self._counted: dict[str, list[tuple[int, int]]] = {}
-        self.processes: Mapping[str, int] = {}
 
     def check(self) -> None:
         """Raise KernelError when a port has gone."""
         check_ports(self.ports)
-
-    def late(self) -> None:
-        """The kernel does not tell how late it is."""
 
     def queue_counts(self) -> tuple[QueueCount, ...]:
         """Counters of every shaped queue."""

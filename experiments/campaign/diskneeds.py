@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.profile.profile import LinkProfile
+from experiments.scenario import placement
+from experiments.scenario.segments import topology_plan
 from experiments.scenario.settings import Settings
 from experiments.trial.capturing import snap_and_points, why_not_kept
 from experiments.trial.observers.diskspace import Space
+from records.manifest import CapturePoint
 from records.messaging import Delivery
 from records.store import DamagedTrial, Trial
+from topologies.plan import TopologyPlan
+from topologies.routes import Hop, Routes
 
 # Messages published and delivered per second that a broker gets through, at most: README's default experiment has
 # 20,800 and, with durable persistent ones, 7,300 on two cores.  A faster machine needs more room on fast links.
@@ -94,20 +99,47 @@ def seen(finished: Iterable[Trial]) -> Size | None:
     return Size(captures=max(one.captures for one in found), rest=max(one.rest for one in found))
 
 
-def expected(settings: Settings, profile: LinkProfile) -> Size:
-    """What a trial may write that nobody has run: what its link, schedule or processor lets through, recorded."""
+def expected(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkProfile]) -> Size:
+    """What a trial may write that nobody has run: what its link, schedule or processor lets through, recorded.
+
+    links: the profiles of the topology's own links.
+    """
     work = settings.workload
     fanout = work.deliveries_per_message
     way = _Frames.of(work.mean_body_bytes)
     per_s = _publications_per_s(settings, profile, fanout, way)
     seconds = settings.window.warmup_s + settings.window.window_s + min(settings.window.drain_s, _DRAINS_S)
-    snap, points = snap_and_points(settings.capture, _total_rate(profile, settings.stations), settings.stations)
+    rates = [_total_rate(profile, settings.stations), *(_total_rate(one, 1) for one in links.values())]
+    highest = None if None in rates else max(rate for rate in rates if rate is not None)
+    snap, points = snap_and_points(settings.capture, highest, settings.stations)
     answer = _RECORD + min(_PACKET + _ANSWER, snap)
-    recorded = len(points) * ((1 + fanout) * way.recorded(snap) + answer)
+    recorded = _ports(settings, points) * ((1 + fanout) * way.recorded(snap) + answer)
     return Size(
         captures=per_s * seconds * recorded,
         rest=_LOGS + per_s * seconds * (1 + fanout) * _ROW_BYTES,
     )
+
+
+def _ports(settings: Settings, points: Collection[CapturePoint]) -> float:
+    """How many of the ports that are recorded a packet between a client and a service passes, on average."""
+    plan = topology_plan(settings)
+    routes, ways = Routes(plan), placement.ways(settings, plan)
+    passed = [len(_passed(plan, hop, points)) for way in ways for hop in routes.hops(*way)]
+    return sum(passed) / len(ways) if ways else len(points)
+
+
+def _passed(plan: TopologyPlan, hop: Hop, points: Collection[CapturePoint]) -> list[CapturePoint]:
+    """The recorded ports of a hop: of an access point that it passes, and of the nodes behind them."""
+    segment = plan.segment(hop.segment)
+    if segment.profile is None:
+        return []
+    found: list[CapturePoint] = []
+    for host in (hop.sender, hop.receiver):
+        if host in segment.stations:
+            found += ["station", "client"] if plan.role(host) == "station" else ["station"]
+        else:
+            found += ["wired", "server"] if plan.role(host) == "server" else ["wired"]
+    return [point for point in found if point in points]
 
 
 @dataclass(frozen=True, slots=True)

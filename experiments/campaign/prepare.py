@@ -13,12 +13,17 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from emulation.kernel import congestion, memo
+from emulation.line import ceiling
+from emulation.line.ceiling import Load
+from emulation.plan.stages import Feature
+from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
 from experiments import deploy
 from experiments.campaign.campaign import CampaignError
+from experiments.scenario.segments import carried, topology_plan, wanted_medium
 from experiments.scenario.settings import Settings, from_campaign
 from experiments.trial.context import services
-from experiments.workers.kernels import Kernels
+from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
 from records.campaign import Campaign, Cell
 from records.scratch import scratch
@@ -60,9 +65,23 @@ def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
 
     links: those of the topology, which have to be possible on that kernel, by any medium.
     """
-    place = kernels.choose(profile, stations=settings.stations, medium=settings.medium, kernel=settings.kernel)
+    several = len(topology_plan(settings).emulated) > 1
+
+    def by_line(first: MediumName) -> tuple[Load, ...]:
+        has_netem = not kernels.host_features[Feature.NETEM]
+        return tuple(carried(settings, profile, links, first=first, has_netem=has_netem).values()) if several else ()
+
+    place = kernels.choose(
+        profile,
+        stations=settings.stations,
+        medium=wanted_medium(settings),
+        kernel=settings.kernel,
+        carried=by_line("line"),
+    )
     for link in links.values():
         kernels.choose(link, stations=1, kernel=place.kernel)
+    if place == Place("host", "tc") and (why := ceiling.why_not(*by_line("tc"))):
+        raise NotPossible(f"profile {profile.name!r}: {why}")
     return place
 
 

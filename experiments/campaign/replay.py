@@ -14,9 +14,9 @@ from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.campaign import SCENARIO_COPY, CampaignError
-from experiments.campaign.prepare import links_of
+from experiments.campaign.prepare import links_of, place_of
 from experiments.scenario.scenario import cell_name
-from experiments.scenario.segments import first_profile, further_plans, topology_plan
+from experiments.scenario.segments import first_profile, further_plans, problems, topology_plan
 from experiments.scenario.settings import Settings, from_campaign
 from experiments.trial.context import link_plan
 from experiments.workers.kernels import Kernels, NotPossible
@@ -45,8 +45,8 @@ def create(trial: Trial, root: Path, *, stack: str | None, kernels: Kernels) -> 
             f"({str(error).splitlines()[0]})"
         ) from error
     medium = manifest.medium or "tc"
-    _require(medium, trial, profile, settings, kernels)
     settings = settings.model_copy(update={"medium": medium})
+    _require(medium, trial, profile, settings, links_of(cell), kernels)
     stations = topology_plan(settings).emulated[0].stations
     plan = link_plan(first_profile(settings, profile), settings, stations, manifest.seed, medium)
     losses = {one.name or one.direction: one.sha256 for one in proof.loss_lists}
@@ -98,13 +98,20 @@ def _digest(cell: Cell, seed: int) -> str:
     return hashlib.sha256(json.dumps([cell.model_dump(mode="json"), seed], sort_keys=True).encode()).hexdigest()
 
 
-def _require(medium: MediumName, trial: Trial, profile: LinkProfile, settings: Settings, kernels: Kernels) -> None:
+def _require(  # noqa: PLR0917 - all that a place follows from
+    medium: MediumName,
+    trial: Trial,
+    profile: LinkProfile,
+    settings: Settings,
+    links: Mapping[str, LinkProfile],
+    kernels: Kernels,
+) -> None:
     """NotPossible when the medium that made a trial's link cannot make it again."""
     made = f"{trial.path}: its link was made by {'the line' if medium == 'line' else 'tc'}, and a replay's is, too"
     if kernels.medium not in ("auto", medium):
         raise NotPossible(f"{made}: --medium {kernels.medium} would give packets other fates; leave it out")
     try:
-        kernels.choose(profile, stations=settings.stations, medium=medium, kernel=settings.kernel)
+        place_of(settings, profile, links, kernels)
     except NotPossible as error:
         raise NotPossible(f"{made}: {error}") from error
 
@@ -115,4 +122,7 @@ def _with_stack(settings: Settings, stack: str) -> Settings:
         registry.require(registry.get(stack), patterns={work.pattern}, guarantees=work.guarantees())
     except (registry.UnknownStackError, registry.StackLacksError) as error:
         raise CampaignError(f"--stack: {error}") from error
-    return Settings.model_validate(settings.model_dump() | {"stack": stack, "faults": {}})
+    other = Settings.model_validate(settings.model_dump() | {"stack": stack, "faults": {}})
+    if told := [f"{key}: {problem}" for key, problem in problems(other)]:
+        raise CampaignError(f"--stack: {'; '.join(told)}")
+    return other

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import Protocol
 
 from emulation.line import ceiling
+from emulation.link import features
 from emulation.profile.media import MediumName
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import launch, prepare, retry
@@ -21,6 +22,7 @@ from experiments.campaign.launch import Outcome, Way
 from experiments.campaign.piece import Piece
 from experiments.campaign.schedule import leaves_room, may_share, next_turn
 from experiments.campaign.stopping import precision
+from experiments.scenario import segments
 from experiments.scenario.repeats import SideBySide
 from experiments.scenario.settings import Settings
 from experiments.trial import provenance
@@ -269,7 +271,7 @@ class CampaignRun:
         if planned.cell in self.crowded or planned in self.alone or aside(self._trial(planned)):
             return False
         wanted, cell = self._parallel, self._cell(planned)
-        if self.places[cell.name].medium == "line" and not _line_has_room(cell, trials=wanted.trials):
+        if not _line_has_room(cell, self.places[cell.name], trials=wanted.trials):
             return False
         unnamed = wanted.trials > 1 and not wanted.when
         return may_share(wanted, cell.levels, last_alone_cpu(self.folder / cell.name) if unnamed else None)
@@ -297,8 +299,13 @@ class CampaignRun:
         )
 
 
-def _line_has_room(cell: Cell, *, trials: int) -> bool:
-    return ceiling.has_room(prepare.profile_of(cell), prepare.settings_of(cell).stations, trials=trials)
+def _line_has_room(cell: Cell, place: Place, *, trials: int) -> bool:
+    """Whether the processors have room for the lines of so many trials; in the lab kernel there is none."""
+    if place.kernel == "lab":
+        return True
+    settings, profile, links = prepare.settings_of(cell), prepare.profile_of(cell), prepare.links_of(cell)
+    loads = segments.carried(settings, profile, links, first=place.medium, has_netem=features.times_frames())
+    return ceiling.has_room(*loads.values(), trials=trials)
 
 
 def last_alone_cpu(cell: Path) -> float | None:

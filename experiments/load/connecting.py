@@ -14,7 +14,7 @@ from experiments.load.pattern import PatternModule, Site, module
 from experiments.load.protocol import NodePlan
 from experiments.load.recording import DeliveredLog
 from records.manifest import Absence, ClientSocket, Consumer, Producer
-from stacks.driver import Connection, Endpoint, Here, Publisher, Stack, StackError
+from stacks.driver import Connection, Endpoint, Here, Publisher, Stack, StackError, from_home
 
 PARALLEL = 16
 CLOSE_TIMEOUT_S = 5.0
@@ -119,12 +119,10 @@ class _Node:
         clients.publishers[producer.id] = (connection, publisher)
 
     async def _connect(self, role: str, client: Producer | Consumer) -> Connection:
-        """Channels are at home at the stack's services in turn, so that all clients of one meet."""
         plan = self.plan
         at = [Endpoint(**one.model_dump()) for one in plan.services]
-        home = client.topic % len(at) if at else 0
         here = Here(node=plan.node, address=plan.address)
-        return await self.stack.connect(here, (*at[home:], *at[:home]), f"{plan.node}-{role}-{client.id}")
+        return await self.stack.connect(here, from_home(at, client.topic), f"{plan.node}-{role}-{client.id}")
 
 
 def _at(plan: NodePlan) -> str:

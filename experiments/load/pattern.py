@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 from experiments.load.clock import Clock
 from experiments.load.recording import DeliveredLog
 from records.manifest import Consumer, Producer
-from records.messaging import Pattern
+from records.workload import Pattern
 from stacks.driver import Connection, Handler, Publisher
 
 
@@ -42,7 +42,12 @@ class Site:
 
 
 class PatternModule(Protocol):
-    """work: the branch of records.workload.Workload that is this pattern's."""
+    """NEEDS: what the connections of a stack that offers the pattern have, of stacks.driver.
+
+    work: the branch of records.workload.Workload that is this pattern's.
+    """
+
+    NEEDS: tuple[type, ...]
 
     async def produce(self, connection: Connection, producer: Producer, work: Any, site: Site) -> Publisher:
         """What sends a producer's messages; StackError when refused."""

@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,8 @@ from experiments.scenario import cases, limits, overlay, segments
 from experiments.scenario.settings import Settings
 from records.comparing import Compared, compared, problems
 from records.errors import WrongInput
-from records.messaging import Pattern
 from records.schema import VERSION
-from records.workload import WORKLOADS, Acknowledged, PubSub
+from records.workload import WORKLOADS, Acknowledged, Pattern, PubSub
 from records.yaml_lines import Key
 from stacks import registry
 from stacks.driver import Subscription
@@ -271,7 +271,7 @@ def _check_against_the_lab(settings: Settings, place: Callable[[Key], Key], comp
     try:
         profile = library.load(settings.network, beside=complain.file_of(place(("network",))).parent)
         profile.groups([f"sta{number}" for number in range(1, settings.stations + 1)])
-        if settings.medium == "line" and (why := ceiling.why_not(profile, settings.stations)):
+        if settings.medium == "line" and (why := ceiling.why_not(*segments.media(settings, profile))):
             complain.add(place(("medium",)), f"'line': {why}")
         return profile
     except (library.ProfileError, ValueError) as error:
@@ -282,8 +282,9 @@ def _check_against_the_lab(settings: Settings, place: Callable[[Key], Key], comp
 
 def _links(settings: Settings, place: Callable[[Key], Key], complain: _Complaints) -> dict[str, LinkProfile]:
     """The profiles of the topology's links; complains of those that cannot be, and of a topology that cannot."""
-    for problem in segments.problems(settings):
-        complain.add(place(("topology",)), problem)
+    with suppress(registry.UnknownStackError):  # which has been told
+        for word, problem in segments.problems(settings):
+            complain.add(place((word,)), problem)
     found = {}
     for key, name in settings.topology.profiles():
         at = place(("topology", *key))

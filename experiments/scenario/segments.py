@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from emulation.line import ceiling
+from emulation.line.ceiling import Load
 from emulation.plan import linkplan
 from emulation.plan.linkplan import LinkPlan
 from emulation.plan.stages import Feature, needed
-from emulation.profile.media import MediumName
+from emulation.profile.media import MediumName, WantedMedium
 from emulation.profile.profile import LinkProfile
+from experiments.scenario import placement
 from experiments.scenario.settings import Settings
 from topologies.plan import Segment, TopologyPlan
 from topologies.routes import Crossing, Routes
@@ -20,11 +22,6 @@ from topologies.routes import Crossing, Routes
 def topology_plan(settings: Settings) -> TopologyPlan:
     """The network of a cell.  ValueError says why there is none."""
     return settings.topology.plan(stations=settings.stations, network=settings.network)
-
-
-def servers(settings: Settings) -> tuple[str, ...]:
-    """Names of the servers of a cell."""
-    return topology_plan(settings).of_role("server")
 
 
 def is_medium(plan: TopologyPlan, segment: Segment) -> bool:
@@ -56,12 +53,38 @@ def seed_of(seed: int, segment: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed} {segment}".encode()).digest()[:8]) >> 1
 
 
-def made_by(profile: LinkProfile, stations: int, *, wanted: MediumName, has_netem: bool) -> MediumName:
-    """What makes a further segment's link: what makes the first one's where that can, else the other."""
-    if wanted == "line":
-        slow = not ceiling.why_not(profile, stations) and not ceiling.is_heavy(profile, stations)
-        return "line" if slow or (Feature.NETEM in needed(profile) and not has_netem) else "tc"
-    return "line" if Feature.NETEM in needed(profile) and not has_netem else "tc"
+def media(settings: Settings, network: LinkProfile) -> tuple[Load, ...]:
+    """The media of stations, which are all made by the same; none where there is no network (see `problems`)."""
+    try:
+        plan = topology_plan(settings)
+    except ValueError:
+        return ()
+    return tuple(
+        Load(profile_of(one, network, {}, settings.network), len(one.stations))
+        for one in plan.emulated
+        if is_medium(plan, one)
+    )
+
+
+def carried(
+    settings: Settings, network: LinkProfile, links: Mapping[str, LinkProfile], *, first: MediumName, has_netem: bool
+) -> dict[str, Load]:
+    """What the line carries in a trial where `first` makes the first segment's link, by segment.
+
+    Where that is the line, all media of stations, and links between routers and servers as long as it carries them
+    without being heavy; in any case links that need netem, where there is none.  All together they may be too much.
+    """
+    plan = topology_plan(settings)
+    of = {one.name: Load(profile_of(one, network, links, settings.network), len(one.stations)) for one in plan.emulated}
+    unlike = [name for name, load in of.items() if not has_netem and Feature.NETEM in needed(load.profile)]
+    if first == "tc":
+        return {name: of[name] for name in unlike}
+    found = {one.name: of[one.name] for one in plan.emulated if is_medium(plan, one) or one.name in unlike}
+    for name, load in of.items():
+        more = (*found.values(), load)
+        if name not in found and not ceiling.why_not(*more) and not ceiling.is_heavy(*more):
+            found[name] = load
+    return found
 
 
 def further_plans(
@@ -72,6 +95,7 @@ def further_plans(
 ) -> dict[str, LinkPlan]:
     """The link plan of every emulated segment but the first, by name.  first: the first one's, with its times."""
     plan = topology_plan(settings)
+    by_line = carried(settings, network, links, first=first.made_by, has_netem=first.times_frames)
     found = {}
     for segment in plan.emulated[1:]:
         profile = profile_of(segment, network, links, settings.network)
@@ -81,8 +105,10 @@ def further_plans(
             seed=seed_of(first.seed, segment.name),
             seconds=first.seconds,
             timeline_s=first.timeline_s,
-            made_by=made_by(profile, len(segment.stations), wanted=first.made_by, has_netem=first.times_frames),
+            made_by="line" if segment.name in by_line else "tc",
             times_frames=first.times_frames,
+            group_frames=first.group_frames and is_medium(plan, segment),
+            via=segment.via,
         )
     return found
 
@@ -100,17 +126,27 @@ def load_paths(plan: TopologyPlan) -> Iterator[tuple[str, str, tuple[Crossing, .
             yield station, server, routes.path(station, server)
 
 
-def problems(settings: Settings) -> Iterator[str]:
-    """Why a topology cannot be used for a load from stations to servers."""
+def problems(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Why a topology cannot be used for a load: the key that says so, and what is wrong.
+
+    UnknownStackError as stacks.registry.get.
+    """
     try:
         plan = topology_plan(settings)
-        if not plan.of_role("server"):
-            yield f"{settings.topology.kind} has no server, and pattern '{settings.workload.pattern.value}' needs one"
-        elif len(plan.segments) > 1:
-            paths = list(load_paths(plan))
-            yield from _unproven(paths)
+        yield from placement.problems(settings, plan)
+        if len(plan.segments) > 1 and not placement.between_stations(settings):
+            for problem in _unproven(list(load_paths(plan))):
+                yield "topology", problem
     except ValueError as error:
-        yield str(error)
+        yield "topology", str(error)
+
+
+def wanted_medium(settings: Settings) -> WantedMedium:
+    """What a cell may be emulated by: between stations of a medium with a wired side the line only."""
+    plan = topology_plan(settings)
+    if settings.medium == "auto" and plan.emulated[0].wired and placement.between_stations(settings):
+        return "line"
+    return settings.medium
 
 
 def _unproven(paths: Iterable[tuple[str, str, tuple[Crossing, ...]]]) -> Iterator[str]:

@@ -119,6 +119,7 @@ def _tcp_sysctls(value: object) -> object:
     return {name: str(number) for name, number in value.items()}
 
 
+REFERENCES = ("reference", "reference-peers")
 _TCP_SYSCTL = re.compile(r"net\.ipv4\.tcp_[a-z0-9_]{1,40}")
 _NUMBERS = re.compile(r"-?\d{1,12}( \d{1,12}){0,3}")
 TcpSysctls = Annotated[dict[str, str], BeforeValidator(_tcp_sysctls)]
@@ -175,8 +176,8 @@ class Settings(_Settings):
 
     @model_validator(mode="after")
     def _faults_belong_to_the_reference_stack(self) -> Settings:
-        if self.faults and self.stack != "reference":
-            raise ValueError(f"faults can be switched on in stack 'reference' only, not in {self.stack!r}")
+        if self.faults and self.stack not in REFERENCES:
+            raise ValueError(f"faults can be switched on in {' and '.join(REFERENCES)} only, not in {self.stack!r}")
         parse(self.fault_words())
         return self
 

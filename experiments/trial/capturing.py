@@ -123,7 +123,8 @@ def _of_segment(network: Network, segment: BuiltSegment) -> Iterator[Place]:
     ports, name = segment.ports, "" if is_medium(network.plan, segment.plan) else segment.plan.name
     there = {one.host: one for one in network.plan.on(segment.plan.name)}
     behind = segment.plan.wired
-    yield Place(point="wired", node=behind[0], tap=Tap(pid=ports.pid, port=ports.wired), link=name)
+    if behind:
+        yield Place(point="wired", node=behind[0], tap=Tap(pid=ports.pid, port=ports.wired), link=name)
     for node in map(network.node, behind):
         if node.role == "server":
             yield Place(point="server", node=node.name, tap=Tap(pid=node.pid, port=there[node.name].name), link=name)

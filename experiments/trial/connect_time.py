@@ -15,6 +15,7 @@ from emulation.profile.direction import FULL_FRAME, DirectionProfile
 from emulation.profile.lossmodel import GilbertElliott
 from emulation.profile.profile import LinkProfile, Sides
 from experiments.load.connecting import PARALLEL
+from experiments.scenario import placement
 from experiments.scenario.segments import load_paths, profile_of, topology_plan
 from experiments.scenario.settings import Settings
 from experiments.trial.plan import workload
@@ -136,9 +137,14 @@ def _air_s(profile: LinkProfile, sides: dict[str, Sides], clients: Counter[str])
 def connect_time_of(
     settings: Settings, network: LinkProfile, links: Mapping[str, LinkProfile], *, kernel: KernelName
 ) -> ConnectTime:
-    """How long clients may take to connect: the sum over the segments of the longest path."""
+    """How long clients may take to connect: the sum over the segments of the longest path.
+
+    UnknownStackError as stacks.registry.get.
+    """
     own = connect_time(settings, network, kernel=kernel)
     plan = topology_plan(settings)
+    if placement.between_stations(settings) and plan.emulated[0].via == "access-point":
+        return own + own  # up and down again
     if len(plan.emulated) == 1:
         return own
     longest = max((path for _, _, path in load_paths(plan)), key=len)

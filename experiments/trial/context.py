@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
+from emulation.line.serving import LineProcess
 from emulation.plan import linkplan
 from emulation.plan.linkplan import LinkPlan
 from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
 from experiments import deploy
+from experiments.scenario import placement
+from experiments.scenario.segments import topology_plan
 from experiments.scenario.settings import Settings
 from experiments.trial.capturing import CapturePlan
 from experiments.trial.observers.hostlog import HostLog
@@ -23,7 +28,7 @@ from records.record import Record
 from records.verdict import State
 from stacks import registry
 from stacks.driver import Service
-from topologies.network import Network
+from topologies.network import Network, Node
 
 
 class TrialSpec(Record):
@@ -69,18 +74,18 @@ class Finished(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """A service on one of the servers.  name: the service's, with the server's where there are several."""
+    """A service on one node.  name: the service's, with the node's where it is on several."""
 
     name: str
     folder: Path
-    server: str
+    node: str
     service: str
     scratch: Path
 
     @property
     def pid(self) -> int:
         """Its process."""
-        return deploy.service_pid(scratch=self.scratch, target=self.server, name=self.service)
+        return deploy.service_pid(scratch=self.scratch, target=self.node, name=self.service)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +93,7 @@ class TrialContext:
     """scratch: a folder inside the trial's that is gone when the trial is finished.  host: readings of the machine.
 
     link: the plan of the first segment, the medium that stations hang on.  further: those of the other segments with a
-    profile, by name.
+    profile, by name.  line: the process that carries those of them that the line makes.
     """
 
     spec: TrialSpec
@@ -97,6 +102,7 @@ class TrialContext:
     network: Network
     link: LinkPlan
     further: Mapping[str, LinkPlan]
+    line: LineProcess
     capture: CapturePlan
     services: tuple[Service, ...]
     workload: PlacedWorkload
@@ -115,27 +121,53 @@ class TrialContext:
         return self.spec.profile
 
     @property
+    def placed(self) -> tuple[tuple[Node, Service], ...]:
+        """Every service with each node that it runs on, in the order in which channels are at home there."""
+        nodes = {node.name: node for node in self.network.nodes}
+        return tuple((nodes[host], one) for host, one in placement.placed(self.network.plan, self.services))
+
+    @property
+    def ways(self) -> tuple[tuple[str, str], ...]:
+        """A station and a host with a service, for every two that clients' packets can go between, there and back."""
+        return placement.ways(self.settings, self.network.plan)
+
+    @property
+    def peer_ways(self) -> tuple[tuple[str, str], ...]:
+        """Stations that packets go between, from the first to the second; none where the load is for servers.
+
+        Where nothing sends over a medium without a wired side these are any two: it is proven all the same.
+        """
+        stations = self.network.plan.of_role("station")
+        if placement.between_stations(self.settings):
+            return tuple(dict.fromkeys(way for one, other in self.ways for way in ((one, other), (other, one))))
+        return () if self.network.emulated[0].plan.wired else tuple(permutations(stations, 2))
+
+    @property
     def running(self) -> tuple[Running, ...]:
-        """Every service on every server."""
-        servers = self.network.servers
+        """Every service on every node that has it."""
+        placed = self.placed
+        several = Counter(one.name for _, one in placed)
         return tuple(
             Running(
-                name=one.name if len(servers) == 1 else f"{one.name}@{server.name}",
-                folder=deploy.service_folder(scratch=self.scratch, target=server.name, name=one.name),
-                server=server.name,
+                name=one.name if several[one.name] == 1 else f"{one.name}@{node.name}",
+                folder=deploy.service_folder(scratch=self.scratch, target=node.name, name=one.name),
+                node=node.name,
                 service=one.name,
                 scratch=self.scratch,
             )
-            for server in servers
-            for one in self.services
+            for node, one in placed
         )
 
     @property
-    def server_targets(self) -> tuple[deploy.Target, ...]:
-        """The servers as Ansible sees them, each with the stack's services."""
-        roles = tuple(deploy.role_call(service) for service in self.services)
+    def targets(self) -> tuple[deploy.Target, ...]:
+        """The nodes with services as Ansible sees them."""
+        roles: dict[str, list[deploy.RoleCall]] = {}
+        for node, one in self.placed:
+            roles.setdefault(node.name, []).append(deploy.role_call(one))
         return tuple(
-            deploy.Target(name=one.name, address=one.address, pid=one.pid, roles=roles) for one in self.network.servers
+            deploy.Target(name=one.name, address=one.address, pid=one.pid, roles=tuple(roles[one.name]))
+            for one in self.network.nodes
+            if one.name in roles
         )
 
     @property
@@ -164,6 +196,7 @@ def link_plan(
         seconds=times.warmup_s + after_start,
         timeline_s=after_start,
         made_by=medium,
+        via=topology_plan(settings).emulated[0].via,
     )
 
 

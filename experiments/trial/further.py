@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from emulation.kernel.namespace import KernelError, enter
 from emulation.kernel.netlink import Netlink
+from emulation.line.serving import LineProcess
 from emulation.link import link as links
 from emulation.link.link import Link, Player
 from emulation.plan.linkplan import LinkPlan
 from emulation.tc.player import Played
 from experiments.trial.checks.queue_use import rates_set
-from experiments.trial.observers.linesamples import LineSamples, LineSeen
 from experiments.trial.observers.sampling import PERIOD_S, queue_rows
 from experiments.trial.reading import Reading, reading
 from records.schema import resources_table
@@ -27,35 +27,32 @@ from topologies.network import Network
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FurtherMeasured:
-    """What a segment has recorded; readings, played and line are as in Measured.
+    """What a segment has recorded; readings and played are as in Measured.
 
-    resources: samples of its queues and of its line, under the names that these have on the segment.
+    resources: samples of its queues, under the names that these have on the segment.
     """
 
     plan: LinkPlan
     readings: tuple[Reading, Reading, Reading, Reading]
     played: tuple[Played, ...]
     resources: pa.Table
-    line: LineSeen | None
 
     def named(self, segment: str) -> pa.Table:
-        """The samples, and the rates that a timeline has set, with subjects that no other segment has.
-
-        These are `queue:<segment>/air` and `line:<segment>`.
-        """
+        """The samples, and the rates that a timeline has set, with subjects of its own: `queue:<segment>/air`."""
         rates = rates_set(self.plan, self.played, since_ns=self.readings[0].t_ns)
         rows = pa.concat_tables([self.resources, rates])
-        plain = rows.column("subject")
-        queues = pc.replace_substring(plain, "queue:", f"queue:{segment}/")
-        subjects = pc.if_else(pc.equal(plain, "line"), f"line:{segment}", queues)
+        subjects = pc.replace_substring(rows.column("subject"), "queue:", f"queue:{segment}/")
         return rows.set_column(rows.schema.get_field_index("subject"), rows.schema.field("subject"), subjects)
 
 
 class Further:
-    """Links by segment; there are none in a topology of one segment, and then nothing happens here."""
+    """Links by segment; there are none in a topology of one segment, and then nothing happens here.
 
-    def __init__(self, plans: Mapping[str, LinkPlan], network: Network) -> None:
-        self._plans, self._network = plans, network
+    process: carries those that the line makes.
+    """
+
+    def __init__(self, plans: Mapping[str, LinkPlan], network: Network, process: LineProcess) -> None:
+        self._plans, self._network, self._process = plans, network, process
         self._links: dict[str, Link] = {}
         self._samplers: dict[str, _Sampler] = {}
         self._players: dict[str, Player] = {}
@@ -66,7 +63,8 @@ class Further:
         """Have all links in force."""
         with ExitStack() as shaped:
             for name, plan in self._plans.items():
-                self._links[name] = shaped.enter_context(links.applied(plan, self._network.segments[name].ports))
+                ports = self._network.segments[name].ports
+                self._links[name] = shaped.enter_context(links.applied(plan, ports, self._process, name))
             yield self._links
         self._links = {}
 
@@ -112,18 +110,16 @@ class Further:
                 plan=plan,
                 readings=(before, start, end, last),
                 played=tuple(self._players[name].played),
-                resources=resources_table([*sampler.rows, *sampler.line.rows]),
-                line=sampler.line.seen,
+                resources=resources_table(sampler.rows),
             )
         return found
 
 
 class _Sampler:
-    """Samples a link's queues and line on a fixed grid, in a thread in its access point's namespace."""
+    """Samples a link's queues on a fixed grid, in a thread in its access point's namespace."""
 
     def __init__(self, link: Link) -> None:
         self.rows: list[tuple[int, str, str, float]] = []
-        self.line = LineSamples()
         self._link = link
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample, name="segment-sampler", daemon=True)
@@ -138,14 +134,11 @@ class _Sampler:
         enter(self._link.ports.pid)
         due = time.monotonic()
         with Netlink() as netlink, suppress(KernelError):  # the link no longer works, which its guard notices, too
-            self.line.begin(self._link)
             stopped = False
             while not stopped:
                 due += PERIOD_S
                 stopped = self._stop.wait(max(0.0, due - time.monotonic()))
                 self.rows += queue_rows(self._link, netlink)
-                self.line.take(self._link)
-            self.line.end(self._link)
 
 
 @contextmanager

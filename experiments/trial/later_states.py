@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from emulation.kernel.kernel import KernelName
+from emulation.plan import linkplan
 from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
 from emulation.proof.stateproof import LaterState, later_states, longest_s, proof_plan, prove_state, usual_s
+from experiments.scenario.segments import topology_plan
 from experiments.scenario.settings import Settings
 from experiments.trial.context import TrialContext
 from experiments.trial.provenance import this_kernel
 from records.link import LaterProof, LinkCheck
 from records.proven import ProvenState, note_proven, proven_states
 from records.store import trial_name
-from topologies.network import probe_ends
+from topologies.network import ends_of, peer_ends
 
 # How often a state is proven at most (experiments.trial.trial).
 TRIES = 3
@@ -35,13 +38,17 @@ class LaterStates:
     def __init__(self, context: TrialContext) -> None:
         self._context = context
         until_s = _until_s(context.settings)
-        self._states = later_states(context.link.profile, context.link.groups, until_s=until_s)
+        link = context.link
+        self._states = later_states(link.profile, link.groups, until_s=until_s, met=link.directions)
+        self._peer_ways = context.peer_ways if self._states else ()
         self._plan = proof_plan(context.link, until_s=until_s)
         self._campaign = Path(context.spec.campaign_folder)
         self._trial = f"{context.spec.cell}/{trial_name(context.spec.trial)}"
         kernel = this_kernel()
         self._kernel = f"{kernel.release} ({kernel.chosen}{_BY[context.link.made_by]})"
-        self._profile = digest(context.profile.model_dump(mode="json"))
+        # A proof to a wired side, one through an access point and one ad hoc are of different ways.
+        between = {"between stations": link.via} if self._peer_ways else {}
+        self._profile = digest(context.profile.model_dump(mode="json") | between)
         self._elsewhere = self._remembered() if self._states else {}
         self._found: dict[str, tuple[LinkCheck, ...]] = {}
 
@@ -71,8 +78,10 @@ class LaterStates:
         for one in self._states:
             if one.key in self._elsewhere or (one.key in self._found and _holds(self._found[one.key])):
                 continue
+            there = [way for way in self._peer_ways if one.path[-1].out.isdisjoint(way)]
+            pairs = () if one.path[-1].dark else peer_ends(network, self._plan.groups, there)
             self._found[one.key] = prove_state(
-                self._plan, network.ports, one, lambda station: probe_ends(network, [[station]])[0]
+                self._plan, network.ports, one, partial(ends_of, network), pairs, process=self._context.line
             )
 
     def remember(self) -> None:
@@ -113,7 +122,8 @@ def _states(settings: Settings, profile: LinkProfile) -> tuple[LaterState, ...]:
     if not profile.timeline:
         return ()
     stations = [f"sta{number}" for number in range(1, settings.stations + 1)]
-    return later_states(profile, profile.groups(stations), until_s=_until_s(settings))
+    met = linkplan.met(topology_plan(settings).emulated[0].via)
+    return later_states(profile, profile.groups(stations), until_s=_until_s(settings), met=met)
 
 
 def _until_s(settings: Settings) -> float:

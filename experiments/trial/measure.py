@@ -50,7 +50,7 @@ class Measured:
     clock_offset_ns: wall clock minus monotonic, at the start of the window.
     clock_step_s: how far that had moved by the drain's end.
     drained: why the drain ended.
-    line: how late the line was, None where the kernel makes the link.
+    line: how late the line was, None where the kernel makes all links.
     gone: servers that did not live to the end of the drain.
     played: the timeline's changes of the link.
     further: what the further segments have recorded, by name.
@@ -83,11 +83,11 @@ async def measure(context: TrialContext) -> Measured:
     taps, snap = [place.tap for place in context.capture.places], context.capture.snap_bytes
     with (
         captured(taps, context.folder, logs=context.folder / "logs", snap_bytes=snap) as captures,
-        watched(context.network) as connections,
+        watched(context.network, [(node.address, one.port) for node, one in context.placed]) as connections,
         ExitStack() as shaped,
     ):
         bare = context.settings.connect == "bare"
-        further = Further(context.further, context.network)
+        further = Further(context.further, context.network, context.line)
         link = None if bare else shaped.enter_context(_applied(context, further))
         began = time.monotonic()
         async with fleet(
@@ -101,7 +101,7 @@ async def measure(context: TrialContext) -> Measured:
                 quiet = await connections.quiet(limit_s=limits.quiet_s)
                 with (
                     ahead([one.process.pid for one in captures]),
-                    sampling(link, _processes(context, clients)) as sampler,
+                    sampling(link, _processes(context, clients), context.line) as sampler,
                     playing(link) as player,
                     further.watched(),
                 ):
@@ -138,7 +138,8 @@ async def measure(context: TrialContext) -> Measured:
 @contextmanager
 def _applied(context: TrialContext, further: Further) -> Iterator[Link]:
     """Every segment's link in force; gives the first one's."""
-    with applied(context.link, context.network.ports) as link, further.applied():
+    name = next(iter(context.plans))
+    with applied(context.link, context.network.ports, context.line, name) as link, further.applied():
         yield link
 
 
@@ -148,9 +149,7 @@ def _members(context: TrialContext, limits: ConnectTime) -> list[Member]:
         context.workload,
         addresses={node.name: node.address for node in context.network.nodes},
         services=tuple(
-            Endpoint(host=server.address, port=one.port, service=one.name, node=server.name)
-            for one in context.services
-            for server in context.network.servers
+            Endpoint(host=node.address, port=one.port, service=one.name, node=node.name) for node, one in context.placed
         ),
         seed=context.spec.seed,
         out_dir=context.client_folder,

@@ -8,7 +8,7 @@ from pathlib import Path
 from experiments.load.protocol import NodePlan, ServiceAt
 from experiments.scenario.settings import Settings
 from records.manifest import Consumer, PlacedWorkload, Producer
-from records.workload import PubSub, RequestReply
+from records.workload import PubSub
 from stacks.driver import Endpoint
 
 
@@ -36,7 +36,7 @@ def workload(settings: Settings, stations: Sequence[str]) -> PlacedWorkload:
     )
     replies = tuple(
         Consumer(id=len(consumers) + one.id, node=one.node, topic=one.topic, caller=one.id)
-        for one in (producers if isinstance(asked, RequestReply) else ())
+        for one in (producers if asked.replies else ())
     )
     return PlacedWorkload(asked=asked, producers=producers, consumers=(*consumers, *replies))
 

@@ -9,17 +9,19 @@ from itertools import product
 
 import numpy as np
 
+from emulation.line.serving import LineProcess
 from emulation.link.link import applied
 from emulation.plan.linkplan import LinkPlan
 from emulation.profile import distribution
 from emulation.proof import expectation
 from emulation.proof.asked import Asked, asked_of
 from emulation.proof.delayproof import DELAY_TOLERANCE_S, EARLY_S, SHORT
+from emulation.proof.peerproof import probe_peers
 from emulation.proof.probe import MIN_FRAME, Arrivals, probe_path
 from emulation.proof.proof import probe_link
 from records.directions import Direction
 from records.link import LinkCheck
-from topologies.network import Network, Node, probe_ends
+from topologies.network import Network, Node, peer_ends, probe_ends
 from topologies.routes import NoPath
 
 PATHS = "paths"  # what the checks of whole paths are kept under, beside those of segments
@@ -28,18 +30,30 @@ _PACKETS, _SPACING_S, _SILENCE_S = 20, 0.005, 0.3
 Checks = dict[str, tuple[LinkCheck, ...]]
 
 
-def prove(network: Network, plans: Mapping[str, LinkPlan], names: Collection[str]) -> Checks:
+def prove(
+    network: Network,
+    plans: Mapping[str, LinkPlan],
+    names: Collection[str],
+    process: LineProcess,
+    peer_ways: Collection[tuple[str, str]] = (),
+) -> Checks:
     """Measure segments, and with PATHS the paths over them.  plans: of all segments; nothing else may use them.
 
-    Each segment is probed between its own ends, with the others bare.
+    Each segment is probed between its own ends, with the others bare.  process: carries what the line makes.
+    peer_ways: stations of the first one that are its ends instead, sender and receiver.
     """
     found: Checks = {}
+    first = next(iter(plans))
     for name, plan in plans.items():
         if name in names:
-            with applied(plan, network.segments[name].ports):
-                found[name] = probe_link(plan, probe_ends(network, plan.groups, name))
+            with applied(plan, network.segments[name].ports, process, name) as link:
+                if peer_ways and name == first:
+                    pairs = peer_ends(network, plan.groups, peer_ways)
+                    found[name] = probe_peers(plan, pairs, renumber=link.renumber)
+                else:
+                    found[name] = probe_link(plan, probe_ends(network, plan.groups, name))
     if PATHS in names:
-        found[PATHS] = _paths(network, plans)
+        found[PATHS] = _paths(network, plans, process)
     return found
 
 
@@ -59,10 +73,10 @@ class _Path:
     asked: tuple[Asked, ...]
 
 
-def _paths(network: Network, plans: Mapping[str, LinkPlan]) -> tuple[LinkCheck, ...]:
+def _paths(network: Network, plans: Mapping[str, LinkPlan], process: LineProcess) -> tuple[LinkCheck, ...]:
     with ExitStack() as shaped:
         for name, plan in plans.items():
-            shaped.enter_context(applied(plan, network.segments[name].ports))
+            shaped.enter_context(applied(plan, network.segments[name].ports, process, name))
         return tuple(path_check(path, _probed(path)) for path in _different(network, plans))
 
 

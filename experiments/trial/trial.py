@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import shutil
 import time
@@ -15,6 +16,7 @@ import psutil
 
 from emulation.kernel import kernel
 from emulation.kernel.kernel import KernelName
+from emulation.line.serving import serving
 from emulation.link import features
 from experiments import deploy
 from experiments.scenario.segments import first_profile, further_plans, topology_plan
@@ -89,9 +91,12 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], hos
     scratch.mkdir()
     logs.mkdir()
     tell(Phase(name="build"))
-    with built(
-        topology_plan(settings), congestion_control=settings.congestion_control, sysctls=settings.sysctls
-    ) as network:
+    with (
+        built(
+            topology_plan(settings), congestion_control=settings.congestion_control, sysctls=settings.sysctls
+        ) as network,
+        serving() as line,
+    ):
         stations = list(network.ports.stations)
         link = link_plan(first_profile(settings, spec.profile), settings, stations, spec.seed, spec.medium)
         link = replace(link, times_frames=features.times_frames())
@@ -103,6 +108,7 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], hos
             network=network,
             link=link,
             further=further,
+            line=line,
             capture=capture_plan(settings.capture, (link, *further.values()), network),
             services=services(settings),
             workload=plan.workload(settings, [node.name for node in network.stations]),
@@ -148,13 +154,13 @@ def _stop(context: TrialContext) -> tuple[str, ...]:
 
 
 def _deploy(context: TrialContext) -> None:
-    """Configure and start the servers.  What clients need of a machine is installed with the campaign."""
-    if context.services:
+    """Configure and start the services.  What clients need of a machine is installed with the campaign."""
+    if targets := context.targets:
         deploy.apply(
             ["configure", "start"],
-            list(context.server_targets),
+            targets,
             scratch=context.scratch,
-            timeout_s=_DEPLOY_LIMIT_S[kernel.current()],
+            timeout_s=_DEPLOY_LIMIT_S[kernel.current()] * math.ceil(len(targets) / deploy.FORKS),
         )
 
 
@@ -168,7 +174,7 @@ def _deploy_and_prove(context: TrialContext, later: LaterStates) -> tuple[Checks
     context.tell(Phase(name="deploy"))
     with ThreadPoolExecutor(1) as pool:
         deployed = pool.submit(_deploy, context)
-        checks = prove(context.network, context.plans, to_prove(context.plans))
+        checks = prove(context.network, context.plans, to_prove(context.plans), context.line, context.peer_ways)
         later.prove()
         deployed.result()
     notes: list[str] = []
@@ -180,7 +186,7 @@ def _deploy_and_prove(context: TrialContext, later: LaterStates) -> tuple[Checks
         notes.append(f"the link did not hold and was proven again ({'; '.join(off)})")
         time.sleep(pause_s)
         with ahead(()):  # not before: servers that start meanwhile would go first as well
-            checks |= prove(context.network, context.plans, broken)
+            checks |= prove(context.network, context.plans, broken, context.line, context.peer_ways)
             later.prove()
     later.remember()
     first, paths = next(iter(context.plans)), checks.pop(PATHS, ())

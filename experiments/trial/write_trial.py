@@ -30,7 +30,6 @@ from experiments.trial.checks.samples import machine_cpu
 from experiments.trial.context import TrialContext
 from experiments.trial.further import FurtherMeasured
 from experiments.trial.measure import Measured
-from experiments.trial.observers.linesamples import together
 from experiments.trial.provenance import MACHINE_SYSCTLS, SYSCTLS
 from experiments.trial.reading import Reading
 from experiments.trial.traced import trace_checks
@@ -111,7 +110,7 @@ def write_trial(
             path_rtt=path_rtt(measured.connecting, _least_rtt(context), expected=bool(context.services)),
             bare=context.settings.connect == "bare",
             in_client=registry.get(context.settings.stack).in_client,
-            line=together([measured.line, *(one.line for one in measured.further.values())]),
+            line=measured.line,
         ),
         context.settings.checks,
         context.spec.levels,
@@ -135,8 +134,10 @@ def _miscounted(result: FleetResult) -> int:
 
 
 def _least_rtt(context: TrialContext) -> Callable[[str], float]:
-    servers = [server.name for server in context.network.servers]
-    return lambda station: least_path_rtt_s(context.plans, context.network, station, servers)
+    hosts: dict[str, list[str]] = {}
+    for station, host in context.ways:
+        hosts.setdefault(station, []).append(host)
+    return lambda station: least_path_rtt_s(context.plans, context.network, station, hosts[station])
 
 
 def _proof(context: TrialContext, probed: Mapping[str, Sequence[LinkCheck]], measured: Measured) -> LinkProof:

@@ -4,6 +4,6 @@ It exists so that tests know what the truth is: the server that drops every tent
 every tenth message.
 """
 
-from stacks.reference.driver import Reference
+from stacks.reference.driver import Reference, ReferencePeers
 
-__all__ = ["Reference"]
+__all__ = ["Reference", "ReferencePeers"]

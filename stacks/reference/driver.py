@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from records.messaging import Ack, Delivery, Guarantee, Pattern
+from records.messaging import Ack, Delivery, Guarantee
+from records.workload import Pattern
 from stacks.channel import Client, opened
-from stacks.driver import Endpoint, Handler, Here, RequestHandler, Service, StackError, Subscription
+from stacks.driver import Endpoint, Handler, Here, Placement, RequestHandler, Service, StackError, Subscription
 from stacks.reference import frames
 from stacks.reference.destinations import Kind, written
 from stacks.reference.frames import Connect
@@ -91,9 +92,10 @@ class ReferenceConnection(Client[Wire]):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """faults: words of stacks.reference.faults, for the server that is deployed."""
+    """faults: words of stacks.reference.faults, for the servers that are deployed.  placement: of these."""
 
     faults: tuple[str, ...] = ()
+    placement: Placement = "servers"
     name: str = "reference"
     patterns: frozenset[Pattern] = frozenset(Pattern)
     guarantees: frozenset[Guarantee] = frozenset(
@@ -108,8 +110,9 @@ class Reference:
     in_client: bool = False
 
     def services(self) -> tuple[Service, ...]:
-        """One server."""
-        return (Service(name=self.name, role=self.name, port=PORT, variables={"reference_faults": list(self.faults)}),)
+        """The broker."""
+        faults = {"reference_faults": list(self.faults)}
+        return (Service(name=self.name, role="reference", port=PORT, variables=faults, placement=self.placement),)
 
     def why_not(self, wanted: Subscription) -> str:
         """Any will do."""
@@ -128,3 +131,11 @@ class Reference:
             wire.abort()
             raise
         return ReferenceConnection(wire)
+
+
+@dataclass(frozen=True, slots=True)
+class ReferencePeers(Reference):
+    """The reference broker on every station; a channel is at home at one of them."""
+
+    placement: Placement = "nodes"
+    name: str = "reference-peers"

@@ -9,6 +9,7 @@ import pytest
 from journey_world import DOWN, UP, WHOLE, World, one_message
 
 from analysis.findings import Findings, gather
+from analysis.journey.reasons import cannot
 from analysis.journey.rows import add_journey
 from analysis.metrics import METRICS
 from analysis.rows import Rows
@@ -48,6 +49,12 @@ def test_a_campaign_that_was_captured_on_one_side_only_says_so(findings: Finding
         assert trial.journey == {}
         assert "both sides of the link" in trial.journey_why
         assert trial.metrics["journey_share"] == 0
+
+
+def test_between_stations_nothing_is_followed_and_the_reason_says_so() -> None:
+    why = cannot([], [], stations=2, servers=0)
+    assert why == "there is no server: messages between stations are not followed"
+    assert cannot([], [], stations=2, servers=1) == "there are no captures"
 
 
 def test_captured_bytes_are_named_in_reasons_for_cut_markers(tmp_path: Path) -> None:

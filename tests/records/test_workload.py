@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from records.messaging import Guarantee, Pattern
+from records.messaging import Guarantee
 from records.record import Record
-from records.workload import AnyWorkload, RequestReply, workload_of
+from records.workload import AnyWorkload, Pattern, RequestReply, workload_of
 
 CLIENTS: dict[Pattern, dict[str, Any]] = {
     Pattern.PUBSUB: {"publishers": 3, "subscribers": 5, "topics": 2},

@@ -6,8 +6,10 @@ from typing import get_type_hints
 import pytest
 from here import HERE
 
-from records.messaging import Ack, Delivery, Guarantee, Pattern
-from stacks.driver import CAPABILITIES, Endpoint, Selector, Subscription
+from experiments.load.pattern import module
+from records.messaging import Ack, Delivery, Guarantee
+from records.workload import Pattern
+from stacks.driver import Endpoint, Selector, Subscription
 from stacks.null import Null
 from stacks.reference import Reference
 from stacks.registry import StackLacksError, UnknownStackError, get, names, require, stacks
@@ -15,7 +17,7 @@ from stacks.registry import StackLacksError, UnknownStackError, get, names, requ
 
 def test_every_stack_is_there_under_its_own_name() -> None:
     found = stacks()
-    assert tuple(found) == names() == ("activemq", "activemq-openwire", "null", "reference")
+    assert tuple(found) == names() == ("activemq", "activemq-openwire", "null", "reference", "reference-peers")
     assert all(stack.name == name for name, stack in found.items())
 
 
@@ -44,7 +46,7 @@ def test_a_stack_that_offers_a_pattern_has_what_the_pattern_takes(name: str) -> 
     lacking = [
         (pattern, kind)
         for pattern in get(name).patterns
-        for kind in CAPABILITIES[pattern]
+        for kind in module(pattern).NEEDS
         if not issubclass(offered, kind)
     ]
     assert lacking == []

@@ -63,7 +63,7 @@ def instead(monkeypatch: Any, fault: str) -> None:
             others["env"] = others["env"] | {FAULT: fault}
         return usual(words, **others)
 
-    monkeypatch.setattr("emulation.line.link.subprocess.Popen", started)
+    monkeypatch.setattr("emulation.line.serving.subprocess.Popen", started)
 
 
 if __name__ == "__main__":

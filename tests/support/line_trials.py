@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -24,13 +25,39 @@ from records.verdict import Check, Health, HealthCheck, Verdict
 WINDOW = {"warmup_s": 0.3, "window_s": 4, "drain_s": 3}
 
 
+def lines_of(pid: int) -> list[psutil.Process]:
+    """Processes of lines below a process."""
+    found = []
+    for one in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if "emulation.line.process" in one.cmdline():
+                found.append(one)
+    return found
+
+
 def lines_process() -> psutil.Process:
     """The process of the line that this process's trial has."""
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if "emulation.line.process" in child.cmdline():
-                return child
-    raise AssertionError("no line")
+    (found,) = lines_of(os.getpid())
+    return found
+
+
+@contextmanager
+def lines_seen() -> Iterator[set[int]]:
+    """Numbers of all processes of lines that are below this one at some time of the context."""
+    found: set[int] = set()
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.2):
+            found.update(one.pid for one in lines_of(os.getpid()))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        thread.join()
 
 
 def run(tmp_path: Path, meanwhile: Callable[[], None] | None = None) -> tuple[Trial, Verdict]:

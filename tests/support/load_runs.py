@@ -14,9 +14,12 @@ import numpy as np
 
 from experiments.load.fleet import Drained, FleetProgress, FleetResult, Member, fleet
 from experiments.load.protocol import NodePlan, ServiceAt
+from experiments.scenario.settings import Settings
+from experiments.trial.plan import node_plans, workload
 from records.audience import audiences
 from records.ledger import Reconciliation, reconcile
 from records.manifest import Consumer, Producer
+from stacks.driver import Endpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = "127.0.0.1"
@@ -69,6 +72,22 @@ def node_plan(folder: Path, port: int, work: Mapping[str, Any] | None = None, **
         "out_dir": str(folder),
     }
     return NodePlan(**(settings | more))
+
+
+def cell_plans(folder: Path, port: int, cell: Settings) -> list[NodePlan]:
+    """One client process for each of two stations, with a folder for its ledger."""
+    names, at = ["sta1", "sta2"], service_at(port)
+    made = node_plans(
+        cell,
+        workload(cell, names),
+        addresses=dict.fromkeys(names, LOOPBACK),
+        services=[Endpoint(host=at.host, port=at.port, service=at.service, node=at.node)],
+        seed=1,
+        out_dir=lambda node: folder / node,
+    )
+    for one in made:
+        Path(one.out_dir).mkdir()
+    return list(made)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

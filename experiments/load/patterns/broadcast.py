@@ -7,6 +7,8 @@ from records.manifest import Consumer, Producer
 from records.workload import Broadcast
 from stacks.driver import Broadcasting, Connection, Publisher
 
+NEEDS = (Broadcasting,)
+
 
 async def produce(connection: Connection, producer: Producer, work: Broadcast, site: Site) -> Publisher:
     """What sends to the group."""

@@ -22,6 +22,8 @@ from stacks.driver import (
     Subscription,
 )
 
+NEEDS = (Publishing, Subscribing)
+
 
 async def produce(connection: Connection, producer: Producer, work: PubSub, site: Site) -> Publisher:
     """A publisher on the producer's topic."""

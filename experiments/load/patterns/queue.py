@@ -9,6 +9,8 @@ from records.messaging import Ack
 from records.workload import Queue
 from stacks.driver import Connection, Publisher, Queueing, Subscription
 
+NEEDS = (Queueing,)
+
 
 async def produce(connection: Connection, producer: Producer, work: Queue, site: Site) -> Publisher:
     """What sends to the producer's queue."""

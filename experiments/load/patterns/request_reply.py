@@ -18,6 +18,8 @@ from records.manifest import Consumer, Producer
 from records.workload import RequestReply, ServiceTime
 from stacks.driver import Caller, Calling, Connection, Handler, Publisher, Serving
 
+NEEDS = (Calling, Serving)
+
 _CHUNK = 4096
 
 

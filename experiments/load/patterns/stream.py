@@ -7,6 +7,8 @@ from records.manifest import Consumer, Producer
 from records.workload import Stream
 from stacks.driver import Connection, Publisher, Streaming
 
+NEEDS = (Streaming,)
+
 
 async def produce(connection: Connection, producer: Producer, work: Stream, site: Site) -> Publisher:
     """The sending end of the producer's flow."""

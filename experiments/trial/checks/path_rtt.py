@@ -6,14 +6,13 @@ retransmission timeout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from emulation.plan import linkplan
 from emulation.plan.linkplan import LinkPlan
 from emulation.profile import distribution
 from emulation.profile.direction import DirectionProfile
 from emulation.profile.timeline import LinkState
-from records.directions import DIRECTIONS
 from records.manifest import Connecting, ConnectionEnd
 from topologies.network import Network
 
@@ -26,16 +25,17 @@ _MOST_NAMED = 3
 def least_rtt_s(plan: LinkPlan, station: str) -> float:
     """The shortest round trip (s) that a station's packets can have until the window begins.
 
-    Least delay of either direction that the jitter allows; transmission is not counted, as a full bucket lets a packet
-    pass at once.  A timeline begins with the window: of its changes only those at its first moment count.
+    Least delay of either direction that the jitter allows, ad hoc of the uplink, as the other station's packets meet
+    theirs; transmission is not counted, as a full bucket lets a packet pass at once.  A timeline begins with the
+    window: of its changes only those at its first moment count.
     """
     group = next(number for number, members in enumerate(plan.groups) if station in members)
     states = [plan.first, *(step.state for step in plan.steps if step.at_s <= 0)]
-    return min(_rtt_s(state, group) for state in states)
+    return min(_rtt_s(plan, state, group) for state in states)
 
 
-def _rtt_s(state: LinkState, group: int) -> float:
-    return sum(_least_delay_s(linkplan.side(state, group, direction)) for direction in DIRECTIONS)
+def _rtt_s(plan: LinkPlan, state: LinkState, group: int) -> float:
+    return sum(_least_delay_s(linkplan.side(state, group, direction)) for direction in plan.directions)
 
 
 def _least_delay_s(side: DirectionProfile) -> float:
@@ -45,10 +45,22 @@ def _least_delay_s(side: DirectionProfile) -> float:
 
 
 def least_path_rtt_s(plans: Mapping[str, LinkPlan], network: Network, station: str, servers: Iterable[str]) -> float:
-    """The shortest round trip (s) from a station to the nearest server and back.  plans: by segment."""
+    """The shortest round trip (s) from a station to the nearest server and back.  plans: by segment.
+
+    servers: or other stations.
+    """
     return min(
-        sum(least_rtt_s(plans[one.segment], one.station) for one in network.path(station, server)) for server in servers
+        sum(least_rtt_s(plans[segment], met) for segment, met in _crossed(plans, network, station, server))
+        for server in servers
     )
+
+
+def _crossed(plans: Mapping[str, LinkPlan], network: Network, station: str, server: str) -> Iterator[tuple[str, str]]:
+    """Segments of a path with the stations whose settings its packets meet there, one way or the other."""
+    for one in network.path(station, server):
+        yield one.segment, one.station
+        if plans[one.segment].via == "ad-hoc":
+            yield one.segment, server
 
 
 def path_rtt(connecting: Connecting, least_of: Callable[[str], float], *, expected: bool) -> tuple[float | None, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Literal
 
@@ -17,22 +17,25 @@ _POLL_S = 0.05
 
 
 class Connections:
-    """The connections between a network's stations and its servers.  Made by `watched`.
+    """The connections between a network's stations and its servers, or services on other stations.  Made by `watched`.
 
     It has one socket in each node's namespace, opened beforehand: asking takes a few system calls and no process.
     """
 
-    def __init__(self, network: Network, asked: Mapping[str, SockDiag]) -> None:
+    def __init__(
+        self, network: Network, asked: Mapping[str, SockDiag], services: Collection[tuple[str, int]] = ()
+    ) -> None:
         self._asked = asked
         self._stations = {node.address: node.name for node in network.stations}
         self._servers = {node.address for node in network.servers}
+        self._services = frozenset(services)
 
     def read(self) -> tuple[bytes, ...]:
         """Every node's answer; `ends` makes sense of it when there is time.  KernelError when a kernel has none."""
         return tuple(diag.ask() for diag in self._asked.values())
 
     def ends(self, answers: Iterable[bytes]) -> tuple[ConnectionEnd, ...]:
-        """Both ends of every connection between a station and a server: clients' ends first, by station and port."""
+        """Both ends of every connection over the network to a service: clients' ends first, by station and port."""
         order = {name: number for number, name in enumerate(self._stations.values())}
         found = [_record(state, *place) for state, place in self._mine(answers)]
         return tuple(sorted(found, key=lambda one: (one.end, order[one.station], one.port)))
@@ -59,10 +62,15 @@ class Connections:
         for answer in answers:
             for state in tcp_states(answer):
                 (here, port), (there, other) = state.local, state.remote
-                if here in self._stations and there in self._servers:
+                if here == there:
+                    continue
+                if here in self._stations and self._serves(there, other):
                     yield state, ("client", self._stations[here], port)
-                elif here in self._servers and there in self._stations:
+                elif there in self._stations and self._serves(here, port):
                     yield state, ("server", self._stations[there], other)
+
+    def _serves(self, address: str, port: int) -> bool:
+        return address in self._servers or (address, port) in self._services
 
 
 def _record(state: TcpState, end: Literal["client", "server"], station: str, port: int) -> ConnectionEnd:
@@ -80,11 +88,11 @@ def _record(state: TcpState, end: Literal["client", "server"], station: str, por
 
 
 @contextmanager
-def watched(network: Network) -> Iterator[Connections]:
-    """Have a network's connections ready to be asked for."""
+def watched(network: Network, services: Collection[tuple[str, int]]) -> Iterator[Connections]:
+    """Have a network's connections ready to be asked for.  services: address and port of each."""
     with ExitStack() as opened:
         asked = {}
         for node in network.nodes:
             asked[node.name] = in_namespace(node.pid, SockDiag)
             opened.callback(asked[node.name].close)
-        yield Connections(network, asked)
+        yield Connections(network, asked, services)

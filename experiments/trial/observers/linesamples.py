@@ -1,19 +1,16 @@
-"""What a line tells of itself, once a second, and all of it together."""
+"""What the line's process tells of itself, with all its links, once a second, and all of it together."""
 
 from __future__ import annotations
 
-import operator
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from emulation.line.lateness import Lateness
 from emulation.line.request import Late
 
 if TYPE_CHECKING:
-    from emulation.link.link import Link
+    from emulation.line.serving import LineProcess
 
 Row = tuple[int, str, str, float]
 SUBJECT = "line"
@@ -32,43 +29,32 @@ class LineSeen:
     reading: Lateness
 
 
-def together(seen: Iterable[LineSeen | None]) -> LineSeen | None:
-    """Several lines as one; None where there is none."""
-    found = [one for one in seen if one is not None]
-    if not found:
-        return None
-    frames, reading = (
-        reduce(operator.add, times) for times in zip(*((one.frames, one.reading) for one in found), strict=True)
-    )
-    return LineSeen(frames, reading)
-
-
 class LineSamples:
-    """rows: of records.schema.RESOURCES.  seen: None where there is no line.  All methods raise what the link does."""
+    """rows: of records.schema.RESOURCES.  seen: None where there is no line.  All methods raise what the line does."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.seen: LineSeen | None = None
         self._calls = 0
 
-    def begin(self, link: Link) -> None:
+    def begin(self, line: LineProcess) -> None:
         """Have the line forget what was before."""
-        if (late := link.late()) is not None:
+        if (late := line.late()) is not None:
             self.seen = LineSeen(Lateness.of(), Lateness.of())
             self._count(late)
 
-    def take(self, link: Link) -> None:
+    def take(self, line: LineProcess) -> None:
         """Ask the line, at every fourth call."""
         self._calls += 1
         if self._calls % _EVERY == 0:
-            self._ask(link)
+            self._ask(line)
 
-    def end(self, link: Link) -> None:
+    def end(self, line: LineProcess) -> None:
         """Ask for what has not been told yet."""
-        self._ask(link)
+        self._ask(line)
 
-    def _ask(self, link: Link) -> None:
-        if self.seen is None or (late := link.late()) is None:
+    def _ask(self, line: LineProcess) -> None:
+        if self.seen is None or (late := line.late()) is None:
             return
         frames, reading = late.frames, late.reading
         self.seen = LineSeen(self.seen.frames + frames, self.seen.reading + reading)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from emulation.kernel.namespace import KernelError, enter
 from emulation.kernel.netlink import Netlink
+from emulation.line.serving import LineProcess
 from emulation.link.link import Link
 from experiments.trial.observers.heartbeat import Heartbeat, heartbeat
 from experiments.trial.observers.linesamples import LineSamples
@@ -25,9 +26,10 @@ PERIOD_S = 0.25
 
 
 class Sampler:
-    """Collects rows of records.schema.RESOURCES.  line: what a line told of itself."""
+    """Collects rows of records.schema.RESOURCES.  line: what the line's process told of itself."""
 
-    def __init__(self, processes: Mapping[str, int]) -> None:
+    def __init__(self, processes: Mapping[str, int], process: LineProcess) -> None:
+        self._process = process
         self._rows: list[tuple[int, str, str, float]] = []
         self._processes: dict[str, psutil.Process] = {}
         for subject, pid in processes.items():
@@ -47,14 +49,14 @@ class Sampler:
         enter(link.ports.pid)
         due = time.monotonic()
         with Netlink() as netlink, suppress(KernelError):  # the link no longer works, which its guard notices, too
-            self.line.begin(link)
+            self.line.begin(self._process)
             while True:
                 self._take(netlink, link, heart)
                 no_gc.sweep()
                 due += PERIOD_S
                 if self._stop.wait(max(0.0, due - time.monotonic())):
                     self._take(netlink, link, heart)
-                    self.line.end(link)
+                    self.line.end(self._process)
                     return
 
     def stop(self) -> None:
@@ -66,7 +68,7 @@ class Sampler:
         for subject, process in self._processes.items():
             self._take_process(subject, process)
         self._threads.take()
-        self.line.take(link)
+        self.line.take(self._process)
         self._take_drops(link)
         now = time.monotonic_ns()
         self._rows.append((now, "heartbeat", "lateness_s", heart.taken()))
@@ -110,9 +112,9 @@ def _busy_seconds() -> float:
 
 
 @contextmanager
-def sampling(link: Link, processes: Mapping[str, int]) -> Iterator[Sampler]:
-    """Sample while the context lasts.  processes: subject (`server:...`, `generator:...`) to pid, beside the link's."""
-    sampler = Sampler({**processes, **link.processes})
+def sampling(link: Link, processes: Mapping[str, int], line: LineProcess) -> Iterator[Sampler]:
+    """Sample while the context lasts.  processes: subject (`server:...`, `generator:...`) to pid, beside the line's."""
+    sampler = Sampler({**processes, **line.processes}, line)
     with no_gc.paused(), heartbeat() as heart:
         thread = threading.Thread(target=sampler.sample, args=(link, heart), name="sampler", daemon=True)
         thread.start()

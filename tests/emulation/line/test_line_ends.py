@@ -18,8 +18,9 @@ import pytest
 from emulated_links import ends, profile
 
 from emulation.kernel.namespace import KernelError, in_namespace, run_tool
-from emulation.line import link as line
+from emulation.line import serving
 from emulation.line.link import LineLink
+from emulation.line.request import Late
 from emulation.link import link
 from emulation.plan import linkplan
 from emulation.proof.probe import MIN_FRAME, probe_path
@@ -56,7 +57,13 @@ def applied(network: Network, made_by: str = "line", **settings: object) -> Iter
 
 
 def pid_of(one: link.Link) -> int:
+    assert isinstance(one, LineLink)
     return one.processes["line"]
+
+
+def late_of(one: link.Link) -> Late:
+    assert isinstance(one, LineLink)
+    return one.late()
 
 
 def crossed(network: Network) -> int:
@@ -107,7 +114,7 @@ def test_a_line_that_is_killed_says_by_what_and_leaves_the_ports_bare(network: N
         one.check()
         assert crossed(network) == 20
         os.kill(pid_of(one), number)
-        for ask in (one.check, one.stage_counts, one.renumber, one.late):  # all are answered alike, and at once
+        for ask in (one.check, one.stage_counts, one.renumber, lambda: late_of(one)):  # answered alike, at once
             with pytest.raises(KernelError, match=rf"\(pid \d+\) ended, and .* crosses the link \({number.name}\)"):
                 ask()
         assert crossed(network) == 0
@@ -115,7 +122,7 @@ def test_a_line_that_is_killed_says_by_what_and_leaves_the_ports_bare(network: N
 
 
 def test_a_line_that_hangs_is_given_up_and_ended(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line, "_ANSWER_LIMIT_S", 1.0)
+    monkeypatch.setattr(serving, "_ANSWER_LIMIT_S", 1.0)
     with applied(network) as one:
         os.kill(pid_of(one), signal.SIGSTOP)
         with pytest.raises(KernelError, match=r"\(pid \d+\) has not answered for 1 s"):
@@ -129,9 +136,7 @@ def test_a_pause_that_is_shorter_is_waited_for(network: Network) -> None:
         resume = subprocess.Popen(["sh", "-c", f"sleep 0.7; kill -CONT {pid_of(one)}"])
         one.check()
         resume.wait()
-        late = one.late()
-        assert late is not None
-        assert late.reading.worst_ns > 500_000_000
+        assert late_of(one).reading.worst_ns > 500_000_000
         assert crossed(network) == 20
     assert_bare(network)
 
@@ -150,7 +155,7 @@ def test_a_device_of_the_line_that_goes_away_ends_it_with_its_name(network: Netw
     with applied(network) as one:
         run_tool(["ip", "link", "del", "line-1"], pid=network.ports.pid)
         assert settled(lambda: psutil.Process(pid_of(one)).status() == psutil.STATUS_ZOMBIE)
-        with pytest.raises(KernelError, match=r"status 1: line-1, a device of the line, has gone \(.+\)\)"):
+        with pytest.raises(KernelError, match=r"status 1: line-1, a device of the line at link, has gone \(.+\)\)"):
             one.check()
     assert_bare(network)
 
@@ -163,8 +168,7 @@ def test_frames_above_the_mtu_are_counted_with_their_size(network: Network) -> N
         send(network, 1, size=1472)
         send(network, 3, size=1486)
         one.queue_counts()
-        late = one.late()
-        assert late is not None
+        late = late_of(one)
         assert (late.too_large, late.largest) == (3, 1528)
     assert_bare(network)
 
@@ -174,12 +178,7 @@ def test_frames_that_a_port_does_not_take_are_counted(network: Network) -> None:
         run_tool(["ip", "link", "set", "line-0", "down"], pid=network.ports.pid)
         send(network, 5)
 
-        def refused() -> int:
-            late = one.late()
-            assert late is not None
-            return late.refused
-
-        assert settled(lambda: refused() == 5)
+        assert settled(lambda: late_of(one).refused == 5)
     assert_bare(network)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from emulation.kernel.namespace import KernelError
+from emulation.line.alarm import Alarm
 from emulation.line.lateness import BUCKET_NS, BUCKETS, Buckets, Lateness
 from emulation.line.layout import Line
-from emulation.line.loop import Loop
+from emulation.line.loop import Carried, Loop
 from emulation.plan import linkplan
 from emulation.profile import library
 
@@ -31,16 +33,23 @@ def ends() -> Iterator[list[socket.socket]]:
 
 
 @pytest.fixture
-def loop(ends: list[socket.socket]) -> Loop:
+def link(ends: list[socket.socket]) -> Carried:
     plan = linkplan.plan(
         library.load("nistnet-80211"), ["sta1"], seed=1, seconds=1, timeline_s=1, made_by="line"
     )  # fmt: skip
-    line = Line(plan, {"sta1": bytes(6)})
-    return Loop(line, [one.fileno() for one in ends[:2]], control=-1, told=lambda: True)
+    return Carried("cell1", Line(plan, {"sta1": bytes(6)}), [one.fileno() for one in ends[:2]])
+
+
+@pytest.fixture
+def loop(link: Carried) -> Iterator[Loop]:
+    with closing(Alarm((), now_ns=0)) as alarm:
+        found = Loop(alarm, control=-1, told=lambda: True)
+        found.add(link)
+        yield found
 
 
 def beats(loop: Loop) -> Lateness:
-    return Lateness.of(*loop.tally.beats.taken())
+    return Lateness.of(*loop.beats.taken())
 
 
 def test_buckets_are_given_once_with_the_latest() -> None:
@@ -78,36 +87,39 @@ def test_a_stall_is_as_many_late_beats_as_it_took_time(loop: Loop) -> None:
     assert beats(loop).worst_ns == 0
 
 
-def test_a_port_that_is_not_read_to_its_end_makes_beats_late(loop: Loop, ends: list[socket.socket]) -> None:
+def test_a_port_that_is_not_read_to_its_end_makes_beats_late(
+    loop: Loop, link: Carried, ends: list[socket.socket]
+) -> None:
     """A line that is too slow never sleeps, and is never late with a beat; frames wait before it all the same."""
     frame = bytes(12) + b"\x08\0" + bytes(50)
     wired, station = ends[0].fileno(), ends[1].fileno()
     for _ in range(70):
         ends[3].send(frame)
-    assert loop._read(station, 1)
-    assert not loop._read(wired, 0)
+    assert loop._read(station)
+    assert not loop._read(wired)
     (since,) = loop._unread.values()
     loop._beat(since + 8 * MS, since + 8 * MS)
     assert beats(loop).worst_ns == 8 * MS
-    assert loop._read(station, 1)
+    assert loop._read(station)
     assert list(loop._unread.values()) == [since], "it is behind since then"
-    assert not loop._read(station, 1)
-    assert loop.tally.read == [0, 70]
+    assert not loop._read(station)
+    assert link.tally.read == [0, 70]
     loop._beat(since + 8 * MS, since + 8 * MS)
     assert beats(loop).worst_ns == 0
 
 
-def test_a_frame_above_the_mtu_is_counted_with_its_size_and_goes_nowhere(loop: Loop, ends: list[socket.socket]) -> None:
+def test_a_frame_above_the_mtu_is_counted_with_its_size_and_goes_nowhere(
+    loop: Loop, link: Carried, ends: list[socket.socket]
+) -> None:
     for size in (1514, 1515, 4014, 2000):
         ends[3].send(bytes(12) + b"\x08\0" + bytes(size - 14))
-    assert not loop._read(ends[1].fileno(), 1)
-    assert (loop.tally.too_large, loop.tally.largest, loop.tally.read) == (3, 4014, [0, 4])
+    assert not loop._read(ends[1].fileno())
+    assert (link.tally.too_large, link.tally.largest, link.tally.read) == (3, 4014, [0, 4])
 
 
-def test_a_device_that_has_gone_is_told_by_its_name(loop: Loop, tmp_path: Path) -> None:
+def test_a_device_that_has_gone_is_told_by_its_name(loop: Loop, ends: list[socket.socket], tmp_path: Path) -> None:
     folder = os.open(tmp_path, os.O_RDONLY)  # what cannot be read
-    try:
-        with pytest.raises(KernelError, match=r"line-1, a device of the line, has gone \(Is a directory\)"):
-            loop._read(folder, 1)
-    finally:
-        os.close(folder)
+    os.dup2(folder, ends[1].fileno())
+    os.close(folder)
+    with pytest.raises(KernelError, match=r"line-1, a device of the line at cell1, has gone \(Is a directory\)"):
+        loop._read(ends[1].fileno())

@@ -23,7 +23,7 @@ MB = 1e6
 
 def parts(scenario: Scenario) -> list[Part]:
     return [
-        Part(settings=cell.settings, trial=trial, size=expected(cell.settings, cell.profile))
+        Part(settings=cell.settings, trial=trial, size=expected(cell.settings, cell.profile, cell.links))
         for cell in scenario.cells
         for trial in range(1, scenario.settings.trials.cap + 1)
     ]
@@ -31,7 +31,7 @@ def parts(scenario: Scenario) -> list[Part]:
 
 def size_of(folder: Path, **settings: Any) -> Size:
     (cell,) = scenarios.load(scenario_file(folder, **settings)).cells
-    return expected(cell.settings, cell.profile)
+    return expected(cell.settings, cell.profile, cell.links)
 
 
 def test_the_default_experiment_needs_about_what_it_left() -> None:
@@ -67,6 +67,36 @@ def test_a_schedule_bounds_what_is_recorded(tmp_path: Path) -> None:
 )
 def test_what_is_recorded_grows_with_what_is_asked(tmp_path: Path, less: dict[str, Any], more: dict[str, Any]) -> None:
     assert size_of(tmp_path, **less).captures < size_of(tmp_path, **more).captures
+
+
+FEW = {"workload": {"clients": {"publishers": 1, "subscribers": 1}, "body_bytes": 200, "loop": "open", "rate": 10}}
+ALL = {"capture": {"points": "station wired client server", "snap_bytes": 500}}
+
+
+@pytest.mark.parametrize(
+    ("topology", "ports"),
+    [
+        ({"kind": "star"}, 4),
+        ({"kind": "chain", "routers": 2, "link": "wireline-10m"}, 3 + 2 + 3),  # a router is no client and no server
+        ({"kind": "cells", "cells": 2}, 3),  # the servers are on a plain switch; a path passes one of two cells
+        ({"kind": "cells", "cells": 2, "backbone": "wireline-10m"}, 3 + 2),
+        (
+            {"kind": "tree", "servers": 3, "link": "wireline-10m"},
+            (4 + (4 + 3) + (4 + 3 + 3)) / 3,
+        ),  # at the server, its parent, below that
+        ({"kind": "peers"}, 4),  # both stations' ports, and the other ends of their cables
+    ],
+    ids=str,
+)
+def test_ports_of_all_links_count_by_how_many_of_the_paths_cross_them(
+    tmp_path: Path, topology: dict[str, Any], ports: float
+) -> None:
+    stack = "reference-peers" if topology["kind"] == "peers" else "reference"
+    star, found = (
+        size_of(tmp_path, network="wireline-10m", stack=stack, topology=topology, **FEW, **ALL).captures
+        for stack, topology in (("reference", "star"), (stack, topology))
+    )
+    assert found / star == pytest.approx(ports / 4)
 
 
 def test_nothing_is_expected_of_captures_that_are_off(tmp_path: Path) -> None:

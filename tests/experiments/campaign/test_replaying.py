@@ -126,3 +126,10 @@ def test_a_record_from_before_there_were_fates_reads_as_one_without() -> None:
     data = {"profile": "p", "medium": "duplex", "rate_uplink": None, "rate_downlink": None, "checks": [],
             "loss_lists": [], "counters": []}  # fmt: skip
     assert LinkProof.model_validate(data).fates == ()
+
+
+def test_another_stack_whose_services_have_no_place_there_is_refused(tmp_path: Path) -> None:
+    trial = recorded(tmp_path, line=False)
+    with pytest.raises(CampaignError, match=r"--stack: medium: stack 'reference-peers' has its services on stations"):
+        replay.create(trial, tmp_path / "again", stack="reference-peers", kernels=AnyKernel())
+    assert not (tmp_path / "again").exists()

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from load_runs import LOOPBACK, Outcome, reference_server, run, service_at
+from load_runs import Outcome, cell_plans, reference_server, run
 
 from experiments.load.patterns.request_reply import service_times
 from experiments.load.protocol import NodePlan
 from experiments.scenario.settings import Settings
-from experiments.trial.plan import node_plans, workload
 from records.audience import audiences, of_messages
 from records.workload import ServiceTime
-from stacks.driver import Endpoint
 
 RATE, WINDOW_S, PER_PRODUCER = 100, 0.5, 50
 CLIENTS: dict[str, dict[str, Any]] = {
@@ -33,19 +31,7 @@ def plans(folder: Path, port: int, pattern: str, work: dict[str, Any]) -> list[N
     cell = Settings.model_validate(
         {"scenario": "x", "network": "x", "stack": "reference", "stations": 2, "workload": asked}
     )
-    names = ["sta1", "sta2"]
-    at = service_at(port)
-    made = node_plans(
-        cell,
-        workload(cell, names),
-        addresses=dict.fromkeys(names, LOOPBACK),
-        services=[Endpoint(host=at.host, port=at.port, service=at.service, node=at.node)],
-        seed=1,
-        out_dir=lambda node: folder / node,
-    )
-    for one in made:
-        Path(one.out_dir).mkdir()
-    return list(made)
+    return cell_plans(folder, port, cell)
 
 
 def trial(folder: Path, pattern: str, *faults: str, **work: Any) -> Outcome:

@@ -225,7 +225,7 @@ def test_times_may_have_units(tmp_path: Path) -> None:
 
 
 def test_faults_are_for_the_reference_stack(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="'reference' only"):
+    with pytest.raises(ScenarioError, match="in reference and reference-peers only"):
         load(tmp_path, faults={"drop": 3})
 
 

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 import yaml
 from lab_runs import assert_sound, lab, scenario_file
+from line_trials import lines_seen
+from shown_scenarios import small
+from trial_runs import run_file
 
 from analysis.trial import reduce_trial
 from emulation.link import features
 from emulation.plan.stages import LINE
 from experiments.campaign import campaign as campaigns
-from records.ledger import reconcile
+from records.ledger import Reconciliation, reconcile
 from records.store import Trial, trials
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -22,10 +25,21 @@ AIR = {"rate": "11 Mbit/s", "delay": "2 ms", "loss": 0.02, "medium": "shared"}
 WIRE = {"rate": "20 Mbit/s", "delay": "5 ms", "loss": 0.01, "medium": "duplex"}
 
 
-def ran(folder: Path, **settings: Any) -> Trial:
+def skip_without_line() -> None:
     available = features.probe()
     if lacks := [f"{feature}: {available[feature]}" for feature in LINE if available[feature]]:
         pytest.skip(f"no line here ({', '.join(lacks)})")
+
+
+def assert_books_close(trial: Trial) -> Reconciliation:
+    found = reconcile(trial.table("published"), trial.table("delivered"), trial.manifest().workload.audiences)
+    assert found.closes
+    assert found.delivered > 0
+    return found
+
+
+def ran(folder: Path, **settings: Any) -> Trial:
+    skip_without_line()
     for name, profile in (("air", AIR), ("wire", WIRE)):
         about = {"name": name, "description": "for tests", "source": "made for tests"}
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(about | profile))
@@ -35,15 +49,27 @@ def ran(folder: Path, **settings: Any) -> Trial:
     (campaign,) = campaigns.folders(folder / "results")
     (trial,) = trials(campaign)
     assert_sound(trial.verdict())
-    manifest = trial.manifest()
-    found = reconcile(trial.table("published"), trial.table("delivered"), manifest.workload.audiences)
-    assert found.closes
-    assert found.delivered > 0
+    assert_books_close(trial)
+    return trial
+
+
+def shown(folder: Path, name: str, stack: str, servers: list[str], segments: list[str]) -> Trial:
+    """A trial of the committed scenario, which lost nothing over these segments and servers."""
+    skip_without_line()
+    trial, verdict, _ = run_file(small(folder, name, stack=stack), folder, made_by="line")
+    assert_sound(verdict)
+    manifest, proof = trial.manifest(), trial.link()
+    assert [one.segment or "medium" for one in proof.segments] == segments
+    assert [node.name for node in manifest.nodes if node.role == "server"] == servers
+    found = assert_books_close(trial)
+    assert (found.lost, found.duplicates, found.refused) == (0, 0, 0)
     return trial
 
 
 def test_a_chain_is_proven_hop_by_hop_and_as_a_whole(tmp_path: Path) -> None:
-    trial = ran(tmp_path, stations=1, topology={"kind": "chain", "routers": 2, "link": "wire.yaml"})
+    with lines_seen() as lines:
+        trial = ran(tmp_path, stations=1, topology={"kind": "chain", "routers": 2, "link": "wire.yaml"})
+    assert len(lines) == 1, "one process makes all links, from the first proof to the drain's end"
     proof, manifest = trial.link(), trial.manifest()
     assert [one.segment for one in proof.segments] == ["medium", "link1", "link2"]
     assert [one.profile for one in proof.segments] == ["air", "wire", "wire"]
@@ -63,7 +89,8 @@ def test_a_chain_is_proven_hop_by_hop_and_as_a_whole(tmp_path: Path) -> None:
     links = {one.port: one.link for one in manifest.captures}
     assert (links["wired-medium"], links["wired-link1"], links["port-link2"]) == ("", "link1", "link2")
     subjects = set(trial.table("resources").column("subject").to_pylist())
-    assert {"queue:air", "queue:link1/uplink-0", "queue:link2/downlink-0", "line", "line:link1"} <= subjects
+    assert {"queue:air", "queue:link1/uplink-0", "queue:link2/downlink-0"} <= subjects
+    assert {one for one in subjects if one.startswith("line")} == {"line"}, "its process is one for all segments"
     assert least_known_s(trial) >= 0.023, "24 ms of delay; the kernel may know it by timestamps, to the millisecond"
     assert reduce_trial(trial.path, 0).num_rows, "a trial of several segments can be analysed"
 
@@ -75,28 +102,68 @@ def least_known_s(trial: Trial) -> float:
 
 
 def test_topics_are_spread_over_the_servers_of_a_star(tmp_path: Path) -> None:
-    trial = ran(tmp_path, topology={"kind": "star", "servers": 2})
+    trial = shown(tmp_path, "star-of-servers", "reference", ["server1", "server2"], ["medium"])
     manifest, proof = trial.manifest(), trial.link()
-    assert [node.name for node in manifest.nodes if node.role == "server"] == ["server1", "server2"]
     assert (proof.segment, proof.further) == ("", ()), "one medium, as ever"
     subjects = set(trial.table("resources").column("subject").to_pylist())
     assert {one for one in subjects if one.startswith("server:")} == {
         "server:reference@server1", "server:reference@server2",
     }  # fmt: skip
     clients = [*manifest.workload.producers, *manifest.workload.consumers]
-    assert {one.topic for one in clients} == {0, 1}
+    assert {one.topic for one in clients} == {0, 1, 2, 3}
+
+
+SHOWN = [
+    pytest.param("star-of-servers", "activemq", ["server1", "server2"], ["medium"], marks=pytest.mark.broker),
+    pytest.param("cells", "activemq-openwire", ["server"], ["cell1", "cell2", "link1", "link2"],
+                 marks=pytest.mark.broker),
+    pytest.param("chain", "activemq", ["server"], ["medium", "link1"], marks=pytest.mark.broker),
+    pytest.param("tree", "activemq", ["server1", "server2", "server3"], ["at-2", "at-3", "link2", "link3"],
+                 marks=pytest.mark.broker),
+    ("cells-translated", "reference", ["server"], ["cell1", "cell2"]),
+    ("tree", "reference", ["server1", "server2", "server3"], ["at-2", "at-3", "link2", "link3"]),
+    ("mesh", "reference", ["server1", "server2", "server3"],
+     ["at-1", "at-2", "at-3", "link1-2", "link1-3", "link2-3"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "stack", "servers", "segments"), SHOWN)
+def test_the_scenario_of_a_topology_carries_its_load(
+    tmp_path: Path, name: str, stack: str, servers: list[str], segments: list[str]
+) -> None:
+    shown(tmp_path, name, stack, servers, segments)
 
 
 @pytest.mark.parametrize(
-    ("topology", "segments"),
+    ("via", "path", "least_s", "pattern"),
     [
-        ({"kind": "cells", "cells": 2, "backbone": "wire.yaml"}, ["cell1", "cell2", "link1", "link2"]),
-        ({"kind": "cells", "cells": 2, "translate": True}, ["cell1", "cell2"]),
-        ({"kind": "tree", "servers": 3, "link": "wire.yaml"}, ["at-2", "at-3", "link2", "link3"]),
-        ({"kind": "mesh", "servers": 2, "link": "wire.yaml"}, ["at-1", "at-2", "link1-2"]),
+        ("access-point", ["downlink", "uplink"], 0.008, {"clients": {"publishers": 2, "subscribers": 4, "topics": 2}}),
+        ("ad-hoc", ["uplink"], 0.004, {"pattern": "request_reply", "clients": {"callers": 2, "services": 2}}),
     ],
-    ids=lambda one: "-".join(map(str, one.values())) if isinstance(one, dict) else "",
 )
-def test_other_topologies_carry_a_load(tmp_path: Path, topology: dict[str, Any], segments: list[str]) -> None:
-    trial = ran(tmp_path, topology=topology)
-    assert [one.segment for one in trial.link().segments] == segments
+def test_stations_talk_to_services_on_each_other(
+    tmp_path: Path, via: str, path: list[str], least_s: float, pattern: dict[str, Any]
+) -> None:
+    """Every station has a service; what both ways cost is known from proof, counters and connections."""
+    work = {"body_bytes": 200, "loop": "open", "rate": 20} | pattern
+    topology = {"kind": "peers", "via": via}
+    trial = ran(tmp_path, stack="reference-peers", topology=topology, workload=work)
+    proof, manifest = trial.link(), trial.manifest()
+    probed = [one for one in proof.checks if one.source == "probe"]
+    assert {one.path for one in probed} == {"sta1 to sta2"}
+    assert {"delay", "rate", "losses"} <= {one.quantity for one in probed}
+    assert sorted(one.direction for one in proof.checks if one.quantity == "bypass") == path
+    assert sorted(one.direction for one in proof.loss_lists) == path
+    assert {node.role for node in manifest.nodes} == {"station"}
+    assert {(one.side, one.node) for one in manifest.captures} == {
+        ("station", "sta1"), ("client", "sta1"), ("station", "sta2"), ("client", "sta2"),
+    }  # fmt: skip
+    subjects = trial.table("resources").column("subject").to_pylist()
+    assert {one for one in subjects if one.startswith("server:")} == {
+        "server:reference-peers@sta1", "server:reference-peers@sta2",
+    }  # fmt: skip
+    assert least_s - 0.001 <= least_known_s(trial) < 1.5 * least_s + 0.005
+    assert {log.name for log in (trial.path / "logs").glob("reference-peers@*")} == {
+        "reference-peers@sta1.log", "reference-peers@sta2.log",
+    }  # fmt: skip
+    assert reduce_trial(trial.path, 0).num_rows, "a trial without a server can be analysed"

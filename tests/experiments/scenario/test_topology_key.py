@@ -69,7 +69,14 @@ def test_it_can_be_a_factor_and_a_campaign_keeps_the_profiles_of_its_links(tmp_p
             {"kind": "mesh", "servers": 4, "joined": "1-2 3-4", "link": "3g", "stations_at": "server1"},
             "no packet gets from sta1 to server3",
         ),
-        ("peers", "4: topology: peers has no server, and pattern 'pubsub' needs one"),
+        (
+            "peers",
+            (
+                "4: topology: peers has no server, which stack 'reference' needs: use another topology, or a stack of "
+                "null, reference-peers"
+            ),
+        ),
+        ({"kind": "peers", "via": "air"}, "6: topology.via: 'air': Input should be 'access-point' or 'ad-hoc'"),
     ],
     ids=str,
 )
@@ -112,12 +119,59 @@ def test_each_medium_has_its_stations_settings_and_losses_of_its_own(tmp_path: P
     assert len({plan.losses[0].digest for plan in found.values()}) == 2
 
 
-def test_a_link_is_made_by_what_makes_the_medium_where_that_can() -> None:
-    fast, far = library.load("wireline-1g"), profile(delay="20 ms")
-    assert segments.made_by(far, 1, wanted="line", has_netem=False) == "line"
-    assert segments.made_by(fast, 1, wanted="line", has_netem=True) == "tc"
-    assert segments.made_by(far, 1, wanted="tc", has_netem=False) == "line"
-    assert segments.made_by(far, 1, wanted="tc", has_netem=True) == "tc"
+FAST, FAR, WIRE = library.load("wireline-1g"), profile(delay="20 ms"), profile(rate="30 Mbit/s")
+
+
+def by_line(folder: Path, link: LinkProfile, *, routers: int = 1, network: LinkProfile = FAR, **how: Any) -> list[str]:
+    """The segments of a chain that the line makes."""
+    topology = CHAIN | {"routers": routers}
+    cell = scenario(folder, topology=topology).settings
+    return list(segments.carried(cell, network, {"wireline-10m": link}, **how))
+
+
+def test_a_link_is_made_by_what_makes_the_medium_where_that_can(tmp_path: Path) -> None:
+    assert by_line(tmp_path, FAR, first="line", has_netem=False) == ["medium", "link1"]
+    assert by_line(tmp_path, FAST, first="line", has_netem=True) == ["medium"]
+    assert by_line(tmp_path, FAR, first="tc", has_netem=False, network=WIRE) == ["link1"]
+    assert by_line(tmp_path, FAR, first="tc", has_netem=True) == []
+
+
+def test_links_are_the_lines_as_long_as_it_carries_all_of_the_trial_together(tmp_path: Path) -> None:
+    fitting = by_line(tmp_path, WIRE, routers=9, first="line", has_netem=True)
+    assert fitting == ["medium", *(f"link{number}" for number in range(1, len(fitting)))]
+    assert 2 < len(fitting) < 10, "a single one would never be too much"
+    far = profile(rate="30 Mbit/s", delay="20 ms")
+    assert len(by_line(tmp_path, far, routers=9, first="line", has_netem=False)) == 10, "what only it can do it has to"
+
+
+def test_all_media_of_stations_are_made_by_the_same(tmp_path: Path) -> None:
+    cell = scenario(tmp_path, stations=4, topology={"kind": "cells", "cells": 4}).settings
+    network = profile(rate="40 Mbit/s")
+    found = segments.carried(cell, network, {}, first="line", has_netem=True)
+    assert list(found) == ["cell1", "cell2", "cell3", "cell4"]
+    assert tuple(found.values()) == segments.media(cell, network)
+    assert [one.stations for one in found.values()] == [1, 1, 1, 1]
+
+
+def test_a_line_that_cannot_carry_all_media_is_refused_with_its_line_and_all_figures(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.yaml"
+    cells = {"stations": 3, "medium": "line", "topology": {"kind": "cells", "cells": 3}}
+    path.write_text(yaml.safe_dump(SMALL | cells, sort_keys=False))
+    with pytest.raises(ScenarioError) as caught:
+        load(path)
+    (line,) = [number for number, text in enumerate(path.read_text().splitlines(), 1) if text.startswith("medium")]
+    told = str(caught.value)
+    assert told.startswith(f"{path}:{line}: medium: 'line': the line, one process for a trial, carries 50,000 frames/s")
+    assert "the trial's 3 links have up to 74,306 together (3 of profile 'wireline-100m' with 1 station, each" in told
+
+
+def test_frames_to_a_group_are_the_media_s_and_not_the_links(tmp_path: Path) -> None:
+    cell = scenario(tmp_path, stations=4, topology={"kind": "cells", "cells": 2, "backbone": "wireline-10m"}).settings
+    plan = linkplan.plan(
+        profile(), ["sta1", "sta3"], seed=1, seconds=5, timeline_s=5, made_by="line", group_frames=True
+    )  # fmt: skip
+    found = segments.further_plans(cell, profile(), {"wireline-10m": library.load("wireline-10m")}, plan)
+    assert {name: one.group_frames for name, one in found.items()} == {"cell2": True, "link1": False, "link2": False}
 
 
 def test_connecting_may_take_as_long_as_all_links_of_the_longest_path_together(tmp_path: Path) -> None:

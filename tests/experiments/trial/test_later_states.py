@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import yaml
 from lab_runs import scenario_file
+from unbuilt import unbuilt
 
 from emulation.kernel import kernel
 from emulation.plan import linkplan
-from emulation.profile.media import MediumName
+from emulation.profile.media import MediumName, Via
 from emulation.profile.profile import LinkProfile
 from emulation.proof.probe import MIN_FRAME
 from emulation.proof.stateproof import LaterState
@@ -26,6 +27,7 @@ from records.campaign import read_campaign
 from records.link import LinkCheck, LinkProof
 from records.proven import FILE, ProvenState, note_proven, proven_states
 
+STATIONS = ("sta1", "sta2")
 EVENTS = [{"at": 1, "change": {"rate": 5e5}}, {"at": 2, "outage": 0.5}]
 WINDOW = {"warmup_s": 0, "window_s": 5, "drain_s": 1}
 
@@ -49,7 +51,8 @@ class Proofs:
         self._answers = iter(answers)
         monkeypatch.setattr(later_states, "prove_state", self._prove)
 
-    def _prove(self, *arguments: object) -> tuple[LinkCheck, ...]:
+    def _prove(self, *arguments: object, process: object) -> tuple[LinkCheck, ...]:
+        del process
         state = arguments[2]
         assert isinstance(state, LaterState)
         self.asked.append(state.change)
@@ -57,18 +60,26 @@ class Proofs:
 
 
 def trial(
-    folder: Path, number: int = 1, events: list[dict[str, Any]] | None = None, medium: MediumName = "tc"
+    folder: Path,
+    number: int = 1,
+    events: list[dict[str, Any]] | None = None,
+    medium: MediumName = "tc",
+    via: Via | None = None,
 ) -> LaterStates:
-    """What trial `number` of a campaign in `folder` knows."""
+    """What trial `number` of a campaign in `folder` knows.  via: of a load between stations, None = to a server."""
     one = profile(rate=1e6, timeline=EVENTS if events is None else events)
     context = SimpleNamespace(
         profile=one,
         settings=SimpleNamespace(window=SimpleNamespace(**WINDOW)),
-        link=linkplan.plan(one, ["sta1"], seed=number, seconds=6, timeline_s=6, made_by=medium),
+        link=linkplan.plan(
+            one, STATIONS, seed=number, seconds=6, timeline_s=6, made_by=medium, via=via or "access-point"
+        ),
         spec=SimpleNamespace(
             campaign_folder=str(folder), cell="only", trial=number, profile=one.model_dump(mode="json")
         ),
-        network=SimpleNamespace(ports=None),
+        network=unbuilt(2, "peers"),
+        line=None,
+        peer_ways=(STATIONS,) if via else (),
     )
     return LaterStates(context)  # type: ignore[arg-type]
 
@@ -163,3 +174,12 @@ def test_an_older_record_of_a_link_is_read_and_says_nothing_of_later_states() ->
     )  # fmt: skip
     assert proof.later is None
     assert proof.checks == (check(1),)
+
+
+def test_ways_between_stations_have_their_own_proofs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    proofs = Proofs(monkeypatch, *[1.0] * 6)
+    for number, via in enumerate((None, "access-point", "ad-hoc", "ad-hoc"), start=1):
+        one = trial(tmp_path, number, via=via)
+        one.prove()
+        one.remember()
+    assert proofs.asked == [SLOW, DARK] * 3, "the second ad-hoc trial relies on the first"

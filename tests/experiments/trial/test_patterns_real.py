@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
-from lab_runs import ROOT, assert_sound
+from lab_runs import assert_sound
+from shown_scenarios import small
 from trial_runs import run_file
 
 from analysis.trial import reduce_trial
@@ -14,13 +14,7 @@ from records.ledger import reconcile
 
 pytestmark = [pytest.mark.root]
 
-SCENARIOS = ROOT / "experiments" / "scenarios"
-SMALL = {
-    "network": "bursty-interference",
-    "congestion_control": "reno",
-    "window": {"warmup_s": 0.5, "window_s": 2, "drain_s": 5},
-    "trials": 1,
-}
+PATTERNS = {"queue": "queue", "requests": "request_reply", "broadcast": "broadcast", "stream": "stream"}
 CASES = [
     ("queue", "reference"),
     ("requests", "reference"),
@@ -33,13 +27,11 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "stack"), CASES)
 def test_a_pattern_keeps_its_promise_over_a_lossy_link(tmp_path: Path, name: str, stack: str) -> None:
-    whole = yaml.safe_load((SCENARIOS / f"{name}.yaml").read_text())
-    small = tmp_path / "small.yaml"
-    small.write_text(yaml.safe_dump(whole | SMALL | {"stack": stack}))
-    trial, verdict, _ = run_file(small, tmp_path)
+    file = small(tmp_path, name, stack=stack, network="bursty-interference")
+    trial, verdict, _ = run_file(file, tmp_path)
     assert_sound(verdict)
     manifest = trial.manifest()
-    assert manifest.workload.asked.pattern == whole["workload"]["pattern"]
+    assert manifest.workload.asked.pattern == PATTERNS[name]
     found = reconcile(trial.table("published"), trial.table("delivered"), manifest.workload.audiences)
     assert found.closes
     assert found.delivered > 0

@@ -6,13 +6,12 @@ import os
 import re
 import signal
 import time
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
 import pytest
 from campaign_runs import WINDOW, assert_gone, assert_nothing_lives, begin, clients_of, until
 from lab_runs import scenario_file, traces
+from line_trials import lines_of
 
 from emulation.kernel.namespace import run_tool
 
@@ -22,31 +21,28 @@ ENDLESS = WINDOW | {"window_s": 3000}
 _UNDER_LOAD_S = 3.0  # clients connect in less, or the trial is a little earlier in its course
 
 
-def lines_of(pid: int) -> list[psutil.Process]:
-    """Processes of lines below a process."""
-    found = []
-    for one in psutil.Process(pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if "emulation.line.process" in one.cmdline():
-                found.append(one)
-    return found
-
-
-def over_a_line(folder: Path) -> Path:
-    return scenario_file(folder, medium="line", network="nistnet-80211", window=ENDLESS)
+def over_a_line(folder: Path, topology: str | dict[str, str] = "star") -> Path:
+    return scenario_file(folder, medium="line", network="nistnet-80211", window=ENDLESS, topology=topology)
 
 
 @pytest.mark.parametrize(
-    ("what", "words"),
+    ("what", "topology", "words"),
     [
-        ("killed", r"the line's process \(pid \d+\) ended, and without it no packet crosses the link \(SIGKILL\)"),
-        ("stopped", r"the line's process \(pid \d+\) has not answered for 5 s"),
-        ("unplugged", r"interface port-sta1 of the access point has gone: no packet crosses the link there"),
+        (
+            "killed",
+            {"kind": "chain", "link": "wireline-10m"},
+            r"the line's process \(pid \d+\) ended, .* no packet crosses any of the links medium, link1 \(SIGKILL\)",
+        ),
+        ("stopped", "star", r"the line's process \(pid \d+\) has not answered for 5 s"),
+        ("unplugged", "star", r"interface port-sta1 of the access point has gone: no packet crosses the link there"),
     ],
+    ids=["killed", "stopped", "unplugged"],
 )
-def test_a_line_that_goes_fails_its_trial_at_once_and_leaves_nothing(tmp_path: Path, what: str, words: str) -> None:
+def test_a_line_that_goes_fails_its_trial_at_once_and_leaves_nothing(
+    tmp_path: Path, what: str, topology: str | dict[str, str], words: str
+) -> None:
     before = traces(tmp_path)
-    process, spaces = begin(over_a_line(tmp_path), tmp_path / "results")
+    process, spaces = begin(over_a_line(tmp_path, topology), tmp_path / "results")
     until(lambda: bool(clients_of(process.pid) and lines_of(process.pid)))
     time.sleep(_UNDER_LOAD_S)
     (line,) = lines_of(process.pid)

@@ -1,0 +1,1 @@
+"""Metrics that a module each declares and measures."""

@@ -1,0 +1,40 @@
+"""What the modules of analysis/plots/sections have, and the sections that they make."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from analysis.findings import Findings
+from analysis.plots import sections
+from analysis.plots.style import Plot
+from records.modules import modules
+
+
+class Drawing(Protocol):
+    """TITLE: the section's heading."""
+
+    TITLE: str
+
+    def draw(self, findings: Findings) -> Sequence[Plot]:
+        """The section's plots, none where there is nothing to draw.  Each has a file name of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Plots below a heading."""
+
+    title: str
+    plots: tuple[Plot, ...]
+
+
+def drawn(findings: Findings) -> tuple[Section, ...]:
+    """The sections that have plots.  ValueError where two plots have one file name."""
+    every = [cast(Drawing, module) for module in modules(sections, having=("TITLE", "draw")).values()]
+    found = tuple(Section(title=one.TITLE, plots=tuple(one.draw(findings))) for one in every)
+    twice = [name for name, count in Counter(plot.name for one in found for plot in one.plots).items() if count > 1]
+    if twice:
+        raise ValueError(f"two plots of analysis/plots/sections are called {twice[0]!r}; each is a file of its own")
+    return tuple(one for one in found if one.plots)

@@ -1,0 +1,1 @@
+"""Plots of a whole campaign: a module for each section that the report has of them."""

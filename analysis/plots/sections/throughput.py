@@ -1,0 +1,15 @@
+"""What every cell carried."""
+
+from __future__ import annotations
+
+from analysis.findings import Findings
+from analysis.plots.cells import cells_plot
+from analysis.plots.style import Plot
+
+TITLE = "Throughput and link use by cell"
+
+
+def draw(findings: Findings) -> list[Plot]:
+    """A plot for each metric that any cell has."""
+    names = ("delivered_per_s", "published_per_s", "air_utilisation")
+    return [plot for name in names if (plot := cells_plot(findings, name)) is not None]

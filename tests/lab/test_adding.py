@@ -1,0 +1,131 @@
+"""What docs/adding.md shows works as it stands, and needs nothing beside what it shows."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from analysis import measure
+from analysis.measure import Measured
+from analysis.metric import Metric
+from analysis.metrics import METRICS, declared
+from experiments.load import pattern
+from records.modules import modules
+from records.workload import Pattern
+from topologies import topology
+from topologies.kinds import star
+
+ROOT = Path(__file__).parents[2]
+SUPPORT = ROOT / "tests" / "support"
+PACKAGES = ("analysis", "emulation", "experiments", "records", "stacks", "topologies")
+EXAMPLES: dict[str, str] = dict(
+    re.findall(r"```python\n# (\S+)\n(.*?)```", (ROOT / "docs" / "adding.md").read_text(), re.DOTALL)
+)
+WORKLOAD = "records/workload.py"
+
+
+def with_branch(text: str) -> str:
+    """The workload type with the example's word, branch and union."""
+    word, branch, union = re.split(r"\n\n(?=class |Workload)", EXAMPLES[WORKLOAD].rstrip())
+    text = re.sub(r"(class Pattern\(StrEnum\):\n)", rf"\1{word}\n", text)
+    return re.sub(r"^Workload = .*$", f"{branch}\n\n\n{union}", text, flags=re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    tree, out = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("out")
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in EXAMPLES.items():
+        old = (tree / name).read_text() if (tree / name).exists() else None
+        assert (old is None) == (name != WORKLOAD)
+        (tree / name).write_text(text if old is None else with_branch(old))
+    done = subprocess.run(
+        [sys.executable, SUPPORT / "with_examples.py", out],
+        env={"PYTHONPATH": f"{tree}:{SUPPORT}", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+        cwd=tree, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_a_topology_is_a_module(said: dict[str, Any]) -> None:
+    assert said["hosts"] == ["server1", "server2", "gw", "sta1", "sta2"]
+    assert said["segments"] == ["medium", "lan"]
+    assert "'routers' is no key of topology gateway, which has kind, servers" in said["refused"]
+
+
+def test_a_pattern_is_a_module_and_its_branch_of_the_workload(said: dict[str, Any]) -> None:
+    assert said["class"] == "bulletin, nonpersistent"
+    assert said["delivered"] == 3 * said["sent"] > 0
+    assert said["amiss"] == 0
+
+
+def test_a_metric_is_a_module(said: dict[str, Any]) -> None:
+    assert said["declared"] == "Mean body"
+    assert said["measured"] == [100.0, 100.0]
+    assert "body_mean_bytes" in said["compared"]
+    assert said["partial"] == [{}, {}]
+
+
+def test_a_plot_is_a_module(said: dict[str, Any]) -> None:
+    assert said["sections"]["Latency against throughput"] == ["latency-against-throughput"]
+    assert len(said["sections"]) == 2
+
+
+def test_a_metric_that_nobody_declares_is_refused() -> None:
+    class Undeclared:
+        METRICS = (METRICS["retries"],)
+
+        def measure(self, trial: Measured) -> Mapping[str, float | None]:
+            del trial
+            return {"retries": None, "tries": 1.0}
+
+    nothing: Any = None
+    with pytest.raises(ValueError, match="metric 'tries' is not among the METRICS of its module: retries"):
+        measure.measured(Undeclared(), nothing)
+
+
+def test_a_module_that_lacks_something_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lacking_sections").mkdir()
+    (tmp_path / "lacking_sections" / "__init__.py").touch()
+    (tmp_path / "lacking_sections" / "unnamed.py").write_text("def draw(findings): return []")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError, match=r"unnamed\.py: has no TITLE; a module there has TITLE and draw"):
+        modules(import_module("lacking_sections"), having=("TITLE", "draw"))
+
+
+def test_two_metrics_of_one_name_are_refused() -> None:
+    one = Metric(name="size", label="Size", unit="B", better=None, about="bytes")
+    with pytest.raises(ValueError, match="metric 'size' is declared twice"):
+        declared([one, one])
+
+
+def test_two_topologies_of_one_kind_are_refused() -> None:
+    class Twin(star.Star):
+        pass
+
+    twin = ModuleType("topologies.kinds.twin")
+    Twin.__module__ = twin.__name__
+    vars(twin)["Twin"] = Twin
+    with pytest.raises(ValueError, match=r"topology 'star' is in topologies\.kinds\.star and topologies\.kinds\.twin"):
+        topology.kinds_of([star, twin])
+
+
+@pytest.mark.parametrize("one", Pattern)
+def test_every_pattern_has_its_module(one: Pattern) -> None:
+    found = pattern.module(one)
+    assert found.NEEDS
+    assert callable(found.produce)
+    assert callable(found.consume)
