@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from analysis.compare import Comparison, Match, Tone, compare, describe, held, level_of, matches
 from analysis.findings import CellFinding, Findings
 from analysis.metric import Metric
-from analysis.metrics import METRICS
 from analysis.units import brief, brief_range, interval, quantity
+from analysis.worded import metrics_for
 
 _OF_MESSAGES, _OF_REQUESTS = ("delivered_per_s", "latency_p50_s"), ("published_per_s", "response_p50_s")
 MOST_ROWS = 14  # more would not be seen at a glance
@@ -70,7 +70,8 @@ def primary(cells: Iterable[CellFinding]) -> tuple[str, str]:
 
 def answer(findings: Findings) -> Answer:
     """A row for each pair of cells; where these are too many, one for each level, with a mark for each of its pairs."""
-    metrics = tuple(METRICS[held(name, *findings.cells)] for name in primary(findings.cells))
+    known = metrics_for(findings.cells)
+    metrics = tuple(known[held(name, *findings.cells)] for name in primary(findings.cells))
     found, compared = matches(findings), findings.campaign.compared
     if compared is None or not found:
         return _of_cells(findings, metrics)
@@ -130,7 +131,7 @@ def _mark(one: Comparison) -> Mark:
 def _means(one: Comparison) -> str:
     if one.before is None or one.after is None:
         return ""
-    metric = METRICS[one.metric]
+    metric = metrics_for([one.baseline, one.other])[one.metric]
     return " → ".join(quantity(metric, found.mean, at_least=found.at_least) for found in (one.before, one.after))
 
 

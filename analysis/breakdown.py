@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.findings import TrialFinding
-from analysis.journey.parts import KEYS, LATENCY, PARTS
+from analysis.journey.parts import KEYS, LATENCY, REPLY_PARTS, ordered
 
-LABELS = {part: part.replace("_", " ") for part in PARTS}
 MISFIT = 0.01  # of the latency: parts that sum to it within this share explain it
 UNSAID = "nothing was found that joins its packets with its messages"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakdown:
-    """One bar.  key: of KEYS.  parts: in the order of PARTS, seconds; means over `trials` trials, as latency is.
+    """One bar.  key: of KEYS.  parts: in the order of the way, seconds; means over `trials` trials, as latency is.
 
     latency_of: of which messages, see TrialFinding.
     """
@@ -28,10 +27,21 @@ class Breakdown:
     latency_of: Literal["sent", "arrived"] = "sent"
 
     @property
+    def of_responses(self) -> bool:
+        """Whether what is split is a response time, of a request and its reply."""
+        return any(part in self.parts for part in REPLY_PARTS)
+
+    @property
     def unexplained(self) -> float:
         """Seconds of the latency that no part has, beyond rounding; negative when the parts are more than it."""
         rest = self.latency - sum(self.parts.values())
         return rest if abs(rest) > MISFIT * abs(self.latency) else 0.0
+
+
+def told_of(found: Sequence[Breakdown]) -> tuple[str, str]:
+    """What is split, and whose: of messages the latency of deliveries, of requests the response time."""
+    responses = any(one.of_responses for one in found)
+    return ("response time", "answered requests") if responses else ("latency", "deliveries")
 
 
 def breakdowns(trials: Sequence[TrialFinding]) -> tuple[Breakdown, ...]:
@@ -53,8 +63,10 @@ def _of_one_kind(trials: Sequence[TrialFinding]) -> list[TrialFinding]:
 
 
 def whose(trials: Sequence[TrialFinding]) -> str:
-    """Of which messages these trials' journeys are, and what is left out."""
+    """Of which messages or requests these trials' journeys are, and what is left out."""
     told = _of_one_kind(trials)
+    if any(one.of_responses for one in breakdowns(trials)):
+        return "of the requests that were sent in the window and answered"
     if told and told[0].latency_of == "arrived":
         return "of what arrived in the window (an older reduction)"
     late = sum("latency_mean_s" in trial.at_least for trial in told)
@@ -66,14 +78,14 @@ def _breakdown(key: str, journeys: Sequence[dict[str, float]], of: Literal["sent
     whole = [journey for journey in journeys if LATENCY in journey]
     if not whole:
         return None
-    mean = {name: sum(journey.get(name, 0.0) for journey in whole) / len(whole) for name in (LATENCY, *PARTS)}
-    known = [part for part in PARTS if any(part in journey for journey in whole)]
+    known = ordered(part for journey in whole for part in journey if part != LATENCY)
+    mean = {name: sum(journey.get(name, 0.0) for journey in whole) / len(whole) for name in (LATENCY, *known)}
     parts = {part: mean[part] for part in known}
     return Breakdown(key=key, latency=mean[LATENCY], parts=parts, trials=len(whole), latency_of=of)
 
 
 def share(trials: Sequence[TrialFinding]) -> float | None:
-    """Mean share of the deliveries that were attributed; None where no trial says."""
+    """Mean share of the deliveries, or answered requests, that were attributed; None where no trial says."""
     shares = [trial.metrics["journey_share"] for trial in trials if "journey_share" in trial.metrics]
     return sum(shares) / len(shares) if shares else None
 

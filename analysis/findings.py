@@ -17,8 +17,10 @@ from analysis.stationarity import WindowTrend, adjust
 from analysis.statistics import Estimate, Trend
 from records.campaign import Campaign
 from records.latency import AT_LEAST, LATENCIES, of_arrivals
+from records.manifest import Manifest
 from records.stopping import CellPrecision, Rule, judge
 from records.store import DamagedTrial, Trial, trial_name
+from records.workload import Pattern
 
 Points = list[tuple[float, float]]
 
@@ -93,8 +95,8 @@ class TrialFinding:
 class CellFinding:
     """A cell and its trials, planned ones that are missing included.
 
-    precision: how it stands by the campaign's stopping rule, None without one.  guarantee: its guarantee class, ''
-    where no manifest tells.
+    precision: how it stands by the campaign's stopping rule, None without one.  guarantee, pattern: its guarantee
+    class and its workload's pattern, '' and None where no manifest tells.
     """
 
     name: str
@@ -102,6 +104,7 @@ class CellFinding:
     trials: tuple[TrialFinding, ...]
     precision: CellPrecision | None = None
     guarantee: str = ""
+    pattern: Pattern | None = None
 
     @property
     def valid(self) -> tuple[TrialFinding, ...]:
@@ -191,16 +194,20 @@ def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa
     )
 
 
-def _guarantee(found: Iterable[TrialFinding]) -> str:
-    """A cell's guarantee class; its trials have one workload, so the first manifest that can be read says it."""
+def _manifest(found: Iterable[TrialFinding]) -> Manifest | None:
+    """The first that can be read: a cell's trials have one workload."""
     for path in (trial.path for trial in found if trial.path is not None):
         with suppress(DamagedTrial):
-            return Trial(path).manifest().guarantee_class
-    return ""
+            return Trial(path).manifest()
+    return None
 
 
 def _cell(name: str, levels: dict[str, str], found: tuple[TrialFinding, ...], rule: Rule | None) -> CellFinding:
-    cell = CellFinding(name=name, levels=levels, trials=found, guarantee=_guarantee(found))
+    told = _manifest(found)
+    cell = CellFinding(
+        name=name, levels=levels, trials=found,
+        guarantee=told.guarantee_class if told else "", pattern=told.workload.asked.pattern if told else None,
+    )  # fmt: skip
     if rule is None:
         return cell
     run = sum(trial.path is not None for trial in found)

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from analysis.answer import primary
 from analysis.compare import Comparison, compare, held, level_of, matches, unequal
 from analysis.findings import CellFinding, Findings, Standing
-from analysis.metrics import METRICS
-from analysis.stationarity import LABELS
+from analysis.metric import Metric
+from analysis.partial import MEASURES
+from analysis.stationarity import series_label
 from analysis.units import (
     WIDE,
     brief_range,
@@ -21,6 +22,7 @@ from analysis.units import (
     times_range,
     times_text,
 )
+from analysis.worded import metrics_for, words_for
 from records.stopping import End
 
 Pair = tuple[CellFinding, CellFinding]  # the baseline's and the other
@@ -30,19 +32,28 @@ _RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s", "response_p50_
 
 def verdict_line(findings: Findings) -> str:
     """Whether the numbers may be believed."""
-    said = (_validity(findings), _parts(findings), _precision(findings), _kernels(findings))
+    said = (_validity(findings), _parts(findings), _measures(findings), _precision(findings), _kernels(findings))
     return " ".join(filter(None, said))
 
 
 def _parts(findings: Findings) -> str:
-    """How many trials lack a part of their analysis; '' when none does."""
-    partial = [trial for trial in findings.trials if trial.partial]
+    """How many trials lack what is made of captures; '' when none does."""
+    partial = [one for one in findings.trials if any(not name.startswith(MEASURES) for name in one.partial)]
     if not partial:
         return ""
     counting = sum(trial.standing is Standing.VALID for trial in partial)
     return (
         f"Of {len(partial)} trial{'s' * (len(partial) != 1)} a capture, or what is made of it, could not be analysed; "
         f"{counting} of them count{'s' * (counting == 1)} with what the ledger says."
+    )
+
+
+def _measures(findings: Findings) -> str:
+    """Whose metrics trials lack because the module failed; '' when none did."""
+    failed = Counter(name for trial in findings.trials for name in trial.partial if name.startswith(MEASURES))
+    return " ".join(
+        f"{name.removeprefix(MEASURES)}, a module of metrics, failed in {count} trial{'s' * (count != 1)}."
+        for name, count in sorted(failed.items())
     )
 
 
@@ -97,7 +108,8 @@ def trends_line(findings: Findings) -> str:
     if not moving:
         return ""
     tested = sum(bool(trial.trend_tests) for trial in findings.trials)
-    series = dict.fromkeys(LABELS[trend.series] for trial in moving for trend in trial.trends)
+    words = words_for(findings.cells)
+    series = dict.fromkeys(series_label(trend.series, words) for trial in moving for trend in trial.trends)
     return (
         f"In {len(moving)} of {tested} trials {' or '.join(series)} still rose or fell during the window, beyond "
         "chance; the trials stay valid, and a mean over such a window depends on its length."
@@ -124,12 +136,12 @@ def leading(findings: Findings) -> tuple[str, ...]:
     levels: dict[str, list[Pair]] = {}
     for one, other in pairs:
         levels.setdefault(level_of(findings, other), []).append((one, other))
-    names = _names(pairs, primary(findings.cells))
+    names, known = _names(pairs, primary(findings.cells)), metrics_for(findings.cells)
     if len(levels) == 1:
         ((level, mine),) = levels.items()
-        said = ", ".join(f"{inside_sentence(METRICS[name].label)} {_briefly(mine, name)}" for name in names)
+        said = ", ".join(f"{inside_sentence(known[name].label)} {_briefly(mine, name)}" for name in names)
         return (f"{level} against {level_of(findings, pairs[0][0])}{_unjudged(mine)}: {said}.",)
-    return tuple(f"{METRICS[name].label} against {level_of(findings, pairs[0][0])}: {_most(levels, name)}."
+    return tuple(f"{known[name].label} against {level_of(findings, pairs[0][0])}: {_most(levels, name)}."
                  for name in names if pairs)  # fmt: skip
 
 
@@ -179,7 +191,7 @@ def _ratios(compared: Sequence[Comparison]) -> str:
     if not have:
         return ""
     values = sorted(ratio.ratio for ratio in have if ratio.ratio is not None)
-    label = inside_sentence(METRICS[compared[0].metric].label)
+    label = inside_sentence(_metrics(compared)[compared[0].metric].label)
     if all(ratio.differs is False for ratio in have):
         coarsest = max(have, key=lambda ratio: ratio.detectable or math.inf)
         which = f" (the least certain of {len(have)} pairs of cells)" if len(have) > 1 else ""
@@ -220,8 +232,14 @@ def _losses(compared: Sequence[Comparison]) -> str:
     after = [one.after.mean for one in compared if one.after]
     if not before or not after or max(before + after) == 0:
         return ""
-    metric = METRICS["loss_share"]
-    return f"messages lost: {quantity(metric, max(after))} at most, against {quantity(metric, max(before))}."
+    metric = _metrics(compared)["loss_share"]
+    label, most, against = inside_sentence(metric.label), quantity(metric, max(after)), quantity(metric, max(before))
+    return f"{label}: {most} at most, against {against}."
+
+
+def _metrics(compared: Sequence[Comparison]) -> Mapping[str, Metric]:
+    """In the words of what is compared."""
+    return metrics_for(cell for one in compared for cell in (one.baseline, one.other))
 
 
 def _range(values: Sequence[float]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +35,7 @@ def of_link(asked: Iterable[LinkInterruption], station: str, window: Window) -> 
 
 def of_consumer(consumer: Consumer, link: Iterable[Interruption], window: Window) -> tuple[Interruption, ...]:
     """The link's and its own, those that touch as one; only those that are over before the window is."""
-    every = sorted([*link, *(Interruption(one.left_ns, one.due_ns) for one in consumer.absences)])
+    every = sorted([*link, *_own(consumer)])
     joined: list[Interruption] = []
     for one in every:
         if joined and one.start_ns <= joined[-1].end_ns + _TOGETHER_NS:
@@ -45,11 +45,23 @@ def of_consumer(consumer: Consumer, link: Iterable[Interruption], window: Window
     return tuple(one for one in joined if one.end_ns < window.end_ns)
 
 
+def _own(consumer: Consumer) -> Iterator[Interruption]:
+    """Nothing is interrupted before a node joins, and after it is killed nothing goes on."""
+    for one in consumer.absences:
+        if one.due_ns is not None and one.cause != "join":
+            yield Interruption(one.left_ns, one.due_ns)
+
+
 def absences(consumers: Iterable[Consumer]) -> list[tuple[int, str]]:
-    """When subscribers left (the first of those that came back together), and when they set out to come back."""
+    """When subscribers left (the first of those that came back together), and when they set out to come back.
+
+    Those that went by themselves: what happened to nodes has moments of its own.
+    """
     left: dict[int, int] = {}
     for consumer in consumers:
         for one in consumer.absences:
+            if one.due_ns is None or one.cause != "away":
+                continue
             left[one.due_ns] = min(one.left_ns, left.get(one.due_ns, one.left_ns))
     moments = [(t_ns, "subscribers leave") for t_ns in left.values()]
     return sorted([*moments, *((t_ns, "subscribers come back") for t_ns in left)])

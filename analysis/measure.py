@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import Protocol, cast
 
 import pyarrow as pa
 
 from analysis import measures
 from analysis.metric import Metric
+from analysis.partial import located
 from records.link import LinkProof
 from records.manifest import Manifest
 from records.modules import modules
@@ -45,12 +47,25 @@ class Measure(Protocol):
 @cache
 def known() -> dict[str, Measure]:
     """Every module, by name."""
-    return {name: cast(Measure, module) for name, module in modules(measures, having=("METRICS", "measure")).items()}
+    found = modules(measures, having=("METRICS", "measure"))
+    for module in found.values():
+        check_metrics(module)
+    return {name: cast(Measure, module) for name, module in found.items()}
+
+
+def check_metrics(module: ModuleType) -> None:
+    """Raise ValueError for METRICS that are no tuple, such as a single one in brackets without a comma."""
+    if not isinstance(module.METRICS, tuple):
+        raise ValueError(f"{module.__file__}: METRICS is a {type(module.METRICS).__name__}, and has to be a tuple")
 
 
 def measured(measure: Measure, trial: Measured) -> dict[str, float]:
-    """What a module says of a trial.  ValueError for a metric that it does not declare."""
-    found = {name: value for name, value in measure.measure(trial).items() if value is not None}
+    """What a module says of a trial.  ValueError for a metric that it does not declare, and where it fails."""
+    try:
+        given = measure.measure(trial)
+    except Exception as error:
+        raise ValueError(located(error)) from error
+    found = {name: value for name, value in given.items() if value is not None}
     declared = [one.name for one in measure.METRICS]
     if strange := [name for name in found if name not in declared]:
         raise ValueError(f"metric {strange[0]!r} is not among the METRICS of its module: {', '.join(declared)}")

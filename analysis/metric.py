@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Unit = Literal["1/s", "bit/s", "s", "share", "B", "count"]
 
@@ -13,7 +13,7 @@ class Metric:
     """Values are in `unit` (SI, shares from 0 to 1).  better: None when neither way is.
 
     label, about: what the report calls it, and what exactly it counts.  compared: whether levels of the compared factor
-    are held against each other in it.
+    are held against each other in it.  each: of what so many a second are, short.  ValueError for another unit.
     """
 
     name: str
@@ -22,3 +22,8 @@ class Metric:
     better: Literal["higher", "lower"] | None
     about: str
     compared: bool = False
+    each: str = "msg"
+
+    def __post_init__(self) -> None:
+        if self.unit not in get_args(Unit):
+            raise ValueError(f"metric {self.name!r}: unit {self.unit!r} is not one of {', '.join(get_args(Unit))}")

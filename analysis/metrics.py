@@ -1,38 +1,44 @@
-"""The closed list of metrics: those of the modules in analysis/measures, and these."""
+"""The closed list of metrics: those of the modules in analysis/measures, and these.
+
+Words in braces are those of a pattern (records.words).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 
 from analysis.measure import known
 from analysis.metric import Metric
 from records.latency import LATENCIES, of_arrivals
+from records.words import Words
+from records.workload import words_of
 
 _ALL = (
     Metric(
-        name="delivered_per_s", label="Subscriber throughput", unit="1/s", better="higher",
-        about="messages that reached a subscriber for the first time inside the window, all subscribers together",
+        name="delivered_per_s", label="{Received}", unit="1/s", better="higher",
+        about="{messages} that reached a {receiver} for the first time inside the window, all {receivers} together",
     ),
     Metric(
-        name="published_per_s", label="Publisher throughput", unit="1/s", better="higher",
-        about="sends that the stack answered inside the window, all publishers together",
+        name="published_per_s", label="{Sent}", unit="1/s", better="higher",
+        about="sends that {answerer} answered inside the window, all {senders} together",
     ),
     Metric(
         name="goodput_bit_s", label="Goodput", unit="bit/s", better="higher",
         about="message bodies delivered inside the window",
     ),
     Metric(
-        name="latency_mean_s", label="Mean latency", unit="s", better="lower",
-        about="from the scheduled send to the first arrival, until the drain's end, of messages due to be sent in the "
-        "window; what never came took at least until then, and makes it a lower bound (≥)",
+        name="latency_mean_s", label="Mean {latency}", unit="s", better="lower",
+        about="from the scheduled send to the first arrival, until the drain's end, of {messages} due to be sent in "
+        "the window; what never came took at least until then, and makes it a lower bound (≥)",
     ),
-    Metric(name="latency_p50_s", label="Median latency", unit="s", better="lower", about="as the mean"),
-    Metric(name="latency_p95_s", label="95th percentile of latency", unit="s", better="lower", about="as the mean"),
-    Metric(name="latency_p99_s", label="99th percentile of latency", unit="s", better="lower", about="as the mean"),
+    Metric(name="latency_p50_s", label="Median {latency}", unit="s", better="lower", about="as the mean"),
+    Metric(name="latency_p95_s", label="95th percentile of {latency}", unit="s", better="lower", about="as the mean"),
+    Metric(name="latency_p99_s", label="99th percentile of {latency}", unit="s", better="lower", about="as the mean"),
     Metric(
-        name="publish_latency_mean_s", label="Mean publish latency", unit="s", better="lower",
-        about="from the scheduled send to the stack's answer, until the drain's end, of sends due inside the window",
+        name="publish_latency_mean_s", label="Mean {answer}", unit="s", better="lower",
+        about="from the scheduled send to {answerer}'s answer, until the drain's end, of sends due inside the window",
     ),
     Metric(
         name="response_p50_s", label="Median response time", unit="s", better="lower",
@@ -48,12 +54,12 @@ _ALL = (
         about="as the median",
     ),
     Metric(
-        name="loss_share", label="Messages lost", unit="share", better="lower",
-        about="of the messages that subscribers should have had, whole trial: answered, overtaken, never arrived",
+        name="loss_share", label="{Messages} lost", unit="share", better="lower",
+        about="of the {messages} that {receivers} should have had, whole trial: answered, overtaken, never arrived",
     ),
     Metric(
-        name="in_doubt_share", label="Messages in doubt", unit="share", better="lower",
-        about="of the messages that subscribers should have had, whole trial: missing, nothing later arrived either",
+        name="in_doubt_share", label="{Messages} in doubt", unit="share", better="lower",
+        about="of the {messages} that {receivers} should have had, whole trial: missing, nothing later arrived either",
     ),
     Metric(
         name="duplicate_share", label="Duplicates", unit="share", better="lower",
@@ -61,41 +67,41 @@ _ALL = (
     ),
     Metric(
         name="reordered_share", label="Reordered", unit="share", better="lower",
-        about="messages that arrived after a later one of their publisher, whole trial",
+        about="{messages} that arrived after a later one of their {sender}, whole trial",
     ),
     Metric(name="refused", label="Sends refused", unit="count", better="lower", about="whole trial"),
     Metric(
         name="longest_silence_s", label="Longest silence", unit="s", better="lower",
-        about="longest time inside the window in which no subscriber received anything",
+        about="longest time inside the window in which no {receiver} received anything",
     ),
     Metric(
-        name="lost", label="Messages lost, number", unit="count", better="lower",
-        about="answered, overtaken, never arrived; whole trial, all subscribers together",
+        name="lost", label="{Messages} lost, number", unit="count", better="lower",
+        about="answered, overtaken, never arrived; whole trial, all {receivers} together",
     ),
     Metric(
         name="interruptions", label="Interruptions", unit="count", better=None,
-        about="outages and handovers of the link, and times when a subscriber was away, over before the window's end; "
-        "each counts once for each subscriber, those that touch as one",
+        about="outages and handovers of the link, and times when a {receiver} was away, over before the window's end; "
+        "each counts once for each {receiver}, those that touch as one",
     ),
     Metric(
-        name="back_after_s", label="First message after an interruption", unit="s", better="lower",
-        about="from the end of an interruption to the subscriber's first message, mean over interruptions",
+        name="back_after_s", label="First {message} after an interruption", unit="s", better="lower",
+        about="from the end of an interruption to the {receiver}'s first {message}, mean over interruptions",
     ),
     Metric(
         name="caught_up_after_s", label="Caught up after an interruption", unit="s", better="lower",
-        about="from the end of an interruption to the last message that it held up, or the first after it, mean",
+        about="from the end of an interruption to the last {message} that it held up, or the first after it, mean",
     ),
     Metric(
-        name="held_up", label="Messages held up", unit="count", better="lower",
+        name="held_up", label="{Messages} held up", unit="count", better="lower",
         about="due before the end of an interruption, arrived after it",
     ),
     Metric(
         name="held_up_worst_s", label="Worst latency of those held up", unit="s", better="lower",
-        about="longest latency of a message that an interruption held up",
+        about="longest latency of a {message} that an interruption held up",
     ),
     Metric(
-        name="not_back", label="Subscribers that heard nothing more", unit="count", better="lower",
-        about="interruptions after which the subscriber had no message before the next one, or at all",
+        name="not_back", label="{Receivers} that heard nothing more", unit="count", better="lower",
+        about="interruptions after which the {receiver} had no {message} before the next one, or at all",
     ),
     Metric(
         name="air_utilisation", label="Link utilisation", unit="share", better=None,
@@ -138,24 +144,25 @@ _ALL = (
         about="how often each byte of a message entered the link, mean over attributed deliveries",
     ),
     Metric(
-        name="journey_share", label="Deliveries attributed", unit="share", better=None,
-        about="of the deliveries of messages sent inside the window, those whose latency the captures split into parts",
+        name="journey_share", label="{Followed} attributed", unit="share", better=None,
+        about="of the {followed} of what was sent inside the window, those whose time the captures split into parts",
     ),
     Metric(
-        name="published_from_go_per_s", label="Publisher throughput, from go", unit="1/s", better=None,
+        name="published_from_go_per_s", label="{Sent}, from go", unit="1/s", better=None,
         about="sends begun between go and the window's end and answered whenever, by that time",
     ),
     Metric(
-        name="delivered_from_go_per_s", label="Subscriber throughput, from go", unit="1/s", better=None,
-        about="first deliveries, until the drain's end, of messages sent between go and the window's end, by that time",
+        name="delivered_from_go_per_s", label="{Received}, from go", unit="1/s", better=None,
+        about="first deliveries, until the drain's end, of {messages} sent between go and the window's end, by that "
+        "time",
     ),
     Metric(
-        name="latency_from_go_mean_s", label="Mean latency, from go", unit="s", better=None,
+        name="latency_from_go_mean_s", label="Mean {latency}, from go", unit="s", better=None,
         about="as the mean, of all that was due to be sent between go and the window's end",
     ),
     Metric(
         name="backlog_growth_share", label="Backlog growth", unit="share", better="lower",
-        about="how many more messages were under way at the window's end than at its start, of those sent inside it",
+        about="how many more {messages} were under way at the window's end than at its start, of those sent inside it",
     ),
     Metric(
         name="deliveries", label="Deliveries counted", unit="count", better=None,
@@ -186,7 +193,19 @@ def declared(metrics: Iterable[Metric]) -> dict[str, Metric]:
     return found
 
 
-METRICS = declared((*_ALL, *_OF_ARRIVALS, *_OF_MODULES))
+_DECLARED = declared((*_ALL, *_OF_ARRIVALS, *_OF_MODULES))
+
+
+@cache
+def worded(words: Words) -> Mapping[str, Metric]:
+    """All metrics by name, with labels in these words."""
+    return {
+        name: replace(one, label=words.fill(one.label), about=words.fill(one.about), each=words.short)
+        for name, one in _DECLARED.items()
+    }
+
+
+METRICS = worded(words_of(()))
 COMPARED = (
     "delivered_per_s", "published_per_s", "goodput_bit_s", "latency_p50_s", "latency_p95_s", "latency_p99_s",
     "publish_latency_mean_s", "response_p50_s", "response_p95_s", "response_p99_s",

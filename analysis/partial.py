@@ -7,6 +7,8 @@ missing.  A record or ledger that cannot be read is damage, and its trial does n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from pathlib import Path
+from traceback import extract_tb
 
 import pyarrow as pa
 
@@ -14,6 +16,7 @@ from analysis.rows import Rows
 from records.store import DamagedTrial
 
 PARTIAL = "partial"
+MEASURES = "measures."  # begins the names of the parts that modules of analysis/measures are
 # What reading a folder that somebody damaged may raise; the name of anything else is said too: it is a mistake of ours.
 DAMAGE = (DamagedTrial, OSError, ValueError, ArithmeticError, LookupError, pa.ArrowException)
 
@@ -24,6 +27,12 @@ def said(error: Exception) -> str:
     if not text:
         return type(error).__name__
     return text if isinstance(error, DAMAGE) else f"{type(error).__name__}: {text}"
+
+
+def located(error: Exception) -> str:
+    """Why a function that was called failed, with the line in it: `name.py:12: KeyError: 'x'`."""
+    at = next(iter(extract_tb(error.__traceback__)[1:]), None)
+    return f"{f'{Path(at.filename).name}:{at.lineno}: ' if at else ''}{type(error).__name__}: {error}"
 
 
 def part(

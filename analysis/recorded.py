@@ -12,15 +12,16 @@ from records.store import Trial
 Recorded = list[tuple[Capture, PacketFile]]
 
 
-def read_captures(trial: Trial, manifest: Manifest, rows: Rows) -> tuple[Recorded, list[str]]:
+def read_captures(trial: Trial, manifest: Manifest, rows: Rows, *, links: bool = False) -> tuple[Recorded, list[str]]:
     """What was kept and can be read, and the names of files that cannot be read to their end.
 
+    links: of the links between routers or servers, instead of the stations' media, where the same packets are seen.
     Adds rows of table `packets`, and of `partial` for what is wrong with a file.
     """
     found: Recorded = []
     broken: list[str] = []
     for capture in manifest.captures:
-        if not capture.kept or capture.link:  # what crosses a link is seen at the media as well
+        if not capture.kept or bool(capture.link) != links:
             continue
         try:
             file = read_capture(trial.path / capture.file)

@@ -12,12 +12,13 @@ from analysis.statistics.trend import batch_counts, batch_medians
 from records.latency import LATENCIES, of_arrivals
 from records.manifest import Window
 from records.window_metrics import Ledger
+from records.words import Words
 
 LATENCY, BACKLOG = "latency_s", "backlog"
-LABELS = {
-    "delivered_per_s": "subscriber throughput",
-    "published_per_s": "publisher throughput",
-    LATENCY: "latency of arrivals",
+_LABELS = {
+    "delivered_per_s": "{received}",
+    "published_per_s": "{sent}",
+    LATENCY: "{latency} of arrivals",
     BACKLOG: "backlog",
 }
 _SERIES = {name: LATENCY for latency in LATENCIES for name in (latency, of_arrivals(latency))}
@@ -39,10 +40,9 @@ class WindowTrend:
         """Whether it is more than chance, and large enough to say."""
         return self.p_adjusted <= FALSE_ALARMS and abs(self.change) >= _NOTABLE
 
-    @property
-    def text(self) -> str:
+    def text(self, words: Words) -> str:
         """As in `subscriber throughput rose by 12 % of its mean over the window (p = 0.001)`."""
-        name, way = LABELS.get(self.series, self.series), "rose" if self.change > 0 else "fell"
+        name, way = series_label(self.series, words), "rose" if self.change > 0 else "fell"
         p = f"p = {self.p_adjusted:.2g}" if self.p_adjusted >= 1e-4 else "p < 0.0001"
         return f"{name} {way} by {abs(self.change) * 100:.2g} % of its mean over the window ({p})"
 
@@ -57,6 +57,11 @@ def window_trends(ledger: Ledger, window: Window) -> dict[str, Trend]:
         LATENCY: batch_medians(ledger.latency[inside][order] / 1e9),
     }
     return {name: found for name, values in batches.items() if (found := trend(values)) is not None}
+
+
+def series_label(series: str, words: Words) -> str:
+    """What a series is called inside a sentence."""
+    return words.fill(_LABELS.get(series, series))
 
 
 def series_of(metric: str) -> str:

@@ -17,7 +17,7 @@ from analysis.ledger import account_metrics, latency_ecdf, latency_percentiles
 from analysis.measure import Measure, Measured, known, measured
 from analysis.medium import medium_metrics
 from analysis.packed import packed_rows
-from analysis.partial import DAMAGE, part
+from analysis.partial import DAMAGE, MEASURES, part
 from analysis.rates import overhead_is_known, rate_steps
 from analysis.recorded import read_captures
 from analysis.rows import Rows
@@ -67,7 +67,9 @@ def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
     if broken:
         rows.add("journey", "why", text=f"{', '.join(broken)} cannot be read to its end")
     elif told:
-        part("journey", rows, lambda mine: journey_rows(trial, manifest, recorded, mine))
+        on_links, broken = read_captures(trial, manifest, rows, links=True)
+        followed = recorded if broken else recorded + on_links
+        part("journey", rows, lambda mine: journey_rows(trial, manifest, followed, mine))
     return rows.batch()
 
 
@@ -108,7 +110,7 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
             rows.add("trial", name, value=value)
     found = Measured(manifest=manifest, proof=proof, tables=tables, ledger=ledger, sent=sent)
     for name, module in known().items():
-        part(f"measures.{name}", rows, partial(_measured, module, found))
+        part(f"{MEASURES}{name}", rows, partial(_measured, module, found))
     rows.add("trial", "latency_of", text="sent")
     timed = latencies(sent, window)
     if manifest.workload.asked.replies:
@@ -120,6 +122,8 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
             rows.add("second", name, t=t, value=value)
     for event in proof.events:
         rows.add("event", t=event.at_s, value=(event.t_ns - window.start_ns) / 1e9, text=event.label)
+    for change in manifest.node_events:
+        rows.add("event", t=change.at_s, value=(change.t_ns - window.start_ns) / 1e9, text=str(change))
     for t_ns, label in absences(consumers):
         at = (t_ns - window.start_ns) / 1e9
         rows.add("event", t=round(at, 1), value=at, text=label)

@@ -42,6 +42,12 @@ def scale(unit: Unit, value: float) -> tuple[float, str]:
     return next((step for step in steps if abs(value) >= step[0]), steps[-1] if value else steps[0])
 
 
+def unit_of(metric: Metric, value: float) -> tuple[float, str]:
+    """As scale; of a rate with what it is of."""
+    factor, unit = scale(metric.unit, value)
+    return factor, f"{metric.each}/s" if metric.unit == "1/s" else unit
+
+
 def digits(value: float, *, significant: int = 3) -> str:
     """So many significant digits, all digits before the point, no exponents where people would not write them."""
     if value == 0 or not math.isfinite(value):
@@ -58,7 +64,7 @@ def quantity(metric: Metric, value: float | None, *, at_least: bool = False) -> 
         return "–"
     if at_least:
         return f"≥ {quantity(metric, value)}"
-    factor, unit = scale(metric.unit, value)
+    factor, unit = unit_of(metric, value)
     if metric.unit == "count" and value == round(value):
         return f"{value:,.0f}".replace(",", "\u202f")
     return f"{digits(value / factor)} {unit}".rstrip()
@@ -70,7 +76,7 @@ def interval(metric: Metric, found: Estimate | None) -> str:
     """
     if found is None:
         return "–"
-    factor, unit = scale(metric.unit, found.mean or found.high or 0.0)
+    factor, unit = unit_of(metric, found.mean or found.high or 0.0)
     mean = digits(found.mean / factor)
     if found.at_least:
         return f"≥ {mean} {unit}".rstrip() + (" (1 trial)" if found.n == 1 else "")

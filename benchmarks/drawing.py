@@ -27,16 +27,17 @@ from analysis.plots.svg import svg
 from analysis.trial import reduce_trial
 from records.campaign import read_campaign
 from records.store import trials
+from records.words import GENERAL
 
 
 def sketches(trial: TrialFinding) -> Iterator[Sketch]:
     """Those on a trial's page."""
     if measured(trial):
-        yield overtime([trial], title="Over time", note="", colour=COLOURS[0])
+        yield overtime([trial], title="Over time", note="", colour=COLOURS[0], words=GENERAL)
     if trial.ecdf:
-        yield distribution(trial, colour=COLOURS[0])
+        yield distribution(trial, colour=COLOURS[0], words=GENERAL)
     if trial.journey:
-        yield journey_sketch([trial_bars(trial, COLOURS[0])], note="share of the latency")
+        yield journey_sketch([trial_bars(trial, COLOURS[0])])
 
 
 def by_matplotlib(sketch: Sketch) -> bytes:

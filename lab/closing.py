@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
@@ -16,14 +17,11 @@ from lab.common import Status, err, out, shown
 from records.store import trials
 from records.times import ReportTime, note_report, report_time
 from records.verdict import State
+from records.workload import words_of
 
-# What a terminal shows of a cell; the report has the rest.
-_COLUMNS = {
-    "published_per_s": "published/s",
-    "delivered_per_s": "delivered/s",
-    "latency_mean_s": "mean latency",
-    "air_utilisation": "medium used",
-}
+if TYPE_CHECKING:
+    from analysis.report.summary import Summary
+
 
 # CPU-seconds, printed by `python benchmarks/report_cost.py` (24 trials: 13.5 without captures to speak of, 27 with
 # 2.0 GB of them), of which Spark's are 7 (`python benchmarks/spark_report.py`).
@@ -110,11 +108,12 @@ def tell(folder: Path, page: Path) -> Status:
     summary = report.summary(folder)
     table = Table(box=None, pad_edge=False)
     table.add_column("cell", overflow="fold")
-    for heading in ("trials", *_COLUMNS.values()):
+    columns = _columns(summary)
+    for heading in ("trials", *columns.values()):
         table.add_column(heading, justify="right")
     for cell in summary.cells:
         states = ", ".join(f"{count} {state}" for state, count in cell.states.items() if count)
-        figures = [cell.metrics[name].text if name in cell.metrics else "-" for name in _COLUMNS]
+        figures = [cell.metrics[name].text if name in cell.metrics else "-" for name in columns]
         table.add_row(Text(" ".join(cell.levels.values()) or cell.name), states, *figures)
         if cell.stopping:
             table.add_row(Text(f"  {cell.stopping}", style="dim"))
@@ -126,3 +125,18 @@ def tell(folder: Path, page: Path) -> Status:
     out.print(f"report: {shown(page)}")
     others = sum(count for cell in summary.cells for state, count in cell.states.items() if state != State.VALID)
     return Status.NOT_ALL_VALID if others else Status.ALL_VALID
+
+
+def _columns(summary: Summary) -> dict[str, str]:
+    """What a terminal shows of each cell, metric to heading, in the words of its pattern; the report has the rest."""
+    words = words_of(summary.patterns)
+    sent, received = words.done
+    counted = [cell for cell in summary.cells if cell.metrics]
+    answered = counted and all("response_p50_s" in cell.metrics for cell in counted)
+    timed, what = ("publish_latency_mean_s", words.answer) if answered else ("latency_mean_s", words.latency)
+    return {
+        "published_per_s": f"{sent}/s",
+        "delivered_per_s": f"{received}/s",
+        timed: f"mean {what}",
+        "air_utilisation": "medium used",
+    }

@@ -8,21 +8,27 @@ import signal
 import subprocess
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import psutil
 import typer
+from pydantic import ValidationError
 
 from emulation.kernel import congestion
 from emulation.kernel.kernel import KernelName
 from emulation.profile import library
-from experiments.tools.shell_request import REQUEST, STATIONS, ShellRequest
+from experiments.campaign.prepare import place_of
+from experiments.scenario.segments import topology_plan
+from experiments.scenario.settings import Settings
+from experiments.tools.shell_request import REQUEST, ShellRequest
 from experiments.workers.isolation import SOURCES, isolated, module
 from experiments.workers.kernels import Kernels
 from lab.beforehand import kernels
 from lab.common import DEFAULT_RESULTS, Status, fail, told
 from lab.start import tidy
 from records.scratch import scratch
+from topologies import topology as topologies
+from topologies.topology import Topology
 
 _END_S = 10.0
 
@@ -32,6 +38,9 @@ def shell(
     profile: str,
     command: list[str] | None,
     wired: str,
+    topology: str,
+    stations: int,
+    on: str,
     kernel: str,
     medium: str,
     seed: int,
@@ -46,8 +55,13 @@ def shell(
             serve = shlex.split(wired)
         except ValueError as error:
             fail(f"--wired {wired!r}: {error}", Status.USAGE)
+        shape = _topology(topology)
         request = ShellRequest(
             profile=library.load(profile),
+            topology=shape.model_dump(mode="json"),
+            links={name: library.load(name) for _, name in shape.profiles()},
+            stations=stations,
+            on=on,
             wired=tuple(serve),
             command=tuple(command or ()),
             seed=seed,
@@ -58,8 +72,44 @@ def shell(
         raise typer.Exit(_run(chosen, request))
 
 
+def _topology(words: str) -> Topology:
+    """What `KIND [KEY=VALUE ...]` means, where `links.link2=NAME` is a key inside of one."""
+    try:
+        kind, *rest = shlex.split(words) or [""]
+        data: dict[str, Any] = {"kind": kind}
+        for word in rest:
+            key, equals, value = word.partition("=")
+            if not equals:
+                raise ValueError(f"{word!r} is not KEY=VALUE")
+            outer, dot, inner = key.partition(".")
+            place = data.setdefault(outer, {}) if dot else data
+            name = inner if dot else outer
+            if not isinstance(place, dict) or name in place:
+                raise ValueError(f"{word!r}: {outer!r} has a value already; each key is given once, the kind first")
+            place[name] = value
+        return topologies.parse(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        fail(f"--topology {words!r}: {where}: {first['msg']}", Status.USAGE)
+    except ValueError as error:
+        fail(f"--topology {words!r}: {error}", Status.USAGE)
+
+
+def _settings(request: ShellRequest) -> Settings:
+    """Those of the network; what there is none for, and a node that is not in it, ends here."""
+    try:
+        settings = request.settings()
+        names = [host.name for host in topology_plan(settings).hosts]
+    except ValueError as error:
+        fail(f"--topology: {error}", Status.USAGE)
+    if request.on and request.on not in names:
+        fail(f"--on {request.on!r}: there is no such node, but {', '.join(names)}", Status.USAGE)
+    return settings
+
+
 def _run(chosen: Kernels, request: ShellRequest) -> int:
-    place = chosen.choose(request.profile, stations=STATIONS)
+    place = place_of(_settings(request), request.profile, request.links, chosen)
     where = place.kernel
     control = request.congestion_control
     with (

@@ -8,6 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
+from records.nodes import Absence
+
+# The end of an absence that has none.
+_NEVER = np.iinfo(np.int64).max
+
 
 class Receiving(Protocol):
     """What an audience knows of a consumer (records.manifest.Consumer)."""
@@ -20,6 +25,8 @@ class Receiving(Protocol):
     def selector(self) -> tuple[int, int] | None: ...
     @property
     def caller(self) -> int | None: ...
+    @property
+    def absences(self) -> tuple[Absence, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +34,33 @@ class Audience:
     """consumers: ids of those of whom one should have each message.  topic: index of the channel that they are at.
 
     selector: half-open range [low, high) of the message property, None = every message.  caller: the producer whose
-    requests are answered here, None where what comes is no replies.
+    requests are answered here, None where what comes is no replies.  gone: from when to when (ns) the nodes of all of
+    them were not there, as the scenario's `nodes` say: what is sent then is expected only if it arrives.
     """
 
     consumers: tuple[int, ...]
     topic: int
     selector: tuple[int, int] | None = None
     caller: int | None = None
+    gone: tuple[tuple[int, int], ...] = ()
+
+    def absent(self, producer: np.ndarray, seq: np.ndarray, t_send_ns: np.ndarray, came: np.ndarray) -> np.ndarray:
+        """Mask: which of these messages did not come (came: mask) because nobody of it was there.
+
+        They were sent at such a time.  If nobody comes back, it is also what was under way at the end: what was sent
+        after the last one that came of the same producer.
+        """
+        found = np.zeros(len(seq), dtype=bool)
+        if not self.gone or not len(seq):
+            return found
+        for low, high in self.gone:
+            found |= (t_send_ns >= low) & (t_send_ns < high)
+        if self.gone[-1][1] == _NEVER:
+            latest = np.full(int(producer.max()) + 1, -1, dtype=np.int64)
+            np.maximum.at(latest, producer[came], seq[came])
+            found |= seq > latest[producer]
+        found &= ~came
+        return found
 
 
 def audiences(consumers: Iterable[Receiving], *, share: bool) -> tuple[Audience, ...]:
@@ -48,14 +75,36 @@ def audiences(consumers: Iterable[Receiving], *, share: bool) -> tuple[Audience,
             topic=members[0].topic,
             selector=members[0].selector,
             caller=members[0].caller,
+            gone=_all_gone([_gone(one.absences) for one in members]),
         )
         for members in found.values()
     )
 
 
+def _gone(absences: Iterable[Absence]) -> tuple[tuple[int, int], ...]:
+    """Of one consumer.  A subscriber that is `away` misses what it misses: that is what such a workload measures."""
+    return tuple(
+        (one.left_ns, _NEVER if one.back_ns is None else one.back_ns) for one in absences if one.cause != "away"
+    )
+
+
+def _all_gone(each: Sequence[tuple[tuple[int, int], ...]]) -> tuple[tuple[int, int], ...]:
+    """When all of them are gone at once."""
+    common = each[0]
+    for spans in each[1:]:
+        both = [(max(one[0], other[0]), min(one[1], other[1])) for one in common for other in spans]
+        common = tuple((low, high) for low, high in both if low < high)
+    return common
+
+
 def of_messages(them: Sequence[Audience]) -> tuple[Audience, ...]:
     """Without those that get replies."""
     return tuple(one for one in them if one.caller is None)
+
+
+def of_replies(them: Sequence[Audience]) -> tuple[Audience, ...]:
+    """Those that get replies."""
+    return tuple(one for one in them if one.caller is not None)
 
 
 def audience_of(consumer: np.ndarray, them: Sequence[Audience]) -> np.ndarray:

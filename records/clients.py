@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from records.record import Record
+from records.words import GENERAL, Words
 
 Count = Annotated[int, Field(ge=1, le=10_000)]
 
@@ -26,10 +27,10 @@ class End:
 class Clients(Record):
     """What all patterns' clients have in common.
 
-    ROLES: what those that send and those that receive are called.  channels: names of what lies between them.
+    WORDS: what they, and what is measured of them, are called.  channels: names of what lies between them.
     """
 
-    ROLES: ClassVar[tuple[str, str]]
+    WORDS: ClassVar[Words] = GENERAL
 
     @property
     @abstractmethod
@@ -98,7 +99,10 @@ class _Spread(Clients):
 
 
 class PubSubClients(_Spread):
-    ROLES = ("publishers", "subscribers")
+    WORDS = Words(
+        sender="publisher", receiver="subscriber", sent="publisher throughput", received="subscriber throughput",
+        done=("published", "delivered"), answer="publish latency",
+    )  # fmt: skip
     CHANNEL = "topic"
     publishers: Count
     subscribers: Count
@@ -118,7 +122,6 @@ class PubSubClients(_Spread):
 
 
 class QueueClients(_Spread):
-    ROLES = ("senders", "receivers")
     CHANNEL = "queue"
     senders: Count
     receivers: Count
@@ -141,7 +144,11 @@ class QueueClients(_Spread):
 class RequestReplyClients(_Spread):
     """addresses: names that callers call; services that share one share its requests."""
 
-    ROLES = ("callers", "services")
+    WORDS = Words(
+        sender="caller", receiver="service", message="request", short="requests", sent="rate of answered requests",
+        received="rate of served requests", done=("answered", "served"), latency="request latency",
+        answer="response time", answerer="a service", followed="answered requests",
+    )  # fmt: skip
     CHANNEL = "address"
     callers: Count
     services: Count
@@ -164,7 +171,7 @@ class RequestReplyClients(_Spread):
 class BroadcastClients(_Spread):
     """Every member has every message."""
 
-    ROLES = ("senders", "members")
+    WORDS = Words(receiver="member", received="member throughput")
     CHANNEL = "group"
     senders: Count
     members: Count
@@ -184,7 +191,7 @@ class StreamClients(Clients):
     peers of its own.  `all_to_all` has a stream from each of `peers` to each other.
     """
 
-    ROLES = ("senders", "receivers")
+    WORDS = Words(sent="sent flow throughput", received="received flow throughput")
     shape: Literal["one_way", "duplex", "all_to_all"] = "one_way"
     flows: Count | None = None
     peers: Annotated[int, Field(ge=2, le=100)] | None = None

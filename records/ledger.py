@@ -22,7 +22,8 @@ class Reconciliation:
     though it had a later message of the same producer.  in_doubt: missing, but nothing later arrived either,
     or the send was never answered.  refused: not expected, because the stack refused the send.
     duplicates: deliveries of a message beyond the first to one audience.  reordered: first deliveries that
-    arrived at a consumer after one with a higher sequence number of the same producer.
+    arrived at a consumer after one with a higher sequence number of the same producer.  absent: not expected, because
+    the audience's nodes were gone by plan, see Audience.absent.
     """
 
     expected: int
@@ -34,6 +35,7 @@ class Reconciliation:
     redelivered: int
     reordered: int
     foreign: int
+    absent: int = 0
 
     @property
     def closes(self) -> bool:
@@ -61,10 +63,22 @@ def first_deliveries(delivered: pa.Table, them: Sequence[Audience]) -> np.ndarra
 def reconcile(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]) -> Reconciliation:
     """Match deliveries to publications for every audience.  Tables have the shapes of records.schema."""
     totals = dict.fromkeys(
-        ("expected", "delivered", "lost", "in_doubt", "refused", "duplicates", "redelivered", "reordered", "foreign"), 0
+        (
+            "expected",
+            "delivered",
+            "lost",
+            "in_doubt",
+            "refused",
+            "duplicates",
+            "redelivered",
+            "reordered",
+            "foreign",
+            "absent",
+        ),
+        0,
     )
     totals["redelivered"] = int(np.count_nonzero(delivered.column("redelivered").to_numpy(zero_copy_only=False)))
-    sent = {name: published.column(name).to_numpy() for name in ("producer", "seq", "topic", "outcome")}
+    sent = {name: published.column(name).to_numpy() for name in ("producer", "seq", "topic", "outcome", "t_send_ns")}
     sent_keys = message_keys(sent["producer"], sent["seq"])
     prop = published.column("property").fill_null(-1).to_numpy()
     got = {name: delivered.column(name).to_numpy() for name in ("consumer", "producer", "seq", "arrival")}
@@ -83,6 +97,12 @@ def reconcile(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]
             wanted &= (prop >= low) & (prop < high)
         totals["duplicates"] += int(np.count_nonzero(mine & ~first))
         mine &= first
+        if one.gone:
+            came = np.isin(sent_keys, got_keys[mine])
+            absent = one.absent(sent["producer"], sent["seq"], sent["t_send_ns"], came)
+            absent &= wanted & (sent["outcome"] != Outcome.FAILED)
+            totals["absent"] += int(np.count_nonzero(absent))
+            wanted &= ~absent
         _reconcile_one(totals, sent_keys=sent_keys[wanted], outcome=sent["outcome"][wanted], got_keys=got_keys[mine])
         for consumer in one.consumers:
             his = mine & (got["consumer"] == consumer) if len(one.consumers) > 1 else mine

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from records import older
 from records.audience import Audience, audiences
+from records.nodes import Absence, NodeChange
 from records.record import Record
 from records.schema import VERSION
 from records.workload import AnyWorkload
@@ -50,17 +51,6 @@ class Producer(_Client):
     """retries: sends that it repeated because the provider had refused them for want of space."""
 
     retries: int = 0
-
-
-class Absence(Record):
-    """When a client's connection was cut, when it set out to come back, and when it was back, None = never.
-
-    CLOCK_MONOTONIC nanoseconds.
-    """
-
-    left_ns: int
-    due_ns: int
-    back_ns: int | None = None
 
 
 class Consumer(_Client):
@@ -245,4 +235,5 @@ class Manifest(Record):
     )
     machine_cpu: float | None = Field(default=None, description="share of all cores in use, mean over the window")
     connecting: Connecting | None = Field(default=None, description="None = not recorded")
+    node_events: tuple[NodeChange, ...] = Field(default=(), description="what happened to nodes, as it was asked")
     notes: tuple[str, ...] = ()

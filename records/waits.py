@@ -95,7 +95,8 @@ class Sent:
 
     answers: one for each send.
 
-    Sends that the stack refused are in neither, unless the message arrived all the same.
+    Sends that the stack refused are in neither, unless the message arrived all the same; what an audience missed as
+    its nodes were gone is no delivery, likewise.
     """
 
     deliveries: Waits
@@ -104,15 +105,18 @@ class Sent:
 
 def read_sent(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]) -> Sent:
     """What was sent, from its scheduled time on.  Tables have the shapes of records.schema."""
-    sent = {name: published.column(name).to_numpy() for name in ("producer", "seq", "topic", "t_sched_ns", "outcome")}
+    names = ("producer", "seq", "topic", "t_sched_ns", "t_send_ns", "outcome")
+    sent = {name: published.column(name).to_numpy() for name in names}
     refused = sent["outcome"] == Outcome.FAILED
     ack = published.column("t_ack_ns")
     acked = ack.is_valid().to_numpy() & (sent["outcome"] == Outcome.ACKED)
     t_ack = np.where(acked, ack.fill_null(0).to_numpy(), NEVER)
     parts = [
         (sent["t_sched_ns"][rows[keep]], came[keep])
-        for rows, came in _arrivals(sent, published.column("property").fill_null(-1).to_numpy(), delivered, them)
-        for keep in [(came != NEVER) | ~refused[rows]]
+        for rows, came, missed in _arrivals(
+            sent, published.column("property").fill_null(-1).to_numpy(), delivered, them
+        )
+        for keep in [(came != NEVER) | ~(refused[rows] | missed)]
     ]
     begun, ended = (np.concatenate([np.empty(0, np.int64), *(part[side] for part in parts)]) for side in (0, 1))
     return Sent(
@@ -123,8 +127,8 @@ def read_sent(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]
 
 def _arrivals(
     sent: dict[str, np.ndarray], prop: np.ndarray, delivered: pa.Table, them: Sequence[Audience]
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each audience the rows of the messages that it should have, and when each first came."""
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """For each audience the rows of its messages, when each first came, and which it missed as it was gone."""
     first = first_deliveries(delivered, them)
     got = {name: delivered.column(name).to_numpy()[first] for name in ("consumer", "producer", "seq", "t_recv_ns")}
     key = message_keys(got["producer"], got["seq"])
@@ -147,5 +151,6 @@ def _arrivals(
         if len(keys := key[mine]):
             at = np.minimum(np.searchsorted(keys, sent_key[rows]), len(keys) - 1)
             came = np.where(keys[at] == sent_key[rows], t_recv[mine][at], NEVER)
-        found.append((rows, came))
+        producer, seq, t_send = (sent[name][rows] for name in ("producer", "seq", "t_send_ns"))
+        found.append((rows, came, one.absent(producer, seq, t_send, came != NEVER)))
     return found

@@ -6,7 +6,7 @@ pattern names its clients in its own words; `clients` offers one view of them al
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Literal, get_args
 
@@ -23,6 +23,7 @@ from records.clients import (
 from records.messaging import Ack, BodyType, Delivery, Guarantee
 from records.record import Record
 from records.sending import Sending, time_s
+from records.words import GENERAL, Words
 
 _LARGEST_IN_FIELDS = 1 << 20  # 50 MB in each client process
 _ACKS = {Ack.AUTO: Guarantee.ACK_AUTO, Ack.DUPS_OK: Guarantee.ACK_DUPS_OK, Ack.CLIENT: Guarantee.ACK_CLIENT}
@@ -268,6 +269,14 @@ WORKLOADS: dict[Pattern, type[Workload]] = {one.model_fields["pattern"].default:
 
 if _lacking := set(Pattern) - set(WORKLOADS):
     raise TypeError(f"no class in the union Workload has pattern {_lacking.pop().value!r}")
+
+
+def words_of(patterns: Iterable[Pattern]) -> Words:
+    """The words of a pattern's clients; of several patterns, words that fit them all; of none, the default's."""
+    found = {WORKLOADS[one].model_fields["clients"].annotation.WORDS for one in patterns}  # type: ignore[union-attr]
+    if len(found) > 1:
+        return GENERAL
+    return found.pop() if found else PubSubClients.WORDS
 
 
 class _Chosen(Record):

@@ -36,11 +36,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put tests of a group next to each other; who uses the Spark session needs Spark."""
+    """Put tests of a group next to each other; who uses the Spark session needs Spark, and its group."""
     items.sort(key=lambda item: groups.place(item.nodeid))
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
+            if groups.group(item.nodeid) != groups.SPARK:
+                module = item.nodeid.partition("::")[0]
+                raise pytest.UsageError(f"{module} uses the Spark session: tests/groups.py has to name it in its group")
 
 
 @pytest.hookimpl(optionalhook=True)

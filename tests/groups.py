@@ -25,11 +25,15 @@ MARKS = {
 # Names a file that gets a line for each part of a test: name, seconds, outcome, whether it has one of the marks.
 RESULTS = "AIRWIRE_TEST_RESULTS"
 
+SPARK = "spark"  # all modules that use the Spark session, which is one for a process, and what they reduce with it
+
 # Modules of a group share a server or are a load on the machine.  Whole trials and lab kernels mostly wait, so there
 # are several groups of them.  Those first that take longest; a module in no group is one of its own.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "spark": (
+    SPARK: (
         "analysis/test_campaign_compare.py",
+        "analysis/test_compare_by.py",
+        "analysis/test_analysis_breakdown.py",
         "analysis/test_analysis_chromium.py",
         "analysis/test_analysis_cluster.py",
         "analysis/test_analysis_damage.py",
@@ -41,6 +45,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "analysis/test_analysis_source.py",
         "analysis/test_analysis_stationarity.py",
         "analysis/test_analysis_timeline.py",
+        "analysis/test_journey_rows.py",
         "analysis/test_packing.py",
         "lab/test_compare.py",
         "lab/test_packs_real.py",
@@ -57,6 +62,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "experiments/trial/test_line_trial_real.py",
         "experiments/campaign/test_side_by_side_real.py",
         "experiments/campaign/test_launch.py",
+    ),
+    "trials 4": (
+        "experiments/scenario/test_segments_real.py",
+        "experiments/trial/test_journey_real.py",
+        "experiments/trial/test_timeline_real.py",
+        "experiments/trial/test_line_trials_real.py",
     ),
     "lab kernel 1": (
         "experiments/workers/test_lab_kernel_real.py",
@@ -75,9 +86,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "experiments/trial/test_jms_real.py",
         "experiments/trial/test_patterns_real.py",
         "experiments/trial/test_roaming_real.py",
-        "experiments/trial/test_journey_real.py",
-        "experiments/trial/test_timeline_real.py",
-        "experiments/trial/test_line_trials_real.py",
         "experiments/trial/observers/test_line_gone_real.py",
     ),
     "broker": (
@@ -88,7 +96,23 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "playbooks/test_playbooks_deploy.py",
     ),
 }
-_ORDER = {f"tests/{module}": place for place, module in enumerate(one for some in GROUPS.values() for one in some)}
+# Modules in no group that take longest: they begin first, so that all processes end at about the same time.
+LONG = (
+    "emulation/link/test_stages_host.py",
+    "emulation/proof/test_peers_host.py",
+    "emulation/link/test_link.py",
+    "lab/test_calibrate.py",
+    "topologies/test_topologies_real.py",
+    "emulation/plan/test_many_groups.py",
+    "emulation/proof/test_stateproof_real.py",
+    "emulation/line/test_line_timeline_host.py",
+    "emulation/line/test_line_frames_host.py",
+    "emulation/plan/test_renumber.py",
+    "lab/test_report_by.py",
+    "stacks/test_activemq_patterns.py",
+)
+_FIRST = (*(module for modules in GROUPS.values() for module in modules), *LONG)
+_ORDER = {f"tests/{module}": place for place, module in enumerate(_FIRST)}
 _GROUP = {f"tests/{module}": group for group, modules in GROUPS.items() for module in modules}
 
 

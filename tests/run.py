@@ -14,7 +14,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,17 +47,19 @@ def _naming(mark: str) -> list[str]:
 FAST = {"pure": {"pure": ["-m", f"not ({_SOME_NEED}) and not link and not alone", *_processes(_CORES)]}}
 ALL = {
     "side by side": {
-        "all": ["-m", f"({_SOME_NEED}) and not link and not alone", *_processes(_CORES + _MORE_THAN_CORES)]
+        "all": ["-m", f"({_SOME_NEED}) and not link and not alone", *_processes(_CORES + _MORE_THAN_CORES)],
+        "pure": FAST["pure"]["pure"],
     },
     "links": {
-        "on this kernel": ["-m", "link and not alone and not labkernel", *_processes(_CORES), *_naming("link")],
+        "on this kernel": ["-m", "link and not alone and not labkernel", *_processes(_CORES + 1), *_naming("link")],
         "in the lab kernel": ["-m", "link and not alone and labkernel", "-p", "no:xdist", *_naming("link")],
-        "pure": FAST["pure"]["pure"],
     },
     "alone": {"all": ["-m", "alone", "-p", "no:xdist", *_naming("alone")]},
 }
-# Parts that leave every processor to the others as soon as these want it.
-_IDLE = ("pure",)
+# A part that leaves every processor to the others as soon as these want it, and the phase after which it goes on.
+_IDLE, _GOES_ON_AFTER = "pure", "side by side"
+
+_Running = dict[str, subprocess.Popen[bytes]]
 
 
 def main(words: list[str]) -> int:
@@ -73,16 +76,21 @@ def main(words: list[str]) -> int:
         results = folder / "results"
         results.touch()
         environment[RESULTS] = str(results)
-        for phase, parts in (FAST if fast else ALL).items():
-            began = time.monotonic()
-            print(f"== {phase}", flush=True)
-            statuses += _run(parts, rest, environment, folder)
-            took[phase] = time.monotonic() - began
+        with _ending() as running:
+            for phase, parts in (FAST if fast else ALL).items():
+                began = time.monotonic()
+                print(f"== {phase}", flush=True)
+                _start(running, parts, rest, environment, folder)
+                wanted = [part for part in running if (phase, part) != (_GOES_ON_AFTER, _IDLE)]
+                statuses += [_finished(running, part, folder) for part in wanted]
+                took[phase] = time.monotonic() - began
         again = once_more(statuses, results.read_text().splitlines())
         if again:
             began = time.monotonic()
             print(f"== once more, by themselves: {len(again)}", flush=True)
-            statuses = _run({"again": [*again, "-p", "no:xdist"]}, rest, environment, folder)
+            with _ending() as running:
+                _start(running, {"again": [*again, "-p", "no:xdist"]}, rest, environment, folder)
+                statuses = [_finished(running, "again", folder)]
             took["once more"] = time.monotonic() - began
             for test in again:
                 print(f"== failed at first: {test}")
@@ -101,28 +109,38 @@ def once_more(statuses: Sequence[int], results: Sequence[str]) -> list[str]:
     return list(failed) if len(failed) <= _MOST_AGAIN and all(failed.values()) else []
 
 
-def _run(
-    parts: Mapping[str, Sequence[str]], rest: Sequence[str], environment: Mapping[str, str], folder: Path
-) -> list[int]:
-    """Run parts at the same time; their exit statuses.  What all but the first say is shown when these have ended."""
-    processes: dict[str, subprocess.Popen[bytes]] = {}
+def _start(
+    running: _Running, parts: Mapping[str, Sequence[str]], rest: Sequence[str], environment: Mapping[str, str],
+    folder: Path,
+) -> None:  # fmt: skip
+    """Start parts at the same time.  What the first one says is shown; what others say goes to files in `folder`."""
+    for place, (name, options) in enumerate(parts.items()):
+        idle = ["chrt", "--idle", "0"] if place and name == _IDLE else []
+        command = [*idle, sys.executable, "-m", "pytest", *options, *rest]
+        with (folder / name).open("wb") as said:
+            running[name] = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdout=said if place else None,
+                stderr=subprocess.STDOUT if place else None,
+            )  # fmt: skip
+
+
+def _finished(running: _Running, name: str, folder: Path) -> int:
+    """Wait for a part and show what it has said, unless it was shown at once; its exit status."""
+    status = running[name].wait()
+    del running[name]
+    if text := (folder / name).read_text():
+        print(f"== {name}", text, sep="\n", flush=True)
+    return status
+
+
+@contextmanager
+def _ending() -> Iterator[_Running]:
+    """Parts that run, by name; those still in it are ended on the way out."""
+    running: _Running = {}
     try:
-        for name, options in parts.items():
-            idle = ["chrt", "--idle", "0"] if processes and name in _IDLE else []
-            command = [*idle, sys.executable, "-m", "pytest", *options, *rest]
-            with (folder / name).open("wb") as said:
-                processes[name] = subprocess.Popen(
-                    command, cwd=ROOT, env=environment, stdout=said if processes else None,
-                    stderr=subprocess.STDOUT if processes else None,
-                )  # fmt: skip
-        statuses = []
-        for place, (name, process) in enumerate(processes.items()):
-            statuses.append(process.wait())
-            if place:
-                print(f"== {name}", (folder / name).read_text(), sep="\n", flush=True)
-        return statuses
+        yield running
     finally:
-        for process in processes.values():
+        for process in running.values():
             if process.poll() is None:
                 process.terminate()
                 process.wait()

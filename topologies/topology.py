@@ -67,12 +67,16 @@ def known() -> dict[str, type[Topology]]:
 
 
 def kinds_of(found: Iterable[ModuleType]) -> dict[str, type[Topology]]:
-    """The kinds that are defined in these modules, by name; ValueError where two have one name."""
+    """The kinds that are defined in these modules, by name; ValueError where one has no name, or two have the same."""
     by_name: dict[str, type[Topology]] = {}
     for module in found:
         for value in vars(module).values():
             if isinstance(value, type) and issubclass(value, Topology) and value.__module__ == module.__name__:
-                name = str(value.model_fields["kind"].default)
+                name = value.model_fields["kind"].default
+                if not isinstance(name, str):
+                    raise ValueError(
+                        f'{module.__name__}: {value.__name__}.kind has no value; write kind: Literal["it"] = "it"'
+                    )
                 if name in by_name:
                     raise ValueError(f"topology {name!r} is in {by_name[name].__module__} and {module.__name__}")
                 by_name[name] = value

@@ -15,10 +15,11 @@ from analysis.compare import describe, held
 from analysis.findings import CellFinding, Findings, Standing
 from analysis.headlines import trends_line
 from analysis.metric import Metric
-from analysis.metrics import CHIEF, METRICS
+from analysis.metrics import CHIEF
 from analysis.report.provenance import Source, sources
 from analysis.statistics import holm
 from analysis.units import interval
+from analysis.worded import metrics_for
 
 STATUS = {Verdict.NO_WORSE: 0, Verdict.WORSE: 1, Verdict.INCONCLUSIVE: 3}
 
@@ -31,7 +32,7 @@ def between(a: Findings, b: Findings, *, metrics: Sequence[str] = CHIEF, toleran
     tolerated = tolerance or Tolerance()
     matching = match(a, b, tolerated.across)
     judged = [
-        judge(one, other, METRICS[name], margin=tolerated.margin, share_margin=tolerated.share_margin)
+        judge(one, other, metrics_for([one, other])[name], margin=tolerated.margin, share_margin=tolerated.share_margin)
         for one, other in matching.cells for name in (held(metric, one, other) for metric in metrics)
         if not _both_lack(one, other, name)
     ]  # fmt: skip

@@ -11,7 +11,7 @@ import pyarrow as pa
 from analysis.journey.markers import Hits
 from analysis.journey.passages import Passages
 from analysis.journey.places import Ends
-from records.audience import Audience, of_messages
+from records.audience import Audience, audience_of
 from records.ledger import first_deliveries, message_keys
 from records.manifest import Consumer, Producer, Window
 
@@ -35,6 +35,11 @@ class Deliveries:
 
     def __len__(self) -> int:
         return len(self.row)
+
+    @property
+    def none(self) -> str:
+        """What is said when there is none."""
+        return "nothing that was sent inside the window arrived"
 
 
 def connection(passages: Passages) -> np.ndarray:
@@ -86,7 +91,7 @@ def sent_copy(
 def deliveries(
     published: pa.Table, delivered: pa.Table, them: Sequence[Audience], window: Window, of_consumer: dict[int, int]
 ) -> Deliveries:
-    """The deliveries whose journey is asked for."""
+    """The deliveries to `them` whose journey is asked for; of replies, those to the caller that waited for them."""
     columns = {name: delivered.column(name).to_numpy() for name in ("consumer", "producer", "seq", "t_recv_ns")}
     row = _published_row(published, columns["producer"], columns["seq"])
     ids, inverse = np.unique(columns["consumer"], return_inverse=True)
@@ -98,7 +103,7 @@ def deliveries(
     np.minimum.at(lowest, of_key, columns["consumer"].astype(np.int64))
     np.maximum.at(highest, of_key, columns["consumer"].astype(np.int64))
     t_recv = columns["t_recv_ns"]
-    asked = first_deliveries(delivered, of_messages(them)) & (row >= 0)
+    asked = first_deliveries(delivered, them) & (row >= 0) & _own(columns["consumer"], columns["producer"], them)
     t_sched = published.column("t_sched_ns").to_numpy()[row[asked]]
     asked[asked] = (t_sched >= window.start_ns) & (t_sched < window.end_ns)
     return Deliveries(
@@ -110,12 +115,21 @@ def deliveries(
     )
 
 
-def delivered_copy(
+def _own(consumer: np.ndarray, producer: np.ndarray, them: Sequence[Audience]) -> np.ndarray:
+    """Not the reply to another caller's request."""
+    callers = np.array([*(-1 if one.caller is None else one.caller for one in them), -1])
+    caller = callers[audience_of(consumer, them)]
+    found: np.ndarray = (caller < 0) | (caller == producer)
+    return found
+
+
+def carried_copy(
     wanted: Deliveries, hits: Hits, passages: Passages, of_connection: dict[int, int], *, messages: int
 ) -> np.ndarray:
-    """For each delivery the hit that it was; ABSENT, or AMBIGUOUS.
+    """For each delivery the hit that its connection carried; ABSENT, or AMBIGUOUS.
 
-    As many copies as deliveries must have come.  When they are several they must all be one consumer's and have
+    hits: of the way down, or, of what the consumer itself sent with the message's marker, of the way up.  There must be
+    as many copies as deliveries.  When they are several they must all be one consumer's and have
     come over one connection: the first delivery is then the one that stands first in the stream.  messages: number
     of published ones.
     """

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.journey.passages import Passages
-from analysis.journey.places import PLACES
 from analysis.tcp.segments import SPAN
 
 
@@ -52,8 +51,8 @@ def intervals(passages: Passages, enter: int) -> Intervals:
     body, kept = base + passages.body, base + passages.kept
     edge = _distinct(np.concatenate([begin, end, body[body != begin], kept[kept != end]]))
     row, interval = _covered(edge, begin, end)
-    first = np.full((PLACES, len(edge)), missing, dtype=np.int64)
-    for place in range(PLACES):
+    first = np.full((passages.places, len(edge)), missing, dtype=np.int64)
+    for place in range(passages.places):
         here = passages.place[row] == place
         _first(first[place], row[here], interval[here])
     keeper = np.full(len(edge), missing, dtype=np.int64)

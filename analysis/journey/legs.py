@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.journey.intervals import Intervals
 from analysis.journey.passages import Passages
-from analysis.journey.places import ENTER, LEAVE, SERVER
+from analysis.journey.places import ENTER, LEAVE, LINKS, SERVER
 from records.directions import Direction
 
 UNKNOWN = np.iinfo(np.int64).min
@@ -21,13 +21,15 @@ class Leg:
     left: the last byte first entered the medium.  sent: the packet entered it whose arrival completed the stream up
     to the message's end, or `left` when that packet had entered it before.  arrived: that packet left the medium.
     server: at the server's own port, of an uplink message the moment when the stream was complete, of a downlink
-    one the last byte's first departure.  copies: transmissions of the message's bytes, on average.
+    one the last byte's first departure.  links[i, j]: nanoseconds from one end of link i to the other by the same
+    moments, of message j; 0 where it was not seen at both.  copies: transmissions of the message's bytes, on average.
     """
 
     left: np.ndarray
     sent: np.ndarray
     arrived: np.ndarray
     server: np.ndarray
+    links: np.ndarray
     copies: np.ndarray
 
 
@@ -46,11 +48,14 @@ def legs(
     sent = np.where(sender >= 0, t_ns[sender], UNKNOWN)
     known = (left != UNKNOWN) & (sent != UNKNOWN)
     seen = streams.ready if direction == "uplink" else streams.first
+    ends = t_ns[seen[LINKS:, at]]
+    one, other = ends[::2], ends[1::2]
     length = np.maximum(end - begin, 1)
     return Leg(
         left=left,
         sent=np.where(known, np.maximum(sent, left), UNKNOWN),
         arrived=t_ns[last],
         server=t_ns[seen[SERVER, at]],
+        links=np.where((one != UNKNOWN) & (other != UNKNOWN), np.abs(other - one), 0),
         copies=(streams.sent_before(flow, end) - streams.sent_before(flow, begin)) / length,
     )

@@ -1,11 +1,56 @@
-"""What a delivery's latency is split into, and which deliveries of a trial are told of."""
+"""What a latency or a response time is split into, and of which deliveries or requests of a trial it is told."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 LATENCY = "latency"
 PARTS = (
     "client", "uplink_recovery", "uplink_air", "wire", "broker", "downlink_recovery", "downlink_air", "receiver",
 )  # fmt: skip
+# Of a response behind these: the service's own time, and the way of the reply.
+REPLY_PARTS = (
+    "service", "reply_uplink_recovery", "reply_uplink_air", "reply_wire", "reply_broker", "reply_downlink_recovery",
+    "reply_downlink_air", "reply_receiver",
+)  # fmt: skip
+EVERY = (*PARTS, *REPLY_PARTS)
+WIRES = ("wire", "reply_wire")
+_REPLY, _LINK = "reply_", "link_"
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 MEAN = "mean"
 KEYS = (MEAN, *PERCENTILES)
+
+
+def of_link(name: str) -> str:
+    """The part that a link between routers or servers has, both ways over it together."""
+    return f"{_LINK}{name}"
+
+
+def of_reply(part: str) -> str:
+    """The part of a reply's way that is like one of the request's; the service's own time stands for the client's."""
+    return "service" if part == "client" else f"{_REPLY}{part}"
+
+
+def kind(part: str) -> str:
+    """The part of the request's way that a part of the reply's is like."""
+    return part.removeprefix(_REPLY)
+
+
+def is_link(part: str) -> bool:
+    """Whether it is a link's."""
+    return kind(part).startswith(_LINK)
+
+
+def label(part: str) -> str:
+    """What a part is called; a link's by the link's name."""
+    way = "reply " if kind(part) != part else ""
+    return way + (kind(part).removeprefix(_LINK) if is_link(part) else kind(part).replace("_", " "))
+
+
+def ordered(parts: Iterable[str]) -> tuple[str, ...]:
+    """Each part once, in the order of the way; links in the order in which they are given, behind the wire."""
+
+    def place(part: str) -> int:
+        return EVERY.index(WIRES[kind(part) != part] if is_link(part) else part)
+
+    return tuple(sorted(dict.fromkeys(parts), key=lambda part: (place(part), is_link(part))))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.capture.columns import TCP
-from analysis.journey.places import BEYOND, ENTER, Ends, View
+from analysis.journey.places import ENTER, LINKS, Ends, View, beyond
 from analysis.journey.twins import NONE, contents, identity, same_packets
 from analysis.tcp.analysis import FIN, RST, SYN
 from analysis.tcp.segments import SPAN, spread, starts_of, unwrap
@@ -26,15 +26,16 @@ MOST_FLOWS = 1 << 20  # flow * SPAN + position is an int64
 class Passages:
     """Rows in order of time, one array each.
 
-    place: where.  flow: a number from 0.  t_ns: wall clock.  begin, end: positions in the flow's stream, from 0,
-    the same at every place.  payload: bytes of it, kept or not.  body, kept: positions between which the packet's
-    bytes are in the file; they stand from byte `at` of the capture of view number `view` on.  twin: row of the same
-    packet where it entered the medium; NONE where it is no packet that left the medium, SEVERAL when that cannot be
-    told.
+    places: how many there are.  place: which.  flow: a number from 0.  t_ns: wall clock.  begin, end: positions in the
+    flow's stream, from 0, the same at every place.  payload: bytes of it, kept or not.  body, kept: positions between
+    which the packet's bytes are in the file; they stand from byte `at` of the capture of view number `view` on.  twin:
+    row of the same packet where it entered the medium; NONE where it is no packet that left the medium, SEVERAL when
+    that cannot be told.
 
     Of each flow, station (row in Ends) and ports.  reused: another connection had the same ports.
     """
 
+    places: int
     place: np.ndarray
     flow: np.ndarray
     t_ns: np.ndarray
@@ -64,12 +65,15 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damagin
     rows = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in _COLUMNS}
     rows["flow"], keys = _flows(rows)
     rows = _taken(rows, np.lexsort((rows["frame"], rows["t_ns"])))
-    beyond = np.isin(rows["place"], BEYOND[direction])
-    rows["twin"] = _twins(rows, rows["place"] == ENTER[direction], beyond)
-    rows = _without(rows, beyond & (rows["twin"] == NONE))
-    begin = _positions(rows, len(keys))
+    places = max([LINKS, *(view.place + 1 for view in views)])
+    places += (places - LINKS) % 2  # a link has two ends, seen or not
+    left = np.isin(rows["place"], beyond(direction, places))
+    rows["twin"] = _twins(rows, rows["place"] == ENTER[direction], left)
+    rows = _without(rows, left & (rows["twin"] == NONE))
+    begin = _positions(rows, flows=len(keys), places=places)
     body = begin + rows["opens"]
     return Passages(
+        places=places,
         place=rows["place"],
         flow=rows["flow"],
         t_ns=rows["t_ns"],
@@ -95,6 +99,8 @@ def _of_view(number: int, view: View, ends: Ends, direction: Direction, damaging
     known = np.isin(station, ends.stations) & np.isin(server, ends.servers)
     if view.station is not None:
         known &= station == ends.stations[view.station]
+    if view.server is not None:
+        known &= server == ends.servers[view.server]
     tcp = packets.protocol == TCP
     opens, closes = tcp & (packets.flags & SYN != 0), tcp & (packets.flags & FIN != 0)
     reset = tcp & (packets.flags & RST != 0)
@@ -155,12 +161,12 @@ def _without(rows: Columns, damaged: np.ndarray) -> Columns:
     return kept | {"twin": np.where(twin >= 0, number[np.maximum(twin, 0)], twin)}
 
 
-def _positions(rows: Columns, flows: int) -> np.ndarray:
+def _positions(rows: Columns, *, flows: int, places: int) -> np.ndarray:
     """Where each packet begins in its flow's stream, from the lowest byte that was seen anywhere."""
     count = len(rows["flow"])
     order = np.lexsort((np.arange(count), rows["place"], rows["flow"]))
     flow, seq = rows["flow"][order], rows["seq"][order].astype(np.uint32)
-    starts = starts_of(flow * 4 + rows["place"][order])
+    starts = starts_of(flow * places + rows["place"][order])
     first_of_flow = spread(seq[starts_of(flow)], starts_of(flow), count)
     # A place may have seen a flow from another packet on: its first number, from the flow's first one.
     ahead = (seq[starts] - first_of_flow[starts]).view(np.int32).astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
@@ -13,32 +14,37 @@ from records.directions import Direction
 from records.manifest import Manifest
 from records.store import DamagedTrial
 
-# The stations' end of the medium, its wired end, and the server's own port.
-STATION, WIRED, SERVER = 0, 1, 2
-PLACES = 3
+# The stations' end of the medium, its wired end, and the server's own port; from LINKS on the two ends of each link
+# between routers or servers.
+STATION, WIRED, SERVER, LINKS = 0, 1, 2, 3
 _PLACE = {"client": STATION, "station": STATION, "wired": WIRED, "server": SERVER}
 # Where a direction's packets enter the medium, and where they have left it.
 ENTER: dict[Direction, int] = {"uplink": STATION, "downlink": WIRED}
 LEAVE: dict[Direction, int] = {"uplink": WIRED, "downlink": STATION}
-# Where a packet can only be when it has left the medium.
-BEYOND: dict[Direction, tuple[int, ...]] = {"uplink": (WIRED, SERVER), "downlink": (STATION,)}
+
+
+def beyond(direction: Direction, places: int) -> tuple[int, ...]:
+    """Where, of so many places, a packet can only be when it has left the medium."""
+    return (WIRED, SERVER, *range(LINKS, places)) if direction == "uplink" else (STATION,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
-    """Addresses (sorted) of the stations and of the servers; names: of the stations, in the same order."""
+    """Addresses (sorted) of the stations and of the servers; names, server_names: theirs, in the same order."""
 
     stations: np.ndarray
     servers: np.ndarray
     names: tuple[str, ...]
+    server_names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A capture at a place.  station: the one whose packets it has, None = all of them."""
+    """A capture at a place.  station, server: the one whose packets count there, None = all of them."""
 
     place: int
     station: int | None
+    server: int | None
     file: PacketFile
 
 
@@ -49,24 +55,51 @@ def ends(manifest: Manifest) -> Ends:
     except ValueError as error:
         raise DamagedTrial(f"manifest.json: nodes: {error}") from error
     roles = {node.name: node.role for node in manifest.nodes}
-    names = sorted((name for name, role in roles.items() if role == "station"), key=numbers.__getitem__)
+    names, servers = (
+        sorted((name for name, role in roles.items() if role == wanted), key=numbers.__getitem__)
+        for wanted in ("station", "server")
+    )
     return Ends(
         stations=np.array([numbers[name] for name in names], dtype=np.int64),
-        servers=np.array(sorted(numbers[name] for name, role in roles.items() if role == "server"), dtype=np.int64),
+        servers=np.array([numbers[name] for name in servers], dtype=np.int64),
         names=tuple(names),
+        server_names=tuple(servers),
     )
 
 
+def links(recorded: Recorded) -> tuple[str, ...]:
+    """Names of the links between routers or servers that were captured, in the order of the captures."""
+    return tuple(dict.fromkeys(capture.link for capture, _ in recorded if capture.link))
+
+
 def views(recorded: Recorded, known: Ends) -> list[View]:
-    """The captures that the journey is read from: of a station's two ports, the client's own one."""
+    """The captures that the journey is read from: of a station's two ports, the client's own one.
+
+    A server passes on what is for others; at its own ports only what is its own counts.  Of a link that it is at the
+    stations' end of, only that end's other port was captured, which stands for its own, too.
+    """
     own = {capture.node for capture, _ in recorded if capture.side == "client"}
-    found = []
+    found, crossed = [], links(recorded)
     for capture, file in recorded:
         place = _PLACE[capture.side]
+        server = known.server_names.index(capture.node) if capture.node in known.server_names else None
+        if capture.link and place != SERVER:
+            end = LINKS + 2 * crossed.index(capture.link) + (place == WIRED)
+            found.append(View(place=end, station=None, server=None, file=file))
+            if place == STATION and server is not None:
+                found.append(View(place=SERVER, station=None, server=server, file=file))
+            continue
         if place == STATION and capture.node not in known.names:
             continue
         if capture.side == "station" and capture.node in own:
             continue
         station = known.names.index(capture.node) if place == STATION else None
-        found.append(View(place=place, station=station, file=file))
+        found.append(View(place=place, station=station, server=server if place == SERVER else None, file=file))
     return found
+
+
+def between_stations(views: Sequence[View], known: Ends) -> bool:
+    """Whether packets with payload went from station to station."""
+    packets = [view.file.packets for view in views if view.place == STATION]
+    ways = ((one.src, one.dst) for one in (some.select(some.payload > 0) for some in packets))
+    return any((np.isin(src, known.stations) & np.isin(dst, known.stations)).any() for src, dst in ways)

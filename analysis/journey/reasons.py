@@ -9,14 +9,24 @@ from analysis.journey.passages import Passages
 from analysis.journey.places import SERVER, STATION, WIRED, View
 from records.manifest import Consumer, Producer
 
+_UNFOLLOWED = "messages between stations are not followed"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Numbers of deliveries by what became of them; each is counted once, at the first thing that is missing."""
+    """Numbers of deliveries by what became of them; each is counted once, at the first thing that is missing.
+
+    replies: these are answered requests, each with its reply.  unanswered: further requests, which are in no other
+    count.
+    """
 
     deliveries: int
+    replies: bool = False
+    unanswered: int = 0
+    misanswered: int = 0
     no_uplink_marker: int = 0
     no_downlink_marker: int = 0
+    no_reply_marker: int = 0
     ambiguous: int = 0
     incomplete: int = 0
     negative: int = 0
@@ -24,15 +34,14 @@ class Account:
     @property
     def attributed(self) -> int:
         """Deliveries whose journey is known."""
-        return self.deliveries - sum(
-            (self.no_uplink_marker, self.no_downlink_marker, self.ambiguous, self.incomplete, self.negative)
-        )
+        markers = self.no_uplink_marker + self.no_downlink_marker + self.no_reply_marker
+        return self.deliveries - self.misanswered - markers - self.ambiguous - self.incomplete - self.negative
 
 
 def cannot(views: Sequence[View], clients: Iterable[Producer | Consumer], *, stations: int, servers: int) -> str | None:
     """What is missing for any journey at all, before a packet is looked at; None when nothing is."""
     if not servers:
-        return "there is no server: messages between stations are not followed"
+        return f"there is no server: {_UNFOLLOWED}"
     places = {view.place for view in views}
     if not places:
         return "there are no captures"
@@ -60,10 +69,12 @@ def uncertain(directions: Sequence[Passages], *, damaging: bool) -> str | None:
     return None
 
 
-def unreadable(directions: Sequence[Passages]) -> str:
-    """Why no marker was found at all."""
+def unreadable(directions: Sequence[Passages], *, between_stations: bool) -> str:
+    """Why no marker was found at all.  between_stations: whether packets went from station to station."""
     bodies = [one.payload > 0 for one in directions]
     if not any(mask.any() for mask in bodies):
+        if between_stations:
+            return f"the services are on stations: {_UNFOLLOWED}"
         return "the captures hold no packet of the clients with payload"
     kept = [(one.kept - one.body)[mask] for one, mask in zip(directions, bodies, strict=True)]
     cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
@@ -79,13 +90,18 @@ def unreadable(directions: Sequence[Passages]) -> str:
     )
 
 
-def explain(account: Account, views: Sequence[View], directions: Sequence[Passages]) -> str:
-    """What is to be said of the deliveries that were not attributed, and of parts that are not known; '' if nothing."""
+def explain(account: Account, views: Sequence[View], directions: Sequence[Passages], links: Iterable[str] = ()) -> str:
+    """What is to be said of the deliveries that were not attributed, and of parts that are not known; '' if nothing.
+
+    links: names of the links between routers or servers at whose ends nothing of theirs was seen.
+    """
     cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
     unseen = "cut off or not captured" if cut else "not captured"
     counts = (
+        (account.misanswered, "whose answer was no service's reply to them"),
         (account.no_uplink_marker, f"whose marker on the way up was {unseen}"),
         (account.no_downlink_marker, f"whose marker on the way down was {unseen}"),
+        (account.no_reply_marker, f"whose reply's marker was {unseen}"),
         (account.ambiguous, "of which several copies may be the one"),
         (account.incomplete, "whose bytes were not all seen on both sides of the link"),
         (account.negative, "whose times contradict each other by more than 1 ms"),
@@ -94,7 +110,14 @@ def explain(account: Account, views: Sequence[View], directions: Sequence[Passag
     lines = []
     if said:
         missing = account.deliveries - account.attributed
-        lines.append(f"{missing} of {account.deliveries} deliveries not attributed: {', '.join(said)}")
-    if not any(view.place == SERVER for view in views):
+        what = "answered requests" if account.replies else "deliveries"
+        lines.append(f"{missing} of {account.deliveries} {what} not attributed: {', '.join(said)}")
+    if account.unanswered:
+        lines.append(f"{account.unanswered} requests of the window were not answered, and have no journey")
+    server_seen = any(view.place == SERVER for view in views)
+    if not server_seen:
         lines.append("the server's own port was not captured, so `broker` includes the wire")
+    if unseen_links := ", ".join(links):
+        part = "wire" if server_seen else "broker"
+        lines.append(f"nothing of theirs was seen at both ends of {unseen_links}: time there, if any, is in `{part}`")
     return "; ".join(lines)

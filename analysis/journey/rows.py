@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analysis.journey.parts import WIRES
 from analysis.journey.summary import summary
 from analysis.journey.trial import Journey, journey
 from analysis.recorded import Recorded
@@ -23,9 +24,9 @@ def add_journey(found: Journey, rows: Rows) -> None:
         rows.add("trial", "journey_share", value=found.account.attributed / found.account.deliveries)
     for direction, copies in found.copies.items():
         rows.add("trial", f"copies_{direction}", value=copies)
-    for key, means in summary(found.parts, found.latency).items():
+    for key, means in summary(found.names, found.parts, found.latency).items():
         for name, value in means.items():
-            if name != "wire" or found.wire_known:
+            if name not in WIRES or found.wire_known:
                 rows.add("journey", name, key=key, value=value)
     if found.why:
         rows.add("journey", "why", text=found.why)

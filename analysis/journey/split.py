@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.journey.legs import UNKNOWN, Leg
+from analysis.journey.parts import PARTS, of_link, of_reply
 
 # The captures' clock is read by another processor than the clients' one: so much may a part be below nothing.
 TOLERANCE_NS = 1_000_000
@@ -14,12 +16,13 @@ TOLERANCE_NS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """parts[i, j]: nanoseconds of part i (as PARTS) of delivery j; they telescope, so their sum is its latency.
+    """parts[i, j]: nanoseconds of part names[i] of delivery j; they telescope, so their sum is its latency.
 
-    latency: the ledger's, in nanoseconds.  Masks over the deliveries: complete, every moment is known; ordered, no
-    part is below nothing.
+    latency: the ledger's, in nanoseconds; of a response, from the request's scheduled time to the answer.  Masks over
+    the deliveries: complete, every moment is known; ordered, no part is below nothing.
     """
 
+    names: tuple[str, ...]
     parts: np.ndarray
     latency: np.ndarray
     complete: np.ndarray
@@ -31,11 +34,22 @@ class Split:
         found: np.ndarray = self.complete & self.ordered
         return found
 
+    def then(self, other: Split) -> Split:
+        """Of the same requests, the replies' parts behind these; known where both are."""
+        return Split(
+            names=(*self.names, *map(of_reply, other.names)),
+            parts=np.concatenate([self.parts, other.parts]),
+            latency=self.latency + other.latency,
+            complete=self.complete & other.complete,
+            ordered=self.ordered & other.ordered,
+        )
+
 
 def split(
-    *, t_sched_ns: np.ndarray, t_recv_ns: np.ndarray, up: Leg, down: Leg, clock_offset_ns: int, server_seen: bool
-) -> Split:
-    """One entry per delivery in all arguments.
+    *, t_sched_ns: np.ndarray, t_recv_ns: np.ndarray, up: Leg, down: Leg, clock_offset_ns: int, server_seen: bool,
+    links: Sequence[str] = (),
+) -> Split:  # fmt: skip
+    """One entry per delivery in all arguments.  links: names of those between routers or servers, as in Leg.
 
     clock_offset_ns: wall clock of the legs minus clock of the ledger.  server_seen: whether the server's own port
     was captured; if not, the wire's share is the broker's, and part `wire` is 0.
@@ -43,20 +57,25 @@ def split(
     into_broker, out_of_broker = (up.server, down.server) if server_seen else (up.arrived, down.left)
     moments = (up.left, up.sent, up.arrived, into_broker, out_of_broker, down.left, down.sent, down.arrived)
     complete = np.all([moment != UNKNOWN for moment in moments], axis=0)
+    on_links = up.links + down.links
+    between = into_broker - up.arrived + down.left - out_of_broker
+    at_broker = out_of_broker - into_broker
+    ways = (between - on_links.sum(axis=0), at_broker) if server_seen else (between, at_broker - on_links.sum(axis=0))
     parts = np.stack(
         [
             up.left - clock_offset_ns - t_sched_ns,
             up.sent - up.left,
             up.arrived - up.sent,
-            into_broker - up.arrived + down.left - out_of_broker,
-            out_of_broker - into_broker,
+            *ways,
             down.sent - down.left,
             down.arrived - down.sent,
             t_recv_ns - (down.arrived - clock_offset_ns),
+            *on_links,
         ]
     )
     parts[:, ~complete] = 0
     return Split(
+        names=(*PARTS, *map(of_link, links)),
         parts=parts,
         latency=t_recv_ns - t_sched_ns,
         complete=complete,

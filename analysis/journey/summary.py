@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from analysis.journey.parts import LATENCY, MEAN, PARTS, PERCENTILES
+from analysis.journey.parts import LATENCY, MEAN, PERCENTILES
 
 # Of all deliveries, so many on each side of a percentile speak for it, at most half of those beyond it.
 NEIGHBOURS = 0.01
@@ -21,16 +23,16 @@ def near(latency: np.ndarray, share: float) -> np.ndarray:
     return found
 
 
-def summary(parts: np.ndarray, latency: np.ndarray) -> dict[str, dict[str, float]]:
+def summary(names: Sequence[str], parts: np.ndarray, latency: np.ndarray) -> dict[str, dict[str, float]]:
     """Means by key (parts.KEYS): of every part, by its name, and of the ledger's latency, which the parts must sum to.
 
-    parts: one row each, one column per delivery, in seconds; latency: of the same deliveries.
+    parts: a row for each name, a column for each delivery, in seconds.  latency: of the same deliveries.
     """
     if not len(latency):
         return {}
     chosen = {MEAN: np.arange(len(latency))} | {key: near(latency, share) for key, share in PERCENTILES.items()}
     return {
-        key: dict(zip(PARTS, parts[:, which].mean(axis=1).tolist(), strict=True))
+        key: dict(zip(names, parts[:, which].mean(axis=1).tolist(), strict=True))
         | {LATENCY: float(latency[which].mean())}
         for key, which in chosen.items()
     }

@@ -11,7 +11,7 @@ from analysis.metric import Metric
 from analysis.plots.panel import Panel
 from analysis.plots.sketch import Align, Label, Line, Shape
 from analysis.plots.style import COLOURS, HAIR, MUTED, limits, linear_ticks, log_ticks, tick_text
-from analysis.units import scale
+from analysis.units import unit_of
 
 BETTER = "#0b6e4f"
 _FARTHEST = 4.0  # an interval is drawn as far as this factor from its ratio
@@ -102,7 +102,7 @@ def ratio_text(value: float) -> str:
 
 def _mean_ticks(panel: Panel, metric: Metric) -> list[tuple[float, str]]:
     low, high = panel.across
-    factor, unit = scale(metric.unit, high)
+    factor, unit = unit_of(metric, high)
     values = log_ticks(low, high) if panel.log else linear_ticks(low, high, 3)
     most = max(1, round(panel.width / (1.6 * _APART)))
     shown = values[:: math.ceil(len(values) / most)]

@@ -12,6 +12,7 @@ from analysis.plots.sketch import Box, Label, Line, Shape, Sketch
 from analysis.plots.style import WIDTH_IN, limits
 from analysis.units import quantity
 from records.latency import of_arrivals
+from records.words import Words
 
 _WIDTH = WIDTH_IN * 72
 _LEFT, _RIGHT, _HEIGHT = 44.0, 352.0, 150.0
@@ -19,7 +20,7 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _MARKED = {"latency_p50_s": 0.5, "latency_p95_s": 0.95, "latency_p99_s": 0.99}
 
 
-def distribution(trial: TrialFinding, *, colour: str) -> Sketch:
+def distribution(trial: TrialFinding, *, colour: str, words: Words) -> Sketch:
     """One trial that has deliveries (its `ecdf` is not empty)."""
     values = [latency for latency, _ in trial.ecdf]
     low, high, log = limits(values)
@@ -28,7 +29,8 @@ def distribution(trial: TrialFinding, *, colour: str) -> Sketch:
     factor, unit = next((one for one in _UNITS if high >= 2 * one[0]), _UNITS[-1])
     whose = "was sent in the window" if trial.latency_of == "sent" else "arrived in the window (an older reduction)"
     note = f"from the scheduled send to the arrival, of what {whose}"
-    shapes, y = headline("Distribution of latency", note, width=_WIDTH)
+    title = f"Distribution of {words.latency}"
+    shapes, y = headline(title, note, width=_WIDTH)
     panel = Panel(x=_LEFT, y=y, width=_RIGHT - _LEFT, height=_HEIGHT, across=(low, high), up=(0.0, 1.02), log=log)
     shapes += upright(panel, percent=True)
     shapes += level(panel, factor=factor)
@@ -43,9 +45,9 @@ def distribution(trial: TrialFinding, *, colour: str) -> Sketch:
     ]
     late = any(panel.along(value) > panel.x + 0.6 * panel.width for _, value, share in marks if share == 0.5)
     shapes += _list(panel, texts, colour, left=late)
-    text = f"latency in {unit}" + (", logarithmic" if log else "")
+    text = f"{words.latency} in {unit}" + (", logarithmic" if log else "")
     shapes.append(Label(x=(_LEFT + _RIGHT) / 2, y=panel.foot + 24, text=text, align="center"))
-    return Sketch(title="Distribution of latency", about="; ".join(texts), width=_WIDTH, height=panel.foot + 30,
+    return Sketch(title=title, about="; ".join(texts), width=_WIDTH, height=panel.foot + 30,
                   shapes=tuple(shapes))  # fmt: skip
 
 

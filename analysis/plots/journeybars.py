@@ -1,7 +1,8 @@
 """Where the time goes: a stacked bar for the mean and for each percentile, a group of bars for each cell.
 
 Bars are as long as each other, because a percentile of latency may be a thousand times the median, and a cell's a
-thousand times another's: widths are shares of the latency, seconds are written in and behind the bars.
+thousand times another's: widths are shares of the latency, seconds are written in and behind the bars.  Of a response
+time the reply's parts have the request's colours, behind those of the request and the service's between two lines.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.breakdown import LABELS, Breakdown, breakdowns, share, whys
+from analysis.breakdown import Breakdown, breakdowns, share, told_of, whys
 from analysis.compare import level_of
 from analysis.findings import CellFinding, Findings, TrialFinding
-from analysis.journey.parts import PARTS
+from analysis.journey.parts import REPLY_PARTS, is_link, kind, label, ordered
 from analysis.metrics import METRICS
 from analysis.plots.cells import colours, groups
 from analysis.plots.eventmarks import text_length
 from analysis.plots.headline import headline
 from analysis.plots.raster import plot_of
-from analysis.plots.sketch import Box, Label, Shape, Sketch
+from analysis.plots.sketch import Box, Label, Line, Shape, Sketch
 from analysis.plots.style import INK, MUTED, WIDTH_IN, Plot
 from analysis.units import digits, quantity
 
@@ -28,15 +29,18 @@ from analysis.units import digits, quantity
 COLOUR = {
     "client": "#c9a3c4", "uplink_recovery": "#004a7c", "uplink_air": "#7fc4ec", "wire": "#8b959e",
     "broker": "#bfe0cf", "downlink_recovery": "#9c3a00", "downlink_air": "#f6b26b", "receiver": "#f3ea8a",
+    "service": "#4d4d4d",
 }  # fmt: skip
+_LINK_FILLS = ("#d5dade", "#b7c0c7")  # greys between the wire's and white, in turn
 UNEXPLAINED = "unexplained"
-_DARK = {"uplink_recovery", "downlink_recovery", "wire"}
+_DARK = {"uplink_recovery", "downlink_recovery", "wire", "service"}
 _WIDTH, _MARGIN = WIDTH_IN * 72, 7.0
 _LEFT, _RIGHT = 38.0, 303.0  # ends of the bars
 _BAR, _STEP, _SIZE = 12.0, 15.0, 7.0  # height, distance of bars, letters
 _NAMES = {"mean": "mean", "p50": "median"}
 _TITLE = "Where the time goes"
-_NOTE = "share of the latency; mean of the valid trials"
+_NOTE = "mean of the valid trials"
+_WAYS = "between the lines: the service; before them the request's way, behind them the reply's"
 _TIME = METRICS["latency_mean_s"]
 
 
@@ -82,7 +86,8 @@ def trial_bars(trial: TrialFinding, colour: str) -> Bars:
 
 def _bars(trials: Sequence[TrialFinding], *, name: str, colour: str, why: tuple[str, ...]) -> Bars:
     attributed, shown = share(trials), breakdowns(trials)
-    notes = [] if attributed is None else [f"{digits(attributed * 100)} % of the deliveries attributed"]
+    _, what = told_of(shown)
+    notes = [] if attributed is None else [f"{digits(attributed * 100)} % of the {what} attributed"]
     if shown and shown[0].latency_of == "arrived":
         notes.append("of arrivals (older reduction)")
     if shown and not any("wire" in one.parts for one in shown):
@@ -90,13 +95,17 @@ def _bars(trials: Sequence[TrialFinding], *, name: str, colour: str, why: tuple[
     return Bars(name=name, colour=colour, note="; ".join(notes), shown=shown, why=why)
 
 
-def journey_sketch(bars: Sequence[Bars], *, note: str, title: str = "") -> Sketch:
-    """All groups of bars under each other, with one legend."""
-    shapes, y = headline(title or _TITLE, note, width=_WIDTH)
-    drawn_parts = {part for group in bars for one in group.shown for part, _, _ in segments(one)}
-    used = [part for part in (*PARTS, UNEXPLAINED) if part in drawn_parts]
+def journey_sketch(bars: Sequence[Bars], *, note: str = "", title: str = "") -> Sketch:
+    """All groups of bars under each other, with one legend.  note: what stands behind what the widths are."""
+    shown = [one for group in bars for one in group.shown]
+    shapes, y = headline(title or _TITLE, "; ".join(filter(None, (_shares(shown), note))), width=_WIDTH)
+    drawn_parts = [kind(part) for one in shown for part, _, _ in segments(one)]
+    used = [*ordered(part for part in drawn_parts if part != UNEXPLAINED), *{UNEXPLAINED}.intersection(drawn_parts)]
     legend, y = _legend(used, y)
     shapes += legend
+    if any(one.of_responses for one in shown):
+        y += 9
+        shapes.append(Label(x=_MARGIN, y=y, text=_WAYS, size=_SIZE, colour=MUTED))
     for group in bars:
         drawn, y = _group(group, y + 6)
         shapes += drawn
@@ -105,8 +114,14 @@ def journey_sketch(bars: Sequence[Bars], *, note: str, title: str = "") -> Sketc
     return Sketch(title=said, about=about, width=_WIDTH, height=y + 4, shapes=tuple(shapes))
 
 
+def _shares(shown: Sequence[Breakdown]) -> str:
+    """Of what the widths are shares."""
+    kinds = dict.fromkeys(told_of([one])[0] for one in shown)
+    return f"share of the {' or '.join(kinds)}"
+
+
 def _said(one: Breakdown) -> str:
-    parts = ", ".join(f"{LABELS[part]} {quantity(_TIME, value)}" for part, value in one.parts.items())
+    parts = ", ".join(f"{label(part)} {quantity(_TIME, value)}" for part, value in one.parts.items())
     return f"{quantity(_TIME, one.latency)} of which {parts}"
 
 
@@ -115,7 +130,7 @@ def _legend(parts: Sequence[str], y: float) -> tuple[list[Shape], float]:
     shapes: list[Shape] = []
     x, y = _MARGIN, y + 7
     for part in parts:
-        name = LABELS.get(part, "no part explains it")
+        name = "no part explains it" if part == UNEXPLAINED else label(part)
         length = 11 + text_length(name)
         if x + length > _WIDTH - _MARGIN:
             x, y = _MARGIN, y + 11
@@ -150,16 +165,34 @@ def _bar(one: Breakdown, y: float) -> list[Shape]:
         shapes.append(_box(part, x, y, width, _BAR))
         text = quantity(_TIME, one.unexplained if part == UNEXPLAINED else one.parts[part])
         if text_length(text) + 5 <= width:
-            colour = "#ffffff" if part in _DARK else INK
+            colour = "#ffffff" if kind(part) in _DARK else INK
             shapes.append(Label(x=x + width / 2, y=base, text=text, size=_SIZE, colour=colour, align="center"))
+    if one.of_responses:
+        shapes += [_mark(at, y) for at in dict.fromkeys(_service(one))]
     shapes.append(Label(x=_RIGHT + 5, y=base, text=quantity(_TIME, one.latency), size=_SIZE + 0.5, bold=True))
     return shapes
 
 
+def _service(one: Breakdown) -> tuple[float, float]:
+    """Where the request has come, and where the reply leaves, in shares of the bar."""
+    ends = [right for part, _, right in segments(one) if part not in (*REPLY_PARTS, UNEXPLAINED) and kind(part) == part]
+    begins = [left for part, left, _ in segments(one) if kind(part) != part]
+    return max(ends, default=0.0), min(begins, default=1.0)
+
+
+def _mark(at: float, y: float) -> Line:
+    x = _LEFT + at * (_RIGHT - _LEFT)
+    return Line(points=((x, y - 1.5), (x, y + _BAR + 1.5)), colour=INK, width=0.9)
+
+
 def _box(part: str, x: float, y: float, width: float, height: float) -> Box:
     """A part's box; what no part explains is empty."""
-    fill, rim = ("#ffffff", MUTED) if part == UNEXPLAINED else (COLOUR[part], "#ffffff")
+    fill, rim = ("#ffffff", MUTED) if part == UNEXPLAINED else (_fill(part), "#ffffff")
     return Box(x=x, y=y, width=width, height=height, fill=fill, rim=rim)
+
+
+def _fill(part: str) -> str:
+    return _LINK_FILLS[sum(map(ord, kind(part))) % len(_LINK_FILLS)] if is_link(part) else COLOUR[kind(part)]
 
 
 def segments(one: Breakdown) -> list[tuple[str, float, float]]:

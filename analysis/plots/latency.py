@@ -9,6 +9,7 @@ from analysis.compare import level_of
 from analysis.findings import CellFinding, Findings, TrialFinding
 from analysis.plots.cells import colours, groups
 from analysis.plots.style import HAIR, Plot, canvas, finish, heading, limits, ticks
+from analysis.worded import words_for
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
@@ -28,6 +29,7 @@ def _plot(
     title: str, cells: Sequence[CellFinding], colour: dict[str, str], level: dict[str, str], *, name: str
 ) -> Plot:
     """colour, level: of each cell, by its name."""
+    words = words_for(cells)
     figure, (ax,) = canvas(height_in=3.2, top=0.83, left=0.14)
     trials = [(cell, trial) for cell in cells for trial in cell.valid if trial.ecdf]
     spread = [_at(trial, share) for _, trial in trials for share in (0.01, 0.5, 0.999)]
@@ -50,15 +52,15 @@ def _plot(
     ticks(ax.yaxis, 0, 1, percent=True)
     ax.grid(color=HAIR, linewidth=0.6)
     ax.set_axisbelow(True)
-    ax.set_xlabel(f"latency in {unit}" + (", logarithmic" if log else ""), fontsize=8.5)
-    ax.set_ylabel("share of the messages", fontsize=8.5)
+    ax.set_xlabel(f"{words.latency} in {unit}" + (", logarithmic" if log else ""), fontsize=8.5)
+    ax.set_ylabel(f"share of the {words.message}s", fontsize=8.5)
     shown = list(dict.fromkeys(cell.name for cell, _ in trials))
     for rank, cell in enumerate(cell for cell in cells if cell.name in shown and len(set(colour.values())) > 1):
         share = 0.72 - 0.16 * (rank % 4)
         _label(ax, level[cell.name], cell, share=share, factor=factor, colour=colour[cell.name])
     heading(figure, title or "All cells", f"from the scheduled send to the arrival, {_whose(trials)}")
     medians = "; ".join(f"{c.name} trial {t.number}: {_median(t)}" for c, t in trials)
-    return finish(figure, name=name, title=f"Latency: {title}", about=medians)
+    return finish(figure, name=name, title=f"{words.fill('{Latency}')}: {title}", about=medians)
 
 
 def _whose(trials: Sequence[tuple[CellFinding, TrialFinding]]) -> str:

@@ -17,6 +17,8 @@ from analysis.plots.sketch import Box, Label, Line, Point, Shape, Sketch
 from analysis.plots.style import MUTED, SHADE, WIDTH_IN, Plot
 from analysis.plots.timeline import event_shapes, list_shapes, timeline
 from analysis.plots.tracks import Curve, Track, tracks
+from analysis.worded import words_for
+from records.words import Words
 
 _WIDTH = WIDTH_IN * 72
 _LEFT, _RIGHT = 0.12, 0.83  # ends of the axes, shares of the width
@@ -46,10 +48,12 @@ def _cell(cell: CellFinding, colour: str) -> Sketch:
     title = describe(cell.levels) or cell.name
     counts = {trial.standing is Standing.VALID for trial in trials}
     note = "one line per valid trial" if counts == {True} else "one line per trial; dotted: trials that do not count"
-    return overtime(trials, title=title, note=note, colour=colour, dotted=True)
+    return overtime(trials, title=title, note=note, colour=colour, words=words_for([cell]), dotted=True)
 
 
-def overtime(trials: Sequence[TrialFinding], *, title: str, note: str, colour: str, dotted: bool = False) -> Sketch:
+def overtime(
+    trials: Sequence[TrialFinding], *, title: str, note: str, colour: str, words: Words, dotted: bool = False
+) -> Sketch:
     """Trials with series, second by second; dotted: as tracks.tracks has it."""
     window_s = max((trial.metrics.get("window_s", 0.0) for trial in trials), default=0.0)
     low, high = _span(trials, window_s)
@@ -57,7 +61,7 @@ def overtime(trials: Sequence[TrialFinding], *, title: str, note: str, colour: s
     shapes, y = headline(title, note, width=_WIDTH)
     y = names_foot = y + shown.above
     panels: list[tuple[Panel, Track]] = []
-    for track in tracks(trials, colour=colour, dotted=dotted):
+    for track in tracks(trials, colour=colour, words=words, dotted=dotted):
         panel = Panel(
             x=_LEFT * _WIDTH, y=y + _TITLE, width=(_RIGHT - _LEFT) * _WIDTH, height=track.height,
             across=(low, high), up=(0.0, track.top),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from analysis.findings import Findings
+from analysis.partial import located
 from analysis.plots import sections
 from analysis.plots.style import Plot
 from records.modules import modules
@@ -24,17 +25,26 @@ class Drawing(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """Plots below a heading."""
+    """Plots below a heading.  failed: why they could not be drawn, '' when they could."""
 
     title: str
     plots: tuple[Plot, ...]
+    failed: str = ""
 
 
 def drawn(findings: Findings) -> tuple[Section, ...]:
-    """The sections that have plots.  ValueError where two plots have one file name."""
+    """The sections that have plots, and those that failed.  ValueError where two plots have one file name."""
     every = [cast(Drawing, module) for module in modules(sections, having=("TITLE", "draw")).values()]
-    found = tuple(Section(title=one.TITLE, plots=tuple(one.draw(findings))) for one in every)
+    found = tuple(section_of(one, findings) for one in every)
     twice = [name for name, count in Counter(plot.name for one in found for plot in one.plots).items() if count > 1]
     if twice:
         raise ValueError(f"two plots of analysis/plots/sections are called {twice[0]!r}; each is a file of its own")
-    return tuple(one for one in found if one.plots)
+    return tuple(one for one in found if one.plots or one.failed)
+
+
+def section_of(drawing: Drawing, findings: Findings) -> Section:
+    """What a module draws; one that fails takes nothing of the report but its own plots."""
+    try:
+        return Section(title=drawing.TITLE, plots=tuple(drawing.draw(findings)))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other plots stand
+        return Section(title=drawing.TITLE, plots=(), failed=located(error))

@@ -10,6 +10,7 @@ from analysis.findings import Points, Standing, TrialFinding
 from analysis.metrics import METRICS
 from analysis.plots.style import INK, MUTED
 from analysis.units import scale
+from records.words import Words
 
 _DASH, _DOTS = (4.0, 2.0), (1.0, 1.8)
 _DIRECTIONS = {"uplink": (), "downlink": _DASH}
@@ -47,35 +48,36 @@ class Track:
         return 5 if self.height >= _TALL else 3
 
 
-def tracks(trials: Sequence[TrialFinding], *, colour: str, dotted: bool) -> list[Track]:
+def tracks(trials: Sequence[TrialFinding], *, colour: str, words: Words, dotted: bool) -> list[Track]:
     """The tracks that a trial has anything for.  dotted: lines of trials that do not count are dotted."""
-    made = (draw(trials, colour, dotted) for draw in (_throughput, _use, _queue, _sent_again, _rate))
-    return [track for track in made if track is not None]
+    of_link = (draw(trials, dotted) for draw in (_use, _queue, _sent_again, _rate))
+    return [track for track in (_throughput(trials, colour, words, dotted), *of_link) if track is not None]
 
 
-def _throughput(trials: Sequence[TrialFinding], colour: str, dotted: bool) -> Track | None:
+def _throughput(trials: Sequence[TrialFinding], colour: str, words: Words, dotted: bool) -> Track | None:
+    sent, received = words.done
     curves = [
-        *_curve(trials, "published_per_s", "published", MUTED, dotted=dotted, width=1.2),
-        *_curve(trials, "delivered_per_s", "delivered", colour, dotted=dotted, width=1.2),
+        *_curve(trials, "published_per_s", sent, MUTED, dotted=dotted, width=1.2),
+        *_curve(trials, "delivered_per_s", received, colour, dotted=dotted, width=1.2),
     ]
-    return _track("messages per second", curves, height=_TALL)
+    return _track(f"{words.message}s per second", curves, height=_TALL)
 
 
-def _use(trials: Sequence[TrialFinding], _: str, dotted: bool) -> Track | None:
+def _use(trials: Sequence[TrialFinding], dotted: bool) -> Track | None:
     curves = _curve(trials, "utilisation_air", "air", INK, dotted=dotted)
     for name, dash in _DIRECTIONS.items():
         curves += _curve(trials, f"utilisation_{name}", name, INK, dotted=dotted, dash=dash)
     return _track("link use", curves, least=1.05 / _ROOM, percent=True)
 
 
-def _queue(trials: Sequence[TrialFinding], _: str, dotted: bool) -> Track | None:
+def _queue(trials: Sequence[TrialFinding], dotted: bool) -> Track | None:
     peak = _peak(trials, "backlog_bytes")
     factor, unit = next((step for step in _BYTES if peak >= step[0]), _BYTES[-1])
     curves = _curve(trials, "backlog_bytes", "waiting", INK, dotted=dotted, factor=factor)
     return _track(f"{unit} waiting in the link's queues", curves, least=1.0)
 
 
-def _sent_again(trials: Sequence[TrialFinding], _: str, dotted: bool) -> Track | None:
+def _sent_again(trials: Sequence[TrialFinding], dotted: bool) -> Track | None:
     """The mean of the trials that count: a line for each of them, twice, nobody could follow."""
     counted = [trial for trial in trials if not dotted or trial.standing is Standing.VALID] or trials
     curves = []
@@ -107,7 +109,7 @@ def _mean(series: Sequence[Points]) -> Points:
     return [(t, mean(values)) for t, values in sorted(found.items()) if 2 * len(values) > most]
 
 
-def _rate(trials: Sequence[TrialFinding], _: str, __: bool) -> Track | None:
+def _rate(trials: Sequence[TrialFinding], _: bool) -> Track | None:
     """The rates of the first trial that has them: a timeline sets the same ones in all."""
     ordered = sorted(trials, key=lambda trial: trial.standing is not Standing.VALID)
     names = {trial.number: [name for name in trial.seconds if name.startswith("rate_")] for trial in ordered}

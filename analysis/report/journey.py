@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.breakdown import LABELS, breakdowns, share, whose, whys
+from analysis.breakdown import breakdowns, share, told_of, whose, whys
 from analysis.findings import TrialFinding
-from analysis.journey.parts import PARTS
+from analysis.journey.parts import label, ordered
 from analysis.metrics import METRICS
 from analysis.report.shown import Shown, amount
 from analysis.units import digits
@@ -19,8 +19,13 @@ _SAID = {"mean": "mean", "p50": "median", "p90": "90th percentile", "p99": "99th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JourneyTable:
-    """rows: what is split, its latency, then a cell for each heading.  facts: sentences below; why: reasons."""
+    """what: what is split, a latency or a response time; whose: of deliveries or of answered requests.
 
+    rows: of which of them, how long it took, then a cell for each heading.  facts: sentences below; why: reasons.
+    """
+
+    what: str
+    whose: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, Shown, tuple[Shown, ...]], ...]
     facts: tuple[str, ...]
@@ -30,14 +35,17 @@ class JourneyTable:
 def journey_table(trials: Sequence[TrialFinding]) -> JourneyTable:
     """The parts of these trials' latency, as their mean; without rows where nothing could be split."""
     found = breakdowns(trials)
-    parts = [part for part in PARTS if any(part in one.parts for one in found)]
+    parts = ordered(part for one in found for part in one.parts)
+    what, whose_time = told_of(found)
     return JourneyTable(
-        headings=tuple(LABELS[part].capitalize() for part in parts),
+        what=what,
+        whose=whose_time,
+        headings=tuple(label(part).capitalize() for part in parts),
         rows=tuple(
             (_SAID[one.key], amount(_TIME, one.latency), tuple(amount(_TIME, one.parts.get(part)) for part in parts))
             for one in found
         ),
-        facts=tuple(_facts(trials)) if found else (),
+        facts=tuple(_facts(trials, what)) if found else (),
         why=_whys(trials),
     )
 
@@ -50,11 +58,12 @@ def _whys(trials: Sequence[TrialFinding]) -> tuple[str, ...]:
     return tuple(f"trial {trial.number}: {why}" for trial in trials for why in whys([trial]))
 
 
-def _facts(trials: Sequence[TrialFinding]) -> list[str]:
+def _facts(trials: Sequence[TrialFinding], what: str) -> list[str]:
     found = []
     attributed = share(trials)
     if attributed is not None:
-        found.append(f"Latency {whose(trials)}: {digits(attributed * 100)} % could be followed through the packets.")
+        followed = f"{digits(attributed * 100)} % could be followed through the packets."
+        found.append(f"{what.capitalize()} {whose(trials)}: {followed}")
     copies = [said for direction in ("uplink", "downlink") if (said := _copies(trials, direction))]
     if copies:
         found.append(f"A segment of theirs was sent {' and '.join(copies)}, in the mean.")

@@ -136,16 +136,22 @@ def _range(values: list[float]) -> list[str]:
 
 
 def link_rows(found: Iterable[Source]) -> list[dict[str, Any]]:
-    """Asked against delivered: one row per link profile, quantity, direction and source, over all its trials."""
+    """Asked against delivered: one row per link profile, quantity, direction, way of measuring it (which path, which
+    state) and what was asked, over all its trials."""
     grouped: dict[tuple[str, str, str, str, float], list[LinkCheck]] = {}
     for source in found:
         for segment, check in _checks(source):
             whole = segment is source.link
             profile = segment.profile if whole else f"{segment.profile} ({segment.segment})"
-            when = f"{check.source}, after {check.state}" if check.state else check.source
-            key = (profile, check.quantity, check.direction, when, check.asked)
+            key = (profile, check.quantity, check.direction, _measured(check), check.asked)
             grouped.setdefault(key, []).append(check)
     return [_link_row(key, checks) for key, checks in grouped.items()]
+
+
+def _measured(check: LinkCheck) -> str:
+    """How, on which path and in which state of the link."""
+    how = "probe before the cell" if check.source == "probe" else "counters of the trial"
+    return ", ".join(filter(None, (how, check.path, check.state and f"after {check.state}")))
 
 
 def _checks(source: Source) -> Iterator[tuple[LinkProof, LinkCheck]]:
@@ -156,7 +162,7 @@ def _checks(source: Source) -> Iterator[tuple[LinkProof, LinkCheck]]:
 
 
 def _link_row(key: tuple[str, str, str, str, float], checks: list[LinkCheck]) -> dict[str, Any]:
-    profile, name, direction, source, asked = key
+    profile, name, direction, measured, asked = key
     metric = Metric(name=name, label=name, unit=_UNITS[name], better=None, about="")
 
     def span(values: Iterable[float]) -> str:
@@ -167,7 +173,7 @@ def _link_row(key: tuple[str, str, str, str, float], checks: list[LinkCheck]) ->
     held = sum(check.holds for check in checks)
     row = {
         "profile": profile, "quantity": name, "direction": direction,
-        "source": "probe before the cell" if source == "probe" else "counters of the trial",
+        "source": measured,
         "asked": quantity(metric, asked), "delivered": span(check.delivered for check in checks),
         "tolerance": f"{span(check.low for check in checks)} … {span(check.high for check in checks)}",
         "held": f"{held} of {len(checks)}", "holds": held == len(checks),

@@ -10,10 +10,11 @@ from analysis.backlog import growing_line, growing_text
 from analysis.compare import comparisons, matches, unequal
 from analysis.findings import CellFinding, Findings, Standing
 from analysis.headlines import headlines, trends_line, verdict_line
-from analysis.metrics import METRICS
 from analysis.statistics import bootstrap_mean
 from analysis.units import factor_text, interval, times_text
+from analysis.worded import metrics_for, words_for
 from records.record import Record
+from records.workload import Pattern
 
 SUMMARY = "tables/summary.json"
 
@@ -86,7 +87,10 @@ class TrialSummary(Record):
 
 
 class Summary(Record):
-    """verdict, trends and headlines are sentences; trends is empty when every window was steady."""
+    """verdict, trends and headlines are sentences; trends is empty when every window was steady.
+
+    patterns: those of its cells' workloads, each once; older ones say none.
+    """
 
     scenario: str
     campaign: str
@@ -96,6 +100,7 @@ class Summary(Record):
     cells: tuple[CellSummary, ...]
     ratios: tuple[RatioSummary, ...]
     trials: tuple[TrialSummary, ...]
+    patterns: tuple[Pattern, ...] = ()
 
 
 def summary(campaign: Path) -> Summary:
@@ -127,18 +132,24 @@ def summarise(findings: Findings) -> Summary:
             )
             for match in matches(findings) for other in match.others for one in comparisons(match, other)
         ),
-        trials=tuple(
-            TrialSummary(
-                cell=trial.cell, trial=trial.number, seed=trial.seed, state=trial.standing.value,
-                reasons=tuple(trial.reasons), trends=tuple(one.text for one in trial.trends),
-            )
-            for trial in findings.trials
-        ),
+        trials=tuple(one for cell in findings.cells for one in _trials(cell)),
+        patterns=tuple(dict.fromkeys(cell.pattern for cell in findings.cells if cell.pattern is not None)),
     )  # fmt: skip
 
 
+def _trials(cell: CellFinding) -> list[TrialSummary]:
+    words = words_for([cell])
+    return [
+        TrialSummary(
+            cell=trial.cell, trial=trial.number, seed=trial.seed, state=trial.standing.value,
+            reasons=tuple(trial.reasons), trends=tuple(one.text(words) for one in trial.trends),
+        )
+        for trial in cell.trials
+    ]  # fmt: skip
+
+
 def _cell(cell: CellFinding) -> CellSummary:
-    found = {name: (metric, cell.estimate(name)) for name, metric in METRICS.items()}
+    found = {name: (metric, cell.estimate(name)) for name, metric in metrics_for([cell]).items()}
     return CellSummary(
         name=cell.name,
         levels=cell.levels,

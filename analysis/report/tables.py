@@ -7,9 +7,10 @@ from pathlib import Path
 
 from analysis.compare import comparisons, matches, unequal
 from analysis.findings import Findings, Standing
-from analysis.journey.parts import KEYS, LATENCY, PARTS
+from analysis.journey.parts import EVERY, KEYS, LATENCY, ordered
 from analysis.metrics import METRICS
 from analysis.statistics import bootstrap_mean
+from analysis.worded import words_for
 from records.spreadsheet import write_csv
 
 Row = Sequence[object]
@@ -22,6 +23,8 @@ def write_tables(folder: Path, findings: Findings) -> None:
     """
     factors = list(findings.campaign.factors)
     flow_names = list(dict.fromkeys(n for t in findings.trials for flow in t.flows.values() for n in flow))
+    found = (part for trial in findings.trials for journey in trial.journey.values() for part in journey)
+    parts = ordered((*EVERY, *(part for part in found if part != LATENCY)))
     shapes: dict[str, tuple[Row, Iterator[Row]]] = {
         "trials": (
             ["cell", *factors, "trial", "seed", "state", *METRICS, "reasons", "trends", "lower_bounds", "latency_of"],
@@ -50,9 +53,9 @@ def write_tables(folder: Path, findings: Findings) -> None:
         ),
         "latency-ecdf": (["cell", "trial", "state", "latency_s", "share", "latency_of"], _ecdf(findings)),
         "journey": (
-            ["cell", "trial", "state", "attributed_share", "of", *(f"{part}_s" for part in (LATENCY, *PARTS)), "why",
+            ["cell", "trial", "state", "attributed_share", "of", *(f"{part}_s" for part in (LATENCY, *parts)), "why",
              "latency_of"],
-            _journey(findings),
+            _journey(findings, parts),
         ),
     }  # fmt: skip
     if any(trial.events for trial in findings.trials):
@@ -65,11 +68,11 @@ def write_tables(folder: Path, findings: Findings) -> None:
 
 def _trials(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
     for cell in findings.cells:
-        levels = [cell.levels.get(factor, "") for factor in factors]
+        levels, words = [cell.levels.get(factor, "") for factor in factors], words_for([cell])
         for trial in cell.trials:
             metrics = [trial.metrics.get(name, "") for name in METRICS]
             reasons = "; ".join(trial.reasons)
-            trends = "; ".join(one.text for one in trial.trends)
+            trends = "; ".join(one.text(words) for one in trial.trends)
             bounds = "; ".join(name for name in METRICS if name in trial.at_least)
             yield [cell.name, *levels, trial.number, trial.seed, trial.standing, *metrics, reasons, trends, bounds,
                    trial.latency_of]  # fmt: skip
@@ -151,13 +154,13 @@ def _ecdf(findings: Findings) -> Iterator[Row]:
             yield [trial.cell, trial.number, trial.standing, latency, share, trial.latency_of]
 
 
-def _journey(findings: Findings) -> Iterator[Row]:
+def _journey(findings: Findings, parts: Sequence[str]) -> Iterator[Row]:
     """A row for the mean and each percentile; of a trial that has none, one row that says why."""
     for trial in findings.trials:
         head = [trial.cell, trial.number, trial.standing, trial.metrics.get("journey_share", "")]
         for key in KEYS:
             if key in trial.journey:
-                parts = [trial.journey[key].get(part, "") for part in (LATENCY, *PARTS)]
-                yield [*head, key, *parts, trial.journey_why, trial.latency_of]
+                values = [trial.journey[key].get(part, "") for part in (LATENCY, *parts)]
+                yield [*head, key, *values, trial.journey_why, trial.latency_of]
         if not trial.journey:
-            yield [*head, *[""] * (len(PARTS) + 2), trial.journey_why, trial.latency_of]
+            yield [*head, *[""] * (len(parts) + 2), trial.journey_why, trial.latency_of]

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.findings import Findings
-from analysis.metrics import METRICS
 from analysis.names import trial_page
 from analysis.plots.cells import colours
 from analysis.report.page import Pages
 from analysis.report.provenance import Source
 from analysis.report.shown import estimated
 from analysis.report.trialview import trial_view
+from analysis.worded import metrics_for
 
 
 def write_trials(folder: Path, findings: Findings, found: Sequence[Source], pages: Pages) -> None:
     """A page in `folder` for every trial that was run."""
     colour = colours(findings)
     means = {
-        cell.name: {name: estimated(metric, cell.estimate(name)) for name, metric in METRICS.items()}
+        cell.name: {name: estimated(metric, cell.estimate(name)) for name, metric in metrics_for([cell]).items()}
         for cell in findings.cells
     }
     for source in found:

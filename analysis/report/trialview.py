@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding, folder_of
-from analysis.metrics import METRICS
+from analysis.metrics import worded
 from analysis.names import trial_page
 from analysis.plots.distribution import distribution
 from analysis.plots.journeybars import journey_sketch, trial_bars
@@ -21,7 +21,9 @@ from analysis.report.provenance import Source
 from analysis.report.shown import Shown, amount, number
 from analysis.report.view import drawing, title_of, with_links
 from analysis.units import digits
+from analysis.worded import words_for
 from records.verdict import HealthCheck
+from records.words import Words
 
 _TONES = {Standing.VALID: "good", Standing.INCONCLUSIVE: "mixed"}
 
@@ -30,7 +32,7 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
     """Everything its template needs.  colour: of the trial's cell.  means: the cell's, by metric."""
     cell = source.cell
     trial = next(one for one in cell.trials if one.number == source.number)
-    checks = source.verdict.checks if source.verdict else ()
+    checks, words = source.verdict.checks if source.verdict else (), words_for([cell])
     return {
         "scenario": findings.campaign.scenario,
         "campaign": findings.folder.name,
@@ -46,7 +48,7 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
         "limited": limited_trial(source.verdict),
         "uses": use_rows(source.verdict),
         "unrecorded": unrecorded_checks(source.verdict),
-        "notes": [*_notes(trial, checks), *filter(None, [untimed(with_links([source]))])],
+        "notes": [*_notes(trial, checks, words), *filter(None, [untimed(with_links([source]))])],
         "figures": [
             (
                 metric.label,
@@ -54,15 +56,16 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
                 amount(metric, trial.metrics[name], at_least=name in trial.at_least),
                 means[name],
             )
-            for name, metric in METRICS.items()
+            for name, metric in worded(words).items()
             if name in trial.metrics
         ],
-        "drawings": [drawing(one) for one in _drawings(trial, colour)],
+        "drawings": [drawing(one) for one in _drawings(trial, colour, words)],
         "bars": [drawing(one) for one in _bars(trial, colour)],
         "journey": journey_table([trial]),
         "events": timeline.events_of(trial) if trial.events else None,
         "flows": flow_rows([trial]),
-        "links": provenance.link_rows([source]),
+        "links": (links := provenance.link_rows([source])),
+        "several_links": len({row["profile"] for row in links}) > 1,
         "losses": provenance.loss_lines([source]),
         "captures": provenance.capture_lines([source]),
         "elsewhere": provenance.elsewhere_lines([source]),
@@ -95,22 +98,22 @@ def _check(check: HealthCheck) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _notes(trial: TrialFinding, checks: Sequence[HealthCheck]) -> list[str]:
+def _notes(trial: TrialFinding, checks: Sequence[HealthCheck], words: Words) -> list[str]:
     """What is said of the trial beside its health checks, which have a table of their own."""
     said = {check.reason for check in checks}
-    return [*(reason for reason in trial.reasons if reason not in said), *(one.text for one in trial.trends)]
+    return [*(reason for reason in trial.reasons if reason not in said), *(one.text(words) for one in trial.trends)]
 
 
-def _drawings(trial: TrialFinding, colour: str) -> list[Sketch]:
+def _drawings(trial: TrialFinding, colour: str, words: Words) -> list[Sketch]:
     found = []
     if measured(trial):
-        found.append(overtime([trial], title="Over time", note="", colour=colour))
+        found.append(overtime([trial], title="Over time", note="", colour=colour, words=words))
     if trial.ecdf:
-        found.append(distribution(trial, colour=colour))
+        found.append(distribution(trial, colour=colour, words=words))
     return found
 
 
 def _bars(trial: TrialFinding, colour: str) -> list[Sketch]:
     if not trial.journey:
         return []
-    return [journey_sketch([trial_bars(trial, colour)], note="share of the latency")]
+    return [journey_sketch([trial_bars(trial, colour)])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ from analysis.backlog import growing_line, growing_text
 from analysis.compare import Comparison, Match, comparisons, describe, held, level_of, matches, unequal
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.headlines import headlines, leading, trends_line, verdict_line
-from analysis.metrics import INTERRUPTED, KEY, METRICS
+from analysis.metric import Metric
+from analysis.metrics import INTERRUPTED, KEY, worded
 from analysis.names import trial_page
 from analysis.plots.section import Section
 from analysis.plots.sketch import Sketch
@@ -25,6 +26,7 @@ from analysis.report.places import places, untimed
 from analysis.report.provenance import Source
 from analysis.report.shown import amount, estimated, number
 from analysis.units import difference_text, factor_text, times_text
+from analysis.worded import metrics_for, words_for
 from records.link import LinkProof
 from records.manifest import Manifest
 
@@ -67,6 +69,8 @@ class Plots:
 def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str, Any]:
     """Everything the template needs.  found: where the trials come from."""
     valid = sum(cell.count(Standing.VALID) for cell in findings.cells)
+    told = [table for cell in findings.cells if (table := journey_table(cell.valid)).rows]
+    known, words = metrics_for(findings.cells), words_for(findings.cells)
     return {
         "campaign": findings.campaign,
         "name": findings.folder.name,
@@ -89,21 +93,24 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "stopping": any(cell.precision is not None for cell in findings.cells),
         "reasons": any(trial.reasons for trial in findings.trials),
         "comparison": [_match(findings, match, other) for match in matches(findings) for other in match.others],
-        "key_metrics": [METRICS[name] for name in _there(KEY, findings)],
+        "key_metrics": [known[name] for name in _there(KEY, findings)],
         "overview": [
-            [cell.name, title_of(cell), [estimated(METRICS[n], cell.estimate(n)) for n in _there(KEY, findings)]]
+            [cell.name, title_of(cell), [estimated(known[n], cell.estimate(n)) for n in _there(KEY, findings)]]
             for cell in findings.cells
         ],
-        "interrupted_metrics": [METRICS[name] for name in INTERRUPTED],
-        "interrupted": [[cell.name, title_of(cell), [estimated(METRICS[n], cell.estimate(n)) for n in INTERRUPTED]]
+        "receiver": words.receiver,
+        "interrupted_metrics": [known[name] for name in INTERRUPTED],
+        "interrupted": [[cell.name, title_of(cell), [estimated(known[n], cell.estimate(n)) for n in INTERRUPTED]]
                         for cell in findings.cells if cell.estimate("interruptions") is not None],
-        "plot_sections": [(one.title, [drawing(plot) for plot in one.plots]) for one in plots.sections],
+        "plot_sections": [(one.title, [drawing(plot) for plot in one.plots], one.failed) for one in plots.sections],
         "latency_plots": [drawing(plot) for plot in {p.name: p for p in plots.latency.values()}.values()],
         "journey_plots": [drawing(plot) for plot in plots.journey],
+        "journey_what": list(dict.fromkeys(one.what for one in told)),
+        "journey_whose": list(dict.fromkeys(one.whose for one in told)),
         "journey_untold": _untold(findings),
         "cells": [_cell(cell, plots, _there(_PER_TRIAL, findings)) for cell in findings.cells],
-        "per_trial": [METRICS[name] for name in _there(_PER_TRIAL, findings)],
-        "glossary": [(metric.label, metric.about) for metric in METRICS.values()],
+        "per_trial": [known[name] for name in _there(_PER_TRIAL, findings)],
+        "glossary": [(metric.label, metric.about) for metric in known.values()],
         "facts": provenance.facts(found),
         "links": provenance.link_rows(found),
         "losses": provenance.loss_lines(found),
@@ -176,7 +183,7 @@ def _match(findings: Findings, match: Match, other: CellFinding) -> dict[str, An
 
 
 def _comparison(one: Comparison) -> dict[str, Any]:
-    metric = METRICS[one.metric]
+    metric = metrics_for([one.baseline, one.other])[one.metric]
     both_zero = one.before and one.after and one.before.mean == one.after.mean == 0
     certain = both_zero and (one.difference is None or not one.difference.half_width)
     return {
@@ -191,19 +198,20 @@ def _comparison(one: Comparison) -> dict[str, Any]:
 
 
 def _cell(cell: CellFinding, plots: Plots, per_trial: Sequence[str]) -> dict[str, Any]:
+    words = words_for([cell])
     images = [plots.overtime.get(cell.name), plots.bars.get(cell.name)]
     return {
         "name": cell.name,
         "title": title_of(cell),
-        "trials": [_trial(trial, per_trial) for trial in cell.trials],
+        "trials": [_trial(trial, worded(words), per_trial) for trial in cell.trials],
         "reasons": any(trial.reasons for trial in cell.trials),
         "trends": [
             *(f"Every latency here: {text}." for text in [growing_text(cell)] if text),
-            *(f"Trial {trial.number}: {one.text}" for trial in cell.trials for one in trial.trends),
+            *(f"Trial {trial.number}: {one.text(words)}" for trial in cell.trials for one in trial.trends),
         ],
         "metrics": [
             (metric.label, estimated(metric, found), found.n)
-            for metric in METRICS.values()
+            for metric in worded(words).values()
             if (found := cell.estimate(metric.name)) is not None
         ],
         "plots": [drawing(image) for image in images if image is not None],
@@ -213,11 +221,11 @@ def _cell(cell: CellFinding, plots: Plots, per_trial: Sequence[str]) -> dict[str
     }
 
 
-def _trial(trial: TrialFinding, names: Sequence[str]) -> dict[str, Any]:
+def _trial(trial: TrialFinding, known: Mapping[str, Metric], names: Sequence[str]) -> dict[str, Any]:
     return {
         "number": trial.number,
         "page": trial_page(trial.cell, trial.number) if trial.path else "",
         "state": trial.standing.value,
-        "values": [amount(METRICS[name], trial.metrics.get(name), at_least=name in trial.at_least) for name in names],
+        "values": [amount(known[name], trial.metrics.get(name), at_least=name in trial.at_least) for name in names],
         "reasons": trial.reasons,
     }

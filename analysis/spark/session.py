@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ARCHIVE = ROOT / "build" / "spark.jsa"
-_STOP_LIMIT_S = 30.0
+_STOP_LIMIT_S = 120.0  # beside other work, a Java process takes a minute to write the class archive
 _LOG_LINES, _SHOWN_LINES = 40, 25
 # Few, short tasks: the quick compiler and the simplest collector cost half the CPU of the defaults.
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")

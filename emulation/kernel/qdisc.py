@@ -15,7 +15,7 @@ import numpy as np
 from emulation.kernel.netlink import CREATE, EXCLUSIVE, Message, Netlink, attribute
 
 ROOT = 0xFFFFFFFF
-_NEW_QDISC, _NEW_CLASS = 36, 40  # RTM_NEWQDISC, RTM_NEWTCLASS
+_NEW_QDISC, _DELETE_QDISC, _NEW_CLASS = 36, 37, 40  # RTM_NEWQDISC, RTM_DELQDISC, RTM_NEWTCLASS
 _TCMSG = struct.Struct("BxxxiIII")  # struct tcmsg
 _TICK_NS = 64
 _ETHERNET = 1  # TC_LINKLAYER_ETHERNET: lengths as they are, no tables
@@ -50,11 +50,17 @@ def change(netlink: Netlink, *planned: tuple[int, Discipline]) -> None:
     netlink.request([_message(index, one, 0, "changing") for index, one in planned])
 
 
-def _message(index: int, one: Discipline, flags: int, doing: str) -> Message:
+def remove(netlink: Netlink, *planned: tuple[int, Discipline]) -> None:
+    """Take them away, and what hangs below them; at the root the interface's usual one is back then."""
+    netlink.request([_message(index, one, 0, "removing", kind=_DELETE_QDISC) for index, one in planned])
+
+
+def _message(index: int, one: Discipline, flags: int, doing: str, *, kind: int | None = None) -> Message:
     payload = _TCMSG.pack(socket.AF_UNSPEC, index, one.handle, one.parent, 0) + attribute(1, one.kind.encode() + b"\0")
     if one.options:
         payload += attribute(2, one.options)
-    return Message(kind=_NEW_CLASS if one.is_class else _NEW_QDISC, flags=flags, payload=payload, what=f"{doing} {one}")
+    kind = kind or (_NEW_CLASS if one.is_class else _NEW_QDISC)
+    return Message(kind=kind, flags=flags, payload=payload, what=f"{doing} {one}")
 
 
 def _ratespec(rate: float, overhead: float) -> tuple[bytes, int]:

@@ -15,6 +15,7 @@ from emulation.profile.profile import LinkProfile
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.campaign import SCENARIO_COPY, CampaignError
 from experiments.campaign.prepare import links_of, place_of
+from experiments.scenario import nodes
 from experiments.scenario.scenario import cell_name
 from experiments.scenario.segments import first_profile, further_plans, problems, topology_plan
 from experiments.scenario.settings import Settings, from_campaign
@@ -123,6 +124,7 @@ def _with_stack(settings: Settings, stack: str) -> Settings:
     except (registry.UnknownStackError, registry.StackLacksError) as error:
         raise CampaignError(f"--stack: {error}") from error
     other = Settings.model_validate(settings.model_dump() | {"stack": stack, "faults": {}})
-    if told := [f"{key}: {problem}" for key, problem in problems(other)]:
+    told = [f"{key}: {problem}" for key, problem in problems(other)]
+    if told := told + [f"{'.'.join(map(str, at))}: {problem}" for at, problem in nodes.problems(other)]:
         raise CampaignError(f"--stack: {'; '.join(told)}")
     return other

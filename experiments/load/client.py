@@ -10,30 +10,48 @@ import os
 import sys
 import traceback
 from contextlib import suppress
+from typing import NoReturn
 
 import uvloop
 
 from experiments.load.clock import Clock, alarm_clock
 from experiments.load.connecting import Clients, ConnectError, connected
-from experiments.load.ledger import Ledger
+from experiments.load.dying import die
+from experiments.load.ledger import Ledger, Tables
 from experiments.load.node_run import Own, producers, run_node
 from experiments.load.owner import Orders, orders, say
-from experiments.load.protocol import Done, Failure, Go, NodePlan, Ready, Stop
+from experiments.load.protocol import (
+    Done,
+    Failure,
+    Go,
+    Kill,
+    NodePlan,
+    Progress,
+    Ready,
+    Stop,
+    Times,
+    read_last_order,
+)
 from experiments.workers.lines import ProtocolError, read
 from records import no_gc, no_pandas
 from stacks.registry import UnknownStackError, get
 
 
-async def _run(ledger: Ledger, *, clients: Clients, clock: Clock, listen: Orders) -> Own:
+async def _run(
+    ledger: Ledger, *, clients: Clients, clock: Clock, listen: Orders, times: Times | None
+) -> tuple[Own, Stop | Kill]:
+    """times: when they are known already.  Returns when it is told to end, and how."""
     own = Own()
     ready = producers(ledger=ledger, clients=clients, clock=clock, own=own)
     with no_gc.paused():  # before it says that it is ready: between go and the first send there is a tenth of a second
-        say(Ready())
-        times = read(await listen.next(), Go).go
-        stop = asyncio.ensure_future(listen.next())
-        await run_node(stop, ledger=ledger, clients=clients, clock=clock, ready=ready, times=times, own=own)
-        read(stop.result(), Stop)
-    return own
+        since_ns = clock.now_ns()
+        say(Ready(t_ns=since_ns))
+        times = times or read(await listen.next(), Go).go
+        last = asyncio.ensure_future(listen.next())
+        await run_node(
+            last, ledger=ledger, clients=clients, clock=clock, ready=ready, times=times, since_ns=since_ns, own=own
+        )
+        return own, read_last_order(last.result())
 
 
 async def _serve(listen: Orders) -> Done:
@@ -41,13 +59,32 @@ async def _serve(listen: Orders) -> Done:
     if not os.access(ledger.plan.out_dir, os.W_OK | os.X_OK):
         raise NotADirectoryError(f"out_dir {ledger.plan.out_dir}: no folder that can be written to")
     stack = get(ledger.plan.stack)
+    times = read(await listen.next(), Go).go if ledger.plan.late else None
     with alarm_clock() as clock:
         async with connected(ledger.plan, stack=stack, log=ledger.delivered, clock=clock) as clients:
-            own = await _run(ledger, clients=clients, clock=clock, listen=listen)
+            own, last = await _run(ledger, clients=clients, clock=clock, listen=listen, times=times)
             totals = ledger.progress(t_ns=clock.now_ns(), lost=clients.lost())
+            if isinstance(last, Kill):
+                _be_killed(ledger, totals, clients, own)
     tables = ledger.tables()
     listen.when_gone_remove(ledger.files())
     await asyncio.to_thread(tables.write, ledger.files())
+    return _done(tables, totals, clients, own, ledger)
+
+
+def _be_killed(ledger: Ledger, totals: Progress, clients: Clients, own: Own) -> NoReturn:
+    killed_ns, status = die(), 0
+    try:
+        tables = ledger.tables()
+        tables.write(ledger.files())
+        say(_done(tables, totals, clients, own, ledger).model_copy(update={"killed_ns": killed_ns}))
+    except Exception as error:  # noqa: BLE001  (as in _main: the owner must hear of it)
+        say(Failure(message=f"{type(error).__name__}: {error}"))
+        status = 1
+    os._exit(status)
+
+
+def _done(tables: Tables, totals: Progress, clients: Clients, own: Own, ledger: Ledger) -> Done:
     return Done(
         rows={"published": tables.published.num_rows, "delivered": tables.delivered.num_rows},
         acked=totals.acked,

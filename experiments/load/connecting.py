@@ -13,7 +13,8 @@ from experiments.load.clock import Clock
 from experiments.load.pattern import PatternModule, Site, module
 from experiments.load.protocol import NodePlan
 from experiments.load.recording import DeliveredLog
-from records.manifest import Absence, ClientSocket, Consumer, Producer
+from records.manifest import ClientSocket, Consumer, Producer
+from records.nodes import Absence
 from stacks.driver import Connection, Endpoint, Here, Publisher, Stack, StackError, from_home
 
 PARALLEL = 16
@@ -47,7 +48,7 @@ class Clients:
 
     def cut(self, consumer: int) -> None:
         """End a consumer's connection without a word to the provider."""
-        label = _consumer(consumer)
+        label = consumer_label(consumer)
         connection = self.connections.pop(label)
         if connection.lost is None:
             connection.vanish()
@@ -80,8 +81,8 @@ async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog, clock: C
         async with turn:
             await _explained(f"{label} on node {plan.node}{_at(plan)}", action(client), plan)
 
-    jobs = [limited(_consumer(one.id), clients.consume, one) for one in plan.consumers if one.caller is None]
-    jobs += [limited(_producer(one.id), lambda one: node.produce(one, clients), one) for one in plan.producers]
+    jobs = [limited(consumer_label(one.id), clients.consume, one) for one in plan.consumers if one.caller is None]
+    jobs += [limited(producer_label(one.id), lambda one: node.produce(one, clients), one) for one in plan.producers]
     try:
         await _all(jobs)
         yield clients
@@ -101,7 +102,7 @@ class _Node:
     site: Site
 
     async def consume(self, consumer: Consumer, clients: Clients) -> None:
-        label = _consumer(consumer.id)
+        label = consumer_label(consumer.id)
         connection = await self._connect("consumer", consumer)
         _keep(clients, connection, label, clients.consumer_sockets[consumer.id])
         try:
@@ -112,7 +113,7 @@ class _Node:
 
     async def produce(self, producer: Producer, clients: Clients) -> None:
         connection = await self._connect("producer", producer)
-        _keep(clients, connection, _producer(producer.id), clients.producer_sockets[producer.id])
+        _keep(clients, connection, producer_label(producer.id), clients.producer_sockets[producer.id])
         if (reply := self.site.replies.get(producer.id)) is not None:
             clients.consumer_sockets[reply] = clients.producer_sockets[producer.id]
         publisher = await self.pattern.produce(connection, producer, self.plan.workload, self.site)
@@ -129,11 +130,13 @@ def _at(plan: NodePlan) -> str:
     return "".join(f" at {one.host}:{one.port}" for one in plan.services[:1])
 
 
-def _consumer(number: int) -> str:
+def consumer_label(number: int) -> str:
+    """What a consumer's connection is called where it is told of."""
     return f"consumer {number}"
 
 
-def _producer(number: int) -> str:
+def producer_label(number: int) -> str:
+    """What a producer's connection is called where it is told of."""
     return f"producer {number}"
 
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 
+from experiments.load.connecting import consumer_label, producer_label
 from experiments.load.draining import Drain
 from experiments.load.ledger import files
-from experiments.load.protocol import Done, Go, NodePlan, Progress, Stop, Times
+from experiments.load.protocol import Done, Go, Kill, NodePlan, Progress, Stop, Times
 from experiments.load.recording import MARKED
 from experiments.load.remote import ClientFailedError, Remote, started
 from experiments.load.stale import stale_copies
 from records.manifest import PlacedWorkload
+from records.nodes import NodeChange, absences, by_node
 from records.schema import DELIVERED, PUBLISHED
 from records.store import DamagedTrial, read_table
 
@@ -60,23 +62,36 @@ class FleetResult:
     """published by producer and seq, delivered by consumer and arrival, and what each node reported.
 
     stale: deliveries of messages that this trial did not send when they say they were sent.
+    excused: by node, the clients whose connections may be lost, as what they need was taken away by plan.
     """
 
     published: pa.Table
     delivered: pa.Table
     nodes: dict[str, Done]
     stale: int = 0
+    excused: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def lost_connections(self) -> tuple[str, ...]:
-        """`node: client: reason` of every connection that ended without being closed."""
-        return tuple(f"{node}: {reason}" for node, done in self.nodes.items() for reason in done.lost_connections)
+        """`node: client: reason` of every connection that ended without being closed, and without an excuse."""
+        return tuple(
+            f"{node}: {reason}"
+            for node, done in self.nodes.items()
+            for reason in done.lost_connections
+            if _who(reason) not in self.excused.get(node, ())
+        )
 
-    def with_clients(self, workload: PlacedWorkload) -> PlacedWorkload:
-        """The workload with what its clients tell: their sockets, absences, and how often producers sent again."""
+    def with_clients(
+        self, workload: PlacedWorkload, changes: Iterable[NodeChange] = (), *, go_ns: int = 0
+    ) -> PlacedWorkload:
+        """The workload with what its clients tell: their sockets, absences, and how often producers sent again.
+
+        changes: what happened to nodes, after which their clients were absent.
+        """
         producers = {number: mine for done in self.nodes.values() for number, mine in done.producer_sockets.items()}
         consumers = {number: mine for done in self.nodes.values() for number, mine in done.consumer_sockets.items()}
-        absences = {number: times for done in self.nodes.values() for number, times in done.absences.items()}
+        away = {number: times for done in self.nodes.values() for number, times in done.absences.items()}
+        gone = {node: absences(mine, go_ns) for node, mine in by_node(changes).items()}
         retries = {number: count for done in self.nodes.values() for number, count in done.retries.items()}
         return workload.model_copy(
             update={
@@ -85,7 +100,12 @@ class FleetResult:
                     for one in workload.producers
                 ),
                 "consumers": tuple(
-                    one.model_copy(update={"sockets": consumers.get(one.id, ()), "absences": absences.get(one.id, ())})
+                    one.model_copy(
+                        update={
+                            "sockets": consumers.get(one.id, ()),
+                            "absences": (*away.get(one.id, ()), *gone.get(one.node, ())),
+                        }
+                    )
                     for one in workload.consumers
                 ),
             }
@@ -106,6 +126,10 @@ class Fleet:
         self._tell_progress = progress
         self._times: Times | None = None
         self._told_ns = 0
+        self._waiting = {node for node, remote in remotes.items() if remote.plan.late}  # to be told to join
+        self._killed: set[str] = set()
+        self._vanished: set[str] = set()  # and not reached again
+        self._excused: dict[str, set[str]] = {}
 
     @property
     def pids(self) -> dict[str, int]:
@@ -127,14 +151,64 @@ class Fleet:
         )
 
     async def ready(self, *, timeout_s: float) -> None:
-        """Wait until every client is connected and subscribed; FleetTimeoutError names those that are not."""
-        await self._all({node: remote.ready for node, remote in self._remotes.items()}, timeout_s, "ready")
+        """Wait until every client is connected and subscribed; FleetTimeoutError names those that are not.
+
+        Those of nodes that join late are not waited for.
+        """
+        early = {node: remote.ready for node, remote in self._remotes.items() if node not in self._waiting}
+        await self._all(early, timeout_s, "ready")
 
     async def go(self, *, go_ns: int, start_ns: int, end_ns: int) -> None:
         """Tell every client when to publish and what the window is (CLOCK_MONOTONIC)."""
         self._times = Times(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns)
-        for remote in self._remotes.values():
-            remote.tell(Go(go=self._times))
+        for node, remote in self._remotes.items():
+            if node not in self._waiting:
+                remote.tell(Go(go=self._times))
+
+    def join(self, node: str) -> None:
+        """Have a node's clients connect, and publish from then on."""
+        if self._times is None:
+            raise RuntimeError("join before go")
+        self._waiting.discard(node)
+        self._remotes[node].tell(Go(go=self._times))
+
+    def ready_ns(self, node: str) -> int | None:
+        """When a node's clients had connected and subscribed, None = they have not."""
+        remote = self._remotes[node]
+        return remote.ready.result().t_ns if remote.is_ready else None
+
+    async def kill(self, node: str) -> int:
+        """End a node's client by SIGKILL; when it was gone (CLOCK_MONOTONIC ns).  What it has recorded is kept.
+
+        One that has not connected yet has recorded nothing.
+        """
+        remote = self._remotes[node]
+        self._killed.add(node)
+        if not remote.is_ready:
+            await remote.kill()
+            return time.monotonic_ns()
+        remote.tell(Kill())
+        done = await asyncio.shield(remote.done)
+        if done.killed_ns is None:
+            raise ClientFailedError(node=node, reason="it was to be killed, and ended by itself", log=remote.log)
+        return done.killed_ns
+
+    def vanished(self, node: str) -> None:
+        """From now on a node cannot be reached: connections that it loses are no failure."""
+        plan = self._remotes[node].plan
+        self._vanished.add(node)
+        self.excuse(node, producers=[one.id for one in plan.producers], consumers=[one.id for one in plan.consumers])
+
+    def excuse(self, node: str, *, producers: Iterable[int], consumers: Iterable[int]) -> None:
+        """From now on these clients of a node (by id) may lose their connections; those lost before stay lost."""
+        progress = self._remotes[node].progress
+        lost = {_who(reason) for reason in (progress.lost_connections if progress else ())}
+        labels = {*map(producer_label, producers), *map(consumer_label, consumers)}
+        self._excused.setdefault(node, set()).update(labels - lost)
+
+    def reached_again(self, node: str) -> None:
+        """What a node sends and waits for counts again at the drain."""
+        self._vanished.discard(node)
 
     async def until(self, t_ns: int) -> None:
         """Wait until t_ns (CLOCK_MONOTONIC), passing progress on."""
@@ -146,24 +220,38 @@ class Fleet:
         if self._times is None:
             raise RuntimeError("drain before go")
         await self.until(self._times.end_ns)
-        plans = [remote.plan for remote in self._remotes.values()]
-        state = Drain(plans=plans, end_ns=self._times.end_ns, quiet_s=quiet_s)
+        there = {node for node in self._remotes if node not in self._killed | self._vanished | self._waiting}
+        whole = not self._excused and there == self._remotes.keys()
+        whole &= not any(self._remotes[node].plan.late for node in there)
+        plans = [self._remotes[node].plan for node in there]
+        state = Drain(plans=plans, end_ns=self._times.end_ns, quiet_s=quiet_s, whole=whole)
         deadline = time.monotonic() + limit_s
-        while (reason := state.over(self._reports())) is None and time.monotonic() < deadline:
+        while time.monotonic() < deadline:
+            reports = {node: report for node, report in self._reports().items() if node in there}
+            if (reason := state.over(reports)) is not None:
+                break
             await self._listen(0.1)
+        else:
+            reason = None
         return Drained(reason=reason or "limit", drained_ns=time.monotonic_ns())
 
     async def finish(self, *, timeout_s: float) -> FleetResult:
-        """Stop every client and read its ledger; FleetTimeoutError when one does not get done."""
-        for remote in self._remotes.values():
-            remote.tell(Stop())
-        done = {node: remote.done for node, remote in self._remotes.items()}
+        """Stop every client and read its ledger; FleetTimeoutError when one does not get done.
+
+        Those of nodes that should have joined and have not connected have none.
+        """
+        there = {node: remote for node, remote in self._remotes.items() if remote.is_ready}
+        for node, remote in there.items():
+            if node not in self._killed:
+                remote.tell(Stop())
+        done = {node: remote.done for node, remote in there.items()}
         await self._all(done, timeout_s, "done")
         return self._read({node: future.result() for node, future in done.items()})
 
     def _read(self, nodes: dict[str, Done]) -> FleetResult:
         published, delivered = [PUBLISHED.empty_table()], [MARKED.empty_table()]
-        for node, remote in self._remotes.items():
+        for node in nodes:
+            remote = self._remotes[node]
             try:
                 paths = files(Path(remote.plan.out_dir), node)
                 tables = read_table(paths[0], PUBLISHED), read_table(paths[1], MARKED)
@@ -174,7 +262,13 @@ class Fleet:
         sent = pa.concat_tables(published).sort_by([("producer", "ascending"), ("seq", "ascending")])
         marked = pa.concat_tables(delivered).sort_by([("consumer", "ascending"), ("arrival", "ascending")])
         stale = stale_copies(sent, marked)
-        return FleetResult(published=sent, delivered=marked.select(DELIVERED.names), nodes=nodes, stale=stale)
+        return FleetResult(
+            published=sent,
+            delivered=marked.select(DELIVERED.names),
+            nodes=nodes,
+            stale=stale,
+            excused=self._excused,
+        )
 
     def _reports(self) -> dict[str, Progress]:
         return {node: remote.progress for node, remote in self._remotes.items() if remote.progress is not None}
@@ -204,8 +298,13 @@ class Fleet:
 
     def _check(self) -> None:
         for remote in self._remotes.values():
-            if remote.done.done() and (error := remote.done.exception()) is not None:
+            if remote.done.done() and not remote.done.cancelled() and (error := remote.done.exception()) is not None:
                 raise error
+
+
+def _who(reason: str) -> str:
+    """The client of a lost connection."""
+    return reason.partition(": ")[0]
 
 
 @asynccontextmanager

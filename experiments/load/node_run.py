@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import Any
 
 from experiments.load.clock import Clock
@@ -64,12 +65,17 @@ async def run_node(
     clock: Clock,
     ready: list[Producer],
     times: Times,
+    since_ns: int,
     own: Own,
 ) -> None:
-    """Run until `stop` is done; messages that are not answered by then stay in doubt."""
-    own.lateness.since_ns = own.lag.since_ns = times.start_ns
-    jobs = [_publish(ledger.plan, producer, times) for producer in ready]
-    jobs += [_report(ledger, clients, clock, times), _watch(own, clock, times)]
+    """Run until `stop` is done; messages that are not answered by then stay in doubt.
+
+    since_ns: when the clients had connected; of a node that joins late, this is after go.
+    """
+    own.lateness.since_ns = own.lag.since_ns = max(times.start_ns, since_ns)
+    begin_ns = max(times.go_ns, since_ns)
+    jobs = [_publish(ledger.plan, producer, times, begin_ns) for producer in ready]
+    jobs += [_report(ledger, clients, clock, times, begin_ns), _watch(own, clock, times, begin_ns)]
     jobs.append(roam(ledger.plan, clients, clock, times))
     async with _background(jobs) as running:
         pending: set[asyncio.Future[Any]] = {stop, *running}
@@ -81,28 +87,30 @@ async def run_node(
         producer.abandon()
 
 
-async def _publish(plan: NodePlan, producer: Producer, times: Times) -> None:
+async def _publish(plan: NodePlan, producer: Producer, times: Times, begin_ns: int) -> None:
+    """What an open loop should have sent before it was there is left out, as its producer was not there."""
     work = plan.workload
     if work.loop == "closed":
-        await producer.clock.sleep_until(times.go_ns)
+        await producer.clock.sleep_until(begin_ns)
         await producer.closed_loop(end_ns=times.end_ns, in_flight=work.in_flight, bursts=work.bursts)
         return
     window_s = ((times.start_ns - times.go_ns) / 1e9, (times.end_ns - times.go_ns) / 1e9)
     turns = schedule(work, producer=producer.id, seed=plan.seed, window_s=window_s)
-    await producer.open_loop(go_ns=times.go_ns, end_ns=times.end_ns, schedule=turns)
+    mine = dropwhile(lambda offset: times.go_ns + offset < begin_ns, turns)
+    await producer.open_loop(go_ns=times.go_ns, end_ns=times.end_ns, schedule=mine)
 
 
-async def _report(ledger: Ledger, clients: Clients, clock: Clock, times: Times) -> None:
-    due = times.go_ns
+async def _report(ledger: Ledger, clients: Clients, clock: Clock, times: Times, begin_ns: int) -> None:
+    due = begin_ns
     while True:
         due = min(due + PROGRESS_NS, times.end_ns) if due < times.end_ns else due + DRAIN_PROGRESS_NS
         await clock.sleep_until(due)
         say(ledger.progress(t_ns=clock.now_ns(), lost=clients.lost()))
 
 
-async def _watch(own: Own, clock: Clock, times: Times) -> None:
-    await clock.sleep_until(times.go_ns)
-    before, due = time.process_time(), times.go_ns
+async def _watch(own: Own, clock: Clock, times: Times, begin_ns: int) -> None:
+    await clock.sleep_until(begin_ns)
+    before, due = time.process_time(), begin_ns
     while due < times.end_ns:
         due = min(due + BEAT_NS, times.end_ns)
         await clock.sleep_until(due)

@@ -1,7 +1,8 @@
 """What the owner and a client process say to each other: one JSON object per line, either way.
 
-The owner writes a NodePlan, then Go, then Stop.  The client answers Ready, a Progress each second (ten a
-second once the window has ended) and Done, or at any time Failure.  Times are CLOCK_MONOTONIC nanoseconds.
+The owner writes a NodePlan, then Go, then Stop or Kill.  The client answers Ready, a Progress each second (ten a
+second once the window has ended) and Done, or at any time Failure.  A node that joins late connects after Go.
+Times are CLOCK_MONOTONIC nanoseconds.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, model_validator
 
 from experiments.workers.lines import read_any
-from records.manifest import Absence, ClientSocket, Consumer, Producer
+from records.manifest import ClientSocket, Consumer, Producer
+from records.nodes import Absence
 from records.record import Record
 from records.workload import AnyWorkload, Away, PubSub
 
@@ -31,6 +33,7 @@ class NodePlan(Record):
     """Everything that one client process does: the workload, and which of its clients are on this node.
 
     address: the node's own.  services: where the stack's services listen, as the node sees them.
+    late: its clients connect when it is told to go, and not before.
     """
 
     node: str
@@ -43,6 +46,7 @@ class NodePlan(Record):
     seed: int = 0
     out_dir: str
     connect_timeout_s: float = Field(default=10.0, gt=0)
+    late: bool = False
 
     @model_validator(mode="after")
     def _consistent(self) -> NodePlan:
@@ -89,8 +93,25 @@ class Stop(Record):
     stop: Literal[True] = True
 
 
+class Kill(Record):
+    """The client process ends by SIGKILL at once; a copy of it without connections says Done."""
+
+    kill: Literal[True] = True
+
+
+_LAST: TypeAdapter[Stop | Kill] = TypeAdapter(Stop | Kill)
+
+
+def read_last_order(text: bytes) -> Stop | Kill:
+    """The order that ends a client; ProtocolError when it is neither."""
+    return read_any(text, _LAST)
+
+
 class Ready(Record):
+    """All clients are connected and subscribed since t_ns."""
+
     event: Literal["ready"] = "ready"
+    t_ns: int
 
 
 class Progress(Record):
@@ -118,6 +139,7 @@ class Done(Record):
     producer_sockets, consumer_sockets: by id, the local ends of the client's connections, one after the other.
     retries: by producer id, sends that were repeated because the destination was full; producers without are left out.
     absences: by consumer id, when its connection was cut and made again.
+    killed_ns: when the process was gone, of one that was told to be killed.
     """
 
     event: Literal["done"] = "done"
@@ -134,6 +156,7 @@ class Done(Record):
     consumer_sockets: dict[int, tuple[ClientSocket, ...]]
     retries: dict[int, int] = Field(default_factory=dict)
     absences: dict[int, tuple[Absence, ...]] = Field(default_factory=dict)
+    killed_ns: int | None = None
 
 
 class Failure(Record):

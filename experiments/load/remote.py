@@ -59,7 +59,7 @@ class Remote:
         self.plan = plan
         self.log = log
         self.progress: Progress | None = None
-        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
         self.done: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
         self._process = process
         self._heard = heard
@@ -69,6 +69,11 @@ class Remote:
     def pid(self) -> int:
         """The client's process id."""
         return self._process.pid
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its clients have connected, and nothing is known to be wrong."""
+        return self.ready.done() and not self.ready.cancelled() and self.ready.exception() is None
 
     def tell(self, message: Record) -> None:
         """One line to the client; when it is gone, `done` says why."""
@@ -96,7 +101,7 @@ class Remote:
         event = read_event(text)
         match event:
             case Ready() if not self.ready.done():
-                self.ready.set_result(None)
+                self.ready.set_result(event)
             case Progress():
                 self.progress = event
             case Done() if not self.done.done():
@@ -110,6 +115,14 @@ class Remote:
             if not future.done():
                 future.set_exception(ClientFailedError(node=self.plan.node, reason=reason, log=self.log))
         self._heard()
+
+    async def kill(self) -> None:
+        """End it by SIGKILL, as was planned: it does not count as failed."""
+        self.listening.cancel()
+        self.ready.cancel()
+        self.done.cancel()
+        self._signal(signal.SIGKILL)
+        await self._process.wait()
 
     async def end(self) -> None:
         """End the process if it lives, and reap it."""

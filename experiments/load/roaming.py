@@ -7,7 +7,8 @@ import asyncio
 from experiments.load.clock import Clock
 from experiments.load.connecting import Clients
 from experiments.load.protocol import NodePlan, Times
-from records.manifest import Absence, Consumer
+from records.manifest import Consumer
+from records.nodes import Absence
 from stacks.driver import StackError
 
 # How long a subscriber waits before it tries again, when the provider refused it or did not answer.

@@ -41,10 +41,10 @@ def ways(settings: Settings, plan: TopologyPlan) -> tuple[tuple[str, str], ...]:
     """
     if not between_stations(settings):
         return tuple(product(plan.of_role("station"), plan.of_role("server")))
-    return tuple(dict.fromkeys((here, there) for here, there in _homes(settings, plan) if here != there))
+    return tuple(dict.fromkeys((here, there) for here, there in homes(settings, plan) if here != there))
 
 
-def _homes(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str]]:
+def homes(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str]]:
     """Of every client its station and the host at which its channel is at home."""
     found = [host for host, _ in placed(plan, registry.get(settings.stack).services())]
     stations, clients = plan.of_role("station"), settings.workload.clients

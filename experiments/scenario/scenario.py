@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from emulation.line import ceiling
 from emulation.profile import library
 from emulation.profile.profile import LinkProfile
-from experiments.scenario import cases, limits, overlay, segments
+from experiments.scenario import cases, limits, nodes, overlay, segments
 from experiments.scenario.settings import Settings
 from records.comparing import Compared, compared, problems
 from records.errors import WrongInput
@@ -27,7 +27,7 @@ from records.yaml_lines import Key
 from stacks import registry
 from stacks.driver import Subscription
 
-_NOT_FACTORS = {"checks", "trials", "parallel"}  # keys whose lists are lists
+_NOT_FACTORS = {"checks", "trials", "parallel", "nodes"}  # keys whose lists are lists
 # What no cell has of its own.
 _OF_THE_WHOLE = {"scenario", "question", "compare", "baseline", "seed", "trials", "parallel", "repeat_spoiled"}
 _MAX_CELLS = 10_000
@@ -285,6 +285,8 @@ def _links(settings: Settings, place: Callable[[Key], Key], complain: _Complaint
     with suppress(registry.UnknownStackError):  # which has been told
         for word, problem in segments.problems(settings):
             complain.add(place((word,)), problem)
+        for at, problem in nodes.problems(settings):
+            complain.add(place(at), problem)
     found = {}
     for key, name in settings.topology.profiles():
         at = place(("topology", *key))

@@ -21,6 +21,7 @@ from pydantic import (
 from emulation.profile.media import WantedMedium
 from experiments.scenario.repeats import Repeats, SideBySide
 from records.manifest import CapturePoint
+from records.nodes import NodeEvent
 from records.sending import time_s
 from records.verdict import Check
 from records.workload import AnyWorkload, PubSub
@@ -133,12 +134,13 @@ def _printed(value: object) -> object:
 Level = Annotated[str | None, BeforeValidator(_printed)]
 
 # What is not said where no choice was made, as before there was one: digests of scenarios stay what they were.
-_LEFT_OUT = (
+_LEFT_OUT: tuple[tuple[str, object], ...] = (
     ("kernel", "auto"),
     ("medium", "auto"),
     ("compare", None),
     ("repeat_spoiled", 2),
     ("topology", Star().model_dump(mode="json")),
+    ("nodes", []),
 )
 
 
@@ -149,6 +151,7 @@ class Settings(_Settings):
     repeat_spoiled: how often a trial that the machine alone can have spoiled is run again before it stands as it is.
     kernel, medium: where the link is and what makes it; `auto` leaves it to the machine (experiments.workers.kernels).
     topology: what shape the network has; `network` is the profile of the medium that stations hang on.
+    nodes: what happens to nodes in the window, as experiments.scenario.nodes allows.
     """
 
     scenario: Name
@@ -167,6 +170,7 @@ class Settings(_Settings):
     connect: Literal["link", "bare"] = "link"
     workload: AnyWorkload
     window: WindowSettings = WindowSettings()
+    nodes: tuple[NodeEvent, ...] = ()
     capture: CaptureSettings = CaptureSettings()
     trials: Repeats = Repeats()
     parallel: SideBySide = SideBySide()
@@ -191,9 +195,9 @@ class Settings(_Settings):
     def _two_stations_to_be_apart(self) -> Settings:
         clients = self.workload.clients
         if self.stations < clients.least_stations:
-            roles = " and ".join(clients.ROLES)
             raise ValueError(
-                f"workload.clients.apart: {roles} need stations: {clients.least_stations} or more to be apart"
+                clients.WORDS.fill("workload.clients.apart: {senders} and {receivers} need stations: ")
+                + f"{clients.least_stations} or more to be apart"
             )
         return self
 

@@ -16,24 +16,29 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 # ruff: noqa: E402
 import os
+import re
 import shlex
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from emulation.kernel import congestion, kernel
 from emulation.kernel.namespace import KernelError, prefix
+from emulation.line.serving import LineProcess, serving
 from emulation.link import features
 from emulation.link.link import applied, playing
 from emulation.plan import linkplan
 from emulation.plan.linkplan import LinkPlan
-from emulation.proof.proof import probe_link
-from experiments.tools.shell_request import REQUEST, STATIONS, ShellRequest
+from experiments.scenario.segments import first_profile, further_plans, topology_plan
+from experiments.scenario.settings import Settings
+from experiments.tools.shell_nodes import introduced, written
+from experiments.tools.shell_request import REQUEST, ShellRequest
+from experiments.trial.proving import prove, to_prove
 from records.link import LinkCheck
-from topologies.network import Network, Node, probe_ends
-from topologies.star import star
+from topologies.build import built
+from topologies.network import Network, Node
 
 FAILED = 125
 # How long packets and the timeline are planned for: after that the losses repeat, and the link stays as it is.
@@ -43,33 +48,37 @@ _END_S = 5.0
 
 
 def main() -> int:
-    """Build the link, run the command, take everything down."""
-    request = _request(Path(sys.argv[1]))
+    """Build the network, run the command, take everything down."""
+    folder = Path(sys.argv[1])
+    request = _request(folder)
     try:
         with ExitStack() as stack:
             if kernel.current() == "lab":
                 stack.enter_context(congestion.allowed({request.congestion_control}))
-            network = stack.enter_context(star(stations=STATIONS, congestion_control=request.congestion_control))
-            plan = linkplan.plan(
-                request.profile,
-                list(network.ports.stations),
-                seed=request.seed,
-                seconds=PLANNED_S,
-                timeline_s=PLANNED_S,
-                made_by=request.medium,
-                times_frames=features.times_frames(),
-            )
+            settings = request.settings()
+            network = stack.enter_context(built(topology_plan(settings), congestion_control=request.congestion_control))
+            here, there = _ends(network, request.on)
+            process = stack.enter_context(serving())
+            plans = _plans(request, settings, network)
             if request.prove:
-                _prove(plan, network)
-            player = stack.enter_context(playing(stack.enter_context(applied(plan, network.ports))))
-            server, station = network.servers[0], network.stations[0]
-            environment = _environment(request) | {"WIRED": server.address, "STATION": station.address}
+                _prove(plans, network, process)
+            players = [
+                stack.enter_context(
+                    playing(stack.enter_context(applied(plan, network.segments[name].ports, process, name)))
+                )
+                for name, plan in plans.items()
+            ]
+            addresses = _addresses(network, here, there)
+            environment = _environment(request) | addresses
+            environment["PATH"] = os.pathsep.join([str(written(folder, network.nodes)), environment.get("PATH", "")])
             if request.wired:
-                stack.enter_context(_serving(request.wired, server, environment))
-            player.start(time.monotonic_ns())
-            words = _words(request, server)
-            prompt = {} if request.command else _prompt(request.profile.name)
-            return _run(words, station, environment | prompt)
+                stack.enter_context(_serving(request.wired, there, environment))
+            for player in players:
+                player.start(time.monotonic_ns())
+            if not request.command:
+                environment |= _prompt(request.profile.name)
+                print(introduced(network.nodes, here), file=sys.stderr)
+            return _run(_words(request, addresses), here, environment)
     except (KernelError, ValueError, OSError) as error:
         print(f"lab shell: {error}", file=sys.stderr)
         return FAILED
@@ -89,9 +98,46 @@ def _environment(request: ShellRequest) -> dict[str, str]:
     return request.environment | own
 
 
-def _words(request: ShellRequest, server: Node) -> list[str]:
-    """The command, with the wired node's address in the place of $WIRED; without a command the user's shell."""
-    words = [word.replace("$WIRED", server.address).replace("${WIRED}", server.address) for word in request.command]
+def _plans(request: ShellRequest, settings: Settings, network: Network) -> dict[str, LinkPlan]:
+    """The link plan of every segment that is emulated, the stations' first one before the others."""
+    one = network.plan.emulated[0]
+    first = linkplan.plan(
+        first_profile(settings, request.profile),
+        list(one.stations),
+        seed=request.seed,
+        seconds=PLANNED_S,
+        timeline_s=PLANNED_S,
+        made_by=request.medium,
+        times_frames=features.times_frames(),
+        via=one.via,
+    )
+    return {one.name: first} | further_plans(settings, request.profile, request.links, first)
+
+
+def _ends(network: Network, on: str) -> tuple[Node, Node]:
+    """Where the command runs, and the node on the other side: the first server, or without one the last station."""
+    names = [node.name for node in network.nodes]
+    if on and on not in names:
+        raise ValueError(f"--on {on}: there is no such node, but {', '.join(names)}")
+    here = network.node(on) if on else network.stations[0]
+    return here, (network.servers or network.stations[-1:])[0]
+
+
+def _addresses(network: Network, here: Node, there: Node) -> dict[str, str]:
+    """Every node's by its name in capitals, and of the two ends."""
+    return {node.name.upper(): node.address for node in network.nodes} | {
+        "STATION": here.address,
+        "WIRED": there.address,
+    }
+
+
+def _words(request: ShellRequest, addresses: Mapping[str, str]) -> list[str]:
+    """The command, with nodes' addresses in the place of their names, as $WIRED; without a command the user's shell."""
+
+    def address(found: re.Match[str]) -> str:
+        return addresses.get(found[1] or found[2], found[0])
+
+    words = [re.sub(r"\$(?:(\w+)|{(\w+)})", address, word) for word in request.command]
     return words or [request.environment.get("SHELL") or "/bin/bash"]
 
 
@@ -147,12 +193,14 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _prove(plan: LinkPlan, network: Network) -> None:
-    """Probe the link, and say what it delivered, on standard error."""
-    with applied(plan, network.ports):
-        checks = probe_link(plan, probe_ends(network, plan.groups))
-    for check in checks:
-        print(_line(check), file=sys.stderr)
+def _prove(plans: Mapping[str, LinkPlan], network: Network, process: LineProcess) -> None:
+    """Probe the links and the paths over them, and say what they delivered, on standard error."""
+    found = prove(network, plans, to_prove(plans), process)
+    for name, checks in found.items():
+        if len(found) > 1:
+            print(f"{name}:", file=sys.stderr)
+        for check in checks:
+            print(_line(check), file=sys.stderr)
 
 
 def _line(check: LinkCheck) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
-import psutil
 import pyarrow as pa
 
 from emulation.kernel import kernel
@@ -26,14 +25,18 @@ from experiments.trial import plan
 from experiments.trial.connect_time import ConnectTime, connect_time_of
 from experiments.trial.context import Phase, TrialContext
 from experiments.trial.further import Further, FurtherMeasured
+from experiments.trial.nodeplayer import NodePlayer
+from experiments.trial.nodeplayer import playing as playing_nodes
 from experiments.trial.observers import wallclock
 from experiments.trial.observers.connections import Connections, watched
 from experiments.trial.observers.linesamples import LineSeen
 from experiments.trial.observers.linkguard import guarded
 from experiments.trial.observers.priority import ahead
+from experiments.trial.observers.processes import lives
 from experiments.trial.observers.sampling import sampling
 from experiments.trial.reading import Reading, reading
 from records.manifest import Connecting, Window
+from records.nodes import NodeChange, killed, late
 from stacks.driver import Endpoint
 
 FINISH_LIMIT_S = 60.0
@@ -52,7 +55,7 @@ class Measured:
     drained: why the drain ended.
     line: how late the line was, None where the kernel makes all links.
     gone: servers that did not live to the end of the drain.
-    played: the timeline's changes of the link.
+    played: the timeline's changes of the link.  node_events: what happened to nodes.
     further: what the further segments have recorded, by name.
     notes: what else the manifest should say.
     """
@@ -71,6 +74,7 @@ class Measured:
     drained: str
     connecting: Connecting
     played: tuple[Played, ...] = ()
+    node_events: tuple[NodeChange, ...] = ()
     further: Mapping[str, FurtherMeasured] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -105,9 +109,12 @@ async def measure(context: TrialContext) -> Measured:
                     playing(link) as player,
                     further.watched(),
                 ):
-                    loaded = await _load(context, clients, link, player, connections, further=further)
+                    async with playing_nodes(context, clients) as nodes:
+                        loaded = await _load(context, clients, link, player, connections, further=further, nodes=nodes)
+                        node_events = nodes.changes()
                     state = kernel_state(ports)
-                gone = [f"server {one.name} ended" for one in context.running if not _lives(one.pid)]
+                unplanned = [one for one in context.running if one.node not in killed(node_events)]
+                gone = [f"server {one.name} ended" for one in unplanned if not lives(one.pid)]
             shaped.close()
             quiet_since = time.monotonic()
             # The link is bare again: nothing that is measured is under way, and leaving takes no time.
@@ -130,6 +137,7 @@ async def measure(context: TrialContext) -> Measured:
             over=context.settings.connect, seconds=connect_s, quiet=quiet, ends=connections.ends(loaded.connections)
         ),
         played=tuple(player.played),
+        node_events=node_events,
         further=further.measured(),
         notes=() if quiet else ("connections were still busy at go, so losses are numbered from another packet on",),
     )
@@ -154,6 +162,7 @@ def _members(context: TrialContext, limits: ConnectTime) -> list[Member]:
         seed=context.spec.seed,
         out_dir=context.client_folder,
         connect_limit_s=limits.client_s,
+        late=late(context.settings.nodes),
     )
     return [Member(plan=one, prefix=tuple(prefix(context.network.node(one.node).pid))) for one in plans]
 
@@ -191,7 +200,14 @@ class _Loaded:
 
 
 async def _load(
-    context: TrialContext, clients: Fleet, link: Link, player: Player, connections: Connections, *, further: Further
+    context: TrialContext,
+    clients: Fleet,
+    link: Link,
+    player: Player,
+    connections: Connections,
+    *,
+    further: Further,
+    nodes: NodePlayer,
 ) -> _Loaded:
     times = context.settings.window
     await asyncio.to_thread(link.renumber)
@@ -204,6 +220,7 @@ async def _load(
     player.start(start_ns)
     further.start(start_ns)
     await clients.go(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns)
+    nodes.start(start_ns)
     await clients.until(start_ns)
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
     offset_ns = wallclock.offset_ns()
@@ -212,6 +229,7 @@ async def _load(
     await clients.until(end_ns)
     end = await _read(link, further)
     context.tell(Phase(name="drain"))
+    await asyncio.wait_for(nodes.ended(), FINISH_LIMIT_S)
     drained = await clients.drain(limit_s=times.drain_s, quiet_s=QUIET_S)
     last = await _read(link, further)
     window = Window(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns, drained_ns=drained.drained_ns, started_at=started_at)
@@ -257,10 +275,3 @@ def offloads_on(context: TrialContext) -> tuple[str, ...]:
 def _set(interface: str) -> list[str]:
     size = mtu(interface)
     return still_on(interface) + ([f"MTU {size}"] if size != USUAL else [])
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-    except psutil.NoSuchProcess:
-        return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from experiments.load.protocol import NodePlan, ServiceAt
@@ -50,12 +50,13 @@ def node_plans(
     seed: int,
     out_dir: Callable[[str], Path],
     connect_limit_s: float = 60.0,
+    late: Collection[str] = (),
 ) -> tuple[NodePlan, ...]:
     """One plan per station that has clients.
 
     addresses: node name to IPv4 address.  services: all that the stack has.  out_dir: from a station's name to the
     folder for its ledger.
-    connect_limit_s: what a client may take to connect and subscribe.
+    connect_limit_s: what a client may take to connect and subscribe.  late: nodes that join later.
     """
     nodes = sorted({one.node for one in work.producers} | {one.node for one in work.consumers})
     return tuple(
@@ -72,6 +73,7 @@ def node_plans(
             seed=seed,
             out_dir=str(out_dir(node)),
             connect_timeout_s=connect_limit_s,
+            late=node in late,
         )
         for node in nodes
     )

@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from experiments.trial.observers.priority import ahead
 from experiments.trial.proving import PATHS, Checks, prove, to_prove
 from experiments.trial.write_trial import write_trial
 from records.link import LinkCheck
+from records.nodes import killed
 from records.store import Trial, TrialWriter
 from records.verdict import Verdict
 from topologies.build import built
@@ -127,7 +128,10 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], hos
             raise
         tell(Phase(name="stop"))
         verdict = write_trial(
-            context, probed, replace(measured, notes=(*notes, *measured.notes, *_stop(context))), later=later.proofs
+            context,
+            probed,
+            replace(measured, notes=(*notes, *measured.notes, *_stop(context, killed=killed(measured.node_events)))),
+            later=later.proofs,
         )
         for one in context.running:
             shutil.copyfile(one.folder / "log", logs / f"{one.name}.log")
@@ -135,13 +139,14 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], hos
     return verdict
 
 
-def _stop(context: TrialContext) -> tuple[str, ...]:
+def _stop(context: TrialContext, *, killed: Collection[str] = ()) -> tuple[str, ...]:
     """End the servers, without a playbook, which would take longer than ending them.
 
-    What was measured is not lost when that fails: the trial's own end ends them anyway.
+    What was measured is not lost when that fails: the trial's own end ends them anyway.  killed: nodes whose servers
+    have ended as was planned.
     """
     notes = []
-    for service in context.running:
+    for service in (one for one in context.running if one.node not in killed):
         try:
             process = psutil.Process(service.pid)
             process.terminate()

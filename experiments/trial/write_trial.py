@@ -45,7 +45,7 @@ from records.link import (
     LossList,
     QueueCounters,
 )
-from records.manifest import Capture, Cell, Manifest, Node, Window
+from records.manifest import Capture, Cell, Manifest, Node, PlacedWorkload, Window
 from records.schema import Outcome
 from records.store import LINK, MANIFEST, VERDICT, write_record, write_table
 from records.verdict import Verdict
@@ -65,6 +65,7 @@ def write_trial(
     Captures that the scenario does not keep are gone then: their packets and drops are in the manifest.
     """
     folder, result = context.folder, measured.result
+    work = result.with_clients(context.workload, measured.node_events, go_ns=measured.window.go_ns)
     # What came after the drain came over a link that was bare again.
     published, delivered = until(result.published, result.delivered, measured.window.drained_ns)
     set_ = rates_set(context.link, measured.played, since_ns=measured.readings[0].t_ns)
@@ -77,7 +78,7 @@ def write_trial(
     write_record(folder / LINK, proof)
     sizes = [capture.path.stat().st_size for capture in measured.captures]
     why = why_not_kept(context.settings.capture, trial=context.spec.trial, sizes=sizes)
-    write_record(folder / MANIFEST, _manifest(context, measured, tables, no_captures=why))
+    write_record(folder / MANIFEST, _manifest(context, measured, work, tables, no_captures=why))
     verdict = judge(
         Evidence(
             link_checks=proof.all_checks,
@@ -98,7 +99,7 @@ def write_trial(
             clock_step_s=measured.clock_step_s,
             published=published,
             delivered=delivered,
-            audiences=context.workload.audiences,
+            audiences=work.audiences,
             unreadable=sum(done.unreadable for done in result.nodes.values()),
             miscounted=_miscounted(result),
             lost=[*measured.gone, *result.lost_connections],
@@ -230,7 +231,9 @@ def _counters(during: str, before: Reading, after: Reading) -> Counters:
     )
 
 
-def _manifest(context: TrialContext, measured: Measured, tables: dict[str, pa.Table], *, no_captures: str) -> Manifest:
+def _manifest(
+    context: TrialContext, measured: Measured, work: PlacedWorkload, tables: dict[str, pa.Table], *, no_captures: str
+) -> Manifest:
     spec = context.spec
     campaign = Path(spec.campaign_folder)
     return Manifest(
@@ -242,7 +245,7 @@ def _manifest(context: TrialContext, measured: Measured, tables: dict[str, pa.Ta
         seed=spec.seed,
         stack=context.settings.stack,
         guarantee_class=context.workload.asked.guarantee_class,
-        workload=measured.result.with_clients(context.workload),
+        workload=work,
         nodes=tuple(Node(name=one.name, role=one.role, address=one.address) for one in context.network.nodes),
         profile=spec.profile.model_dump(mode="json"),
         window=measured.window,
@@ -266,12 +269,13 @@ def _manifest(context: TrialContext, measured: Measured, tables: dict[str, pa.Ta
         no_captures=no_captures,
         rows={name: len(table) for name, table in tables.items()},
         drained=measured.drained,
-        figures=figures(tables["published"], tables["delivered"], measured.window, context.workload.audiences),
+        figures=figures(tables["published"], tables["delivered"], measured.window, work.audiences),
         latency_of="sent",
         machine_cpu=machine_cpu(measured.resources, measured.window, cores=os.cpu_count() or 1),
         beside=spec.beside,
         shared_machine=spec.shared_machine,
         connecting=measured.connecting,
+        node_events=measured.node_events,
         notes=(*spec.notes, *measured.notes),
     )
 

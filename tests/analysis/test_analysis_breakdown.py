@@ -15,14 +15,24 @@ from report_read import AIR, WIRED, rows
 
 from analysis.breakdown import Breakdown, breakdowns, whys
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding, gather
-from analysis.journey.parts import KEYS, LATENCY, PARTS
-from analysis.plots.journeybars import UNEXPLAINED, cell_bars, journey_plots, segments
+from analysis.journey.parts import EVERY, KEYS, LATENCY, PARTS
+from analysis.plots.journeybars import (
+    COLOUR,
+    UNEXPLAINED,
+    cell_bars,
+    journey_plots,
+    journey_sketch,
+    segments,
+    trial_bars,
+)
 from analysis.plots.panel import Panel
+from analysis.plots.sketch import Box, Label, Line
 from analysis.plots.tracks import tracks
 from analysis.report.build import write
 from analysis.report.journey import journey_table
 from analysis.rows import Rows
 from records.store import trials
+from records.words import GENERAL
 
 seconds = st.floats(1e-6, 1e3)
 
@@ -85,6 +95,29 @@ def test_a_port_that_was_not_captured_has_no_part_and_the_reason_stands_below() 
     ]  # fmt: skip
 
 
+def test_a_response_has_both_ways_in_its_bar_and_its_table() -> None:
+    made = trial(journey=journey(0.2, replies=True), metrics={"journey_share": 0.97})
+    (mean, *_) = breakdowns([made])
+    bar = segments(mean)
+    assert [part for part, _, _ in bar] == list(EVERY)
+    sketch = journey_sketch([trial_bars(made, "#000000")])
+    texts = [one.text for one in sketch.shapes if isinstance(one, Label)]
+    assert texts[0:2] == ["Where the time goes", "share of the response time"]
+    assert "97.0 % of the answered requests attributed" in texts
+    assert texts.count("uplink air") == 1  # of both ways
+    assert any("the reply's" in text for text in texts)
+    lines = [one.points[0][0] for one in sketch.shapes if isinstance(one, Line)]
+    assert len(lines) == 2 * len(KEYS)  # around the service
+    served = [one for one in sketch.shapes if isinstance(one, Box) and one.fill == COLOUR["service"] and one.width != 8]
+    assert lines[::2] == [one.x for one in served]
+    assert lines[1::2] == pytest.approx([one.x + one.width for one in served])
+    table = journey_table([made])
+    assert (table.what, table.whose) == ("response time", "answered requests")
+    assert table.headings[8:10] == ("Service", "Reply uplink recovery")
+    said = "Response time of the requests that were sent in the window and answered: 97.0 % could be followed"
+    assert table.facts[0].startswith(said)
+
+
 def test_only_valid_trials_are_in_the_bars_of_a_cell() -> None:
     made = (trial(1, journey=journey(0.2)), trial(2, journey=journey(9.0), standing=Standing.INVALID))
     cell = CellFinding(name="cell", levels={"network": "geo"}, trials=made)
@@ -137,9 +170,11 @@ def test_a_campaign_without_journeys_says_why(findings: Findings, tmp_path: Path
 
 def test_tracks_are_those_that_have_points(findings: Findings, tmp_path: Path) -> None:
     bare = trial(seconds={"delivered_per_s": [(0.5, 3.0), (1.5, 4.0)]})
-    assert [track.title for track in tracks([bare], colour="#000000", dotted=True)] == ["messages per second"]
+    assert [track.title for track in tracks([bare], colour="#000000", words=GENERAL, dotted=True)] == [
+        "messages per second"
+    ]
     full = [one for one in travelled(findings, tmp_path).trials if one.cell == AIR]
-    found = tracks(full, colour="#000000", dotted=True)
+    found = tracks(full, colour="#000000", words=GENERAL, dotted=True)
     assert [track.title.split()[0] for track in found] == ["messages", "link", "bytes", "packets"]
     assert "shaded: loss recovery" in found[3].title
     assert {share for _, share in found[3].shade} == {0.5}  # of the busier direction
@@ -150,7 +185,7 @@ def test_lines_of_trials_that_do_not_count_are_dotted() -> None:
     seconds = {"delivered_per_s": [(0.5, 3.0), (1.5, 4.0)]}
     made = [trial(1, seconds=seconds), trial(2, seconds=seconds, standing=Standing.INVALID)]
     for dotted in (True, False):
-        (track,) = tracks(made, colour="#000000", dotted=dotted)
+        (track,) = tracks(made, colour="#000000", words=GENERAL, dotted=dotted)
         assert [bool(dash) for _, dash in track.curves[0].lines] == [False, dotted]
 
 

@@ -6,17 +6,23 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 from common.capture import write_capture
 from spark_servers import cluster, connect_server
+from spark_tables import made
 from synthetic_campaign import Spec, write_campaign
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
 TABLES = ("trials", "whole", "split", "source")
+FEW = Spec(bodies=(100,), guarantees=("durable, persistent",), trials=2)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +31,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("inputs")
     first = write_capture(folder / "a.pcap", packets=2000, connections=30)
     second = write_capture(folder / "b.pcap", packets=300, connections=5, seed=8)
-    return [write_campaign(folder, Spec(trials=1)), first, second]
+    return [write_campaign(folder, FEW), first, second]
 
 
 def tables(master: str, out: Path, inputs: list[Path]) -> dict[str, bytes]:
@@ -42,6 +48,10 @@ def tables(master: str, out: Path, inputs: list[Path]) -> dict[str, bytes]:
     ]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
+    return read(out)
+
+
+def read(out: Path) -> dict[str, bytes]:
     return {path.stem: path.read_bytes() for path in sorted(out.iterdir())}
 
 
@@ -50,8 +60,10 @@ def rows(table: bytes) -> pa.Table:
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory, inputs: list[Path]) -> dict[str, bytes]:
-    return tables("local[2]", tmp_path_factory.mktemp("local") / "out", inputs)
+def local(tmp_path_factory: pytest.TempPathFactory, inputs: list[Path], spark: SparkSession) -> dict[str, bytes]:
+    out = tmp_path_factory.mktemp("local")
+    made(spark, inputs[0], inputs[1:], out)
+    return read(out)
 
 
 def test_a_capture_in_ranges_gives_what_one_task_gives(local: dict[str, bytes]) -> None:

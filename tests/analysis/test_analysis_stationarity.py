@@ -14,6 +14,8 @@ from analysis.report import summary
 from analysis.report.build import find, write
 from analysis.stationarity import WindowTrend, adjust
 from analysis.statistics import Trend
+from records.clients import PubSubClients
+from records.words import GENERAL
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +37,7 @@ def test_a_throughput_that_rises_is_told_with_its_size(rising: Findings) -> None
         found = {one.series: one for one in trial.trends}
         # 40 % over the ten seconds from go to the drain's end: 32 % over the eight of the window.
         assert found["delivered_per_s"].change == pytest.approx(0.32, abs=0.03)
-        assert found["published_per_s"].text.startswith("publisher throughput rose by 3")
+        assert found["published_per_s"].text(PubSubClients.WORDS).startswith("publisher throughput rose by 3")
         assert "latency_s" not in found
 
 
@@ -82,4 +84,4 @@ def test_many_windows_are_not_many_alarms() -> None:
 def test_a_change_too_small_to_matter_is_not_told() -> None:
     small = WindowTrend(series="latency_s", change=-0.004, p=1e-9, p_adjusted=1e-8)
     assert not small.told
-    assert small.text == "latency of arrivals fell by 0.4 % of its mean over the window (p < 0.0001)"
+    assert small.text(GENERAL) == "latency of arrivals fell by 0.4 % of its mean over the window (p < 0.0001)"

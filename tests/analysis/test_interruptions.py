@@ -9,7 +9,8 @@ from synthetic_campaign import SECOND, START, WINDOW
 from analysis.interruptions import absences, interruption_metrics
 from records.audience import Audience
 from records.link import LinkInterruption
-from records.manifest import Absence, Consumer
+from records.manifest import Consumer
+from records.nodes import Absence
 from records.schema import Outcome
 from records.window_metrics import read_ledger
 

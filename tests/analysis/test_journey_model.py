@@ -106,7 +106,7 @@ def test_the_deliveries_near_a_percentile_are_around_it(latency: np.ndarray, sha
 )
 def test_every_percentile_has_the_ledgers_latency_and_the_parts_of_the_same_deliveries(parts: np.ndarray) -> None:
     latency = parts.sum(axis=0)
-    found = summary(parts, latency)
+    found = summary(PARTS, parts, latency)
     assert list(found) == ["mean", "p50", "p90", "p99", "p99.9"]
     for key, means in found.items():
         which = np.arange(len(latency)) if key == "mean" else near(latency, float(key[1:]) / 100)

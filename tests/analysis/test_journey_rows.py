@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from journey_world import DOWN, UP, WHOLE, World, one_message
+from journey_world import DOWN, STATIONS, UP, WHOLE, World, one_message
 
 from analysis.findings import Findings, gather
 from analysis.journey.reasons import cannot
@@ -55,6 +55,18 @@ def test_between_stations_nothing_is_followed_and_the_reason_says_so() -> None:
     why = cannot([], [], stations=2, servers=0)
     assert why == "there is no server: messages between stations are not followed"
     assert cannot([], [], stations=2, servers=1) == "there are no captures"
+
+
+def test_services_on_stations_beside_a_server_are_told_from_packets_that_were_not_captured(tmp_path: Path) -> None:
+    world = World()
+    text = world.publish(0, at_ms=0)
+    world.deliver(0, at_ms=40)
+    for node in ("from", "to"):
+        (tmp_path / node).mkdir()
+    assert world.journey(tmp_path / "from").why == "the captures hold no packet of the clients with payload"
+    world.seen(world.packet(up=True, seq=1000, payload=UP + text, server=STATIONS["sta2"]), station=2, wired=12)
+    why = "the services are on stations: messages between stations are not followed"
+    assert world.journey(tmp_path / "to").why == why
 
 
 def test_captured_bytes_are_named_in_reasons_for_cut_markers(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from synthetic_campaign import OFFSET, START, Spec, write_campaign
 from analysis import trial as reduction
 from analysis.findings import Findings, Standing, TrialFinding
 from analysis.headlines import verdict_line
+from analysis.measures import retries
 from analysis.packed import encode
 from analysis.partial import part
 from analysis.rows import Rows
@@ -55,6 +56,21 @@ def test_an_exception_in_the_journey_leaves_the_ledger_s_metrics(
     assert (str(error) or type(error).__name__) in trial.partial["journey"]
     assert any(reason.startswith("not analysed: journey: ") for reason in trial.reasons)
     assert "a capture, or what is made of it, could not be analysed; 2 of them count" in verdict_line(found(folder))
+
+
+def test_a_module_of_metrics_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: object) -> None:
+        raise KeyError("size")
+
+    monkeypatch.setattr(retries, "measure", fails)
+    findings = found(write_campaign(tmp_path, ONE))
+    trial = of(findings)
+    assert trial.standing is Standing.VALID
+    assert set(trial.metrics) >= LEDGERS
+    assert trial.partial["measures.retries"].endswith(": KeyError: 'size'")
+    line = verdict_line(findings)
+    assert "retries, a module of metrics, failed in 2 trials." in line
+    assert "capture" not in line
 
 
 def test_a_capture_that_cannot_be_read_to_its_end_gives_no_means(tmp_path: Path) -> None:

@@ -11,14 +11,17 @@ from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from analysis import measure
+from analysis.findings import Findings
 from analysis.measure import Measured
 from analysis.metric import Metric
 from analysis.metrics import METRICS, declared
+from analysis.plots import section
+from analysis.plots.style import Plot
 from experiments.load import pattern
 from records.modules import modules
 from records.workload import Pattern
@@ -38,7 +41,8 @@ def with_branch(text: str) -> str:
     """The workload type with the example's word, branch and union."""
     word, branch, union = re.split(r"\n\n(?=class |Workload)", EXAMPLES[WORKLOAD].rstrip())
     text = re.sub(r"(class Pattern\(StrEnum\):\n)", rf"\1{word}\n", text)
-    return re.sub(r"^Workload = .*$", f"{branch}\n\n\n{union}", text, flags=re.MULTILINE)
+    added = union.rpartition(" | ")[2]
+    return re.sub(r"^(Workload = .*)$", rf"{branch}\n\n\n\1 | {added}", text, flags=re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +85,7 @@ def test_a_metric_is_a_module(said: dict[str, Any]) -> None:
 
 def test_a_plot_is_a_module(said: dict[str, Any]) -> None:
     assert said["sections"]["Latency against throughput"] == ["latency-against-throughput"]
-    assert len(said["sections"]) == 2
+    assert "Throughput and link use by cell" in said["sections"]
 
 
 def test_a_metric_that_nobody_declares_is_refused() -> None:
@@ -104,6 +108,53 @@ def test_a_module_that_lacks_something_is_named(tmp_path: Path, monkeypatch: pyt
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ValueError, match=r"unnamed\.py: has no TITLE; a module there has TITLE and draw"):
         modules(import_module("lacking_sections"), having=("TITLE", "draw"))
+
+
+def test_a_metric_that_fails_is_told_with_its_line() -> None:
+    class Failing:
+        METRICS = (METRICS["retries"],)
+
+        def measure(self, trial: Measured) -> Mapping[str, float | None]:
+            raise KeyError(trial)
+
+    nothing: Any = None
+    with pytest.raises(ValueError, match=r"^test_adding\.py:\d+: KeyError: None$"):
+        measure.measured(Failing(), nothing)
+
+
+def test_a_plot_that_fails_is_told_in_its_section() -> None:
+    class Failing:
+        TITLE = "Failing"
+
+        def draw(self, findings: Findings) -> list[Plot]:
+            raise ZeroDivisionError(findings)
+
+    nothing: Any = None
+    found = section.section_of(Failing(), nothing)
+    assert found.title == "Failing"
+    assert not found.plots
+    assert re.fullmatch(r"test_adding\.py:\d+: ZeroDivisionError: None", found.failed)
+
+
+def test_metrics_without_a_comma_and_unknown_units_are_named() -> None:
+    module = ModuleType("uneven")
+    vars(module).update(METRICS=METRICS["retries"], __file__="uneven.py")
+    with pytest.raises(ValueError, match=r"uneven\.py: METRICS is a Metric, and has to be a tuple"):
+        measure.check_metrics(module)
+    unit: Any = "ms"
+    with pytest.raises(ValueError, match=r"metric 'wait': unit 'ms' is not one of 1/s, bit/s, s, share, B, count"):
+        Metric(name="wait", label="Wait", unit=unit, better=None, about="time")
+
+
+def test_a_topology_without_a_name_is_named() -> None:
+    class Nameless(topology.Topology):
+        kind: Literal["it"]
+
+    module = ModuleType("topologies.kinds.nameless")
+    Nameless.__module__ = module.__name__
+    vars(module)["Nameless"] = Nameless
+    with pytest.raises(ValueError, match=r"topologies\.kinds\.nameless: Nameless\.kind has no value; write kind: "):
+        topology.kinds_of([module])
 
 
 def test_two_metrics_of_one_name_are_refused() -> None:

@@ -43,7 +43,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "trial.checks": {"scenario", "trial.observers"},
         "trial": {"deploy", "load", "scenario", "trial.checks", "trial.observers", "workers"},
         "campaign": {"deploy", "scenario", "trial", "trial.checks", "trial.observers", "workers"},
-        "tools": {"campaign", "scenario", "trial.observers", "workers"},
+        "tools": {"campaign", "scenario", "trial", "trial.observers", "workers"},
         "papers": {"scenario"},
     },
 }

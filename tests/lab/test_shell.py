@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from typer.testing import CliRunner
+
+from lab.main import app
 
 pytestmark = [pytest.mark.root, pytest.mark.labkernel]
 
@@ -113,6 +117,48 @@ def test_the_line_makes_the_link_when_asked() -> None:
     assert fastest > 520
 
 
+def test_a_command_in_a_topology_knows_all_nodes_and_reaches_each() -> None:
+    """Through two routers: the first hop, the second, the servers; the wired node is the first of these."""
+    script = (
+        'for hop in 1 2 3; do ping -c 1 -t $hop -W 60 "$SERVER1" | grep -o "rom [0-9.]*"; done; echo "$WIRED"; on;'
+        "on r2 ip -o -4 address | grep -o 'r2-eth0.*/16'; on nobody true"
+    )
+    words = ["--topology", "chain routers=2 servers=2 link=wireline-10m links.link2=lte", "--stations", "2"]
+    done = shell("nistnet-80211", *words, "--on", "sta2", "--", "sh", "-c", script)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout.split("\n") == [
+        *("rom 10.77.0.1", "rom 10.76.0.2", "rom 10.79.0.1", "10.79.0.1"),
+        *("server1 10.79.0.1", "server2 10.79.0.2", "r1 10.76.0.1", "r2 10.76.0.2", "sta1 10.77.0.2", "sta2 10.77.0.3"),
+        "r2-eth0    inet 10.78.0.1/16",
+        "",
+    ]
+    assert done.stderr == "on: there is no node 'nobody', but server1, server2, r1, r2, sta1, sta2\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--topology ring", "--topology 'ring': kind 'ring' is not one of cells, chain, mesh, peers, star, tree"),
+        ("--topology chain", "--topology 'chain': link: Field required"),
+        ("--topology 'star 2'", "--topology 'star 2': '2' is not KEY=VALUE"),
+        ("--topology 'star servers=x'", "--topology 'star servers=x': servers: Input should be a valid integer"),
+        ("--topology 'star a=1'", "'a' is no key of topology star, which has kind, servers"),
+        ("--topology 'chain link=lte link=lte'", "'link=lte': 'link' has a value already; each key is given once"),
+        ("--topology 'star kind=chain'", "'kind=chain': 'kind' has a value already"),
+        ("--topology 'chain links=lte links.link1=lte'", "'links.link1=lte': 'links' has a value already"),
+        ("--topology 'chain links.link1=lte links=lte'", "'links=lte': 'links' has a value already"),
+        ("--topology 'chain link=nowhere'", "no link profile 'nowhere'"),
+        ("--topology 'chain link=lte links.link9=lte'", "--topology: links: 'link9' is not one of link1"),
+        ("--topology 'cells cells=3'", "--topology: 3 media need 3 stations or more, not 1"),
+        ("--on sta2", "--on 'sta2': there is no such node, but server, sta1"),
+    ],
+)
+def test_a_network_that_there_is_none_of_is_told(words: str, told: str) -> None:
+    done = CliRunner().invoke(app, ["shell", "wireline-10m", *shlex.split(words), "--", "true"])
+    assert done.exit_code == 2
+    assert told in " ".join(done.output.split())
+
+
 def test_an_unknown_profile_and_a_missing_command_are_told() -> None:
     done = shell("nowhere", "--", "true")
     assert (done.returncode, "no link profile 'nowhere'" in done.stderr) == (2, True)
@@ -177,4 +223,5 @@ def test_without_a_command_it_is_a_shell_with_the_links_name_in_its_prompt() -> 
             os.write(terminal, b"echo address $STATION; exit 5\n")
             typed = True
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+    assert b"you are on sta1; there are server 10.77.0.1, sta1 10.77.0.2" in said
     assert b"address 10.77.0.2" in said

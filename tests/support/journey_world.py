@@ -14,13 +14,13 @@ from pcap_files import ACK, address, pcap
 from synthetic_campaign import OFFSET, SECOND, START, Load, Spec, manifest
 
 from analysis.capture.reader import read_capture
-from analysis.journey.parts import PARTS
 from analysis.journey.trial import Journey, journey
 from analysis.recorded import Recorded
 from records.manifest import Capture, Cell, Consumer, Manifest, Node, PlacedWorkload, Producer
 from records.marker import Marker, pack_into
 from records.messaging import BodyType
 from records.schema import DELIVERED, PUBLISHED, Outcome
+from records.workload import Workload, workload_of
 
 MS = 1_000_000
 STATIONS, SERVER, SERVER_PORT = {"sta1": "10.0.0.1", "sta2": "10.0.0.3"}, "10.0.0.2", 7000
@@ -37,7 +37,7 @@ def body(seq: int, *, producer: int = 1, sent_ns: int, size: int = 100, inside: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packet:
-    """A segment with its bytes.  up: from the station to the server."""
+    """A segment with its bytes.  up: from the station to the server.  server: its address."""
 
     up: bool
     seq: int
@@ -47,9 +47,10 @@ class Packet:
     port: int = PRODUCER_PORT
     flags: int = ACK
     udp: bool = False
+    server: str = SERVER
 
     def frame(self) -> bytes:
-        ends = [(STATIONS[self.station], self.port), (SERVER, SERVER_PORT)]
+        ends = [(STATIONS[self.station], self.port), (self.server, SERVER_PORT)]
         (src, sport), (dst, dport) = ends if self.up else ends[::-1]
         length, protocol = (8, 17) if self.udp else (20, 6)
         ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + length + len(self.payload), self.ip_id, 0x4000, 64, protocol, 0)
@@ -75,6 +76,10 @@ class World:
     ids: int = 0
     damaging: bool = False
     body_type: BodyType = BodyType.BYTES
+    asked: Workload | None = None
+    links: Sequence[str] = ()
+    own_link: str = ""  # the one that `srv` is at the stations' end of
+    relays: Sequence[str] = ()  # further servers, which pass on what is for `srv`
 
     def ns(self, at_ms: float) -> int:
         return START + round(at_ms * MS)
@@ -86,13 +91,18 @@ class World:
         return Packet(up=up, seq=seq, payload=payload, ip_id=self.ids if ip_id is None else ip_id, **more)
 
     def seen(self, packet: Packet, damage: dict[int, int] | None = None, **at_ms: float) -> None:
-        """The packet passes ports: side to milliseconds.  damage: byte of the frame to the bits that are turned."""
+        """The packet passes ports: side to milliseconds; of a link's ports `link1:station`, of a relay's `name:server`.
+
+        damage: byte of the frame to the bits that are turned.
+        """
         whole = bytearray(packet.frame())
         for byte, bits in (damage or {}).items():
             whole[byte] ^= bits
         frame = bytes(whole)
         for side, when in at_ms.items():
             node = packet.station if side in ("station", "client") else "srv"
+            if ":" in side:
+                node, side = side.split(":")  # noqa: PLW2901
             self.frames.setdefault((node, side), []).append((self.ns(when) + self.offset_ns, frame))
 
     def send(self, *, up: bool, seq: int, payload: bytes, t: Iterable[float], **more: Any) -> Packet:
@@ -116,6 +126,13 @@ class World:
              "arrival": len(self.delivered), "redelivered": False}
         )  # fmt: skip
 
+    def answered(self, seq: int, *, at_ms: float, to: int = 20, producer: int = 1) -> None:
+        """The reply to a request comes to a caller's consumer, and is the answer of that caller's own send."""
+        self.deliver(seq, at_ms=at_ms, consumer=to, producer=producer)
+        caller = next(one.caller for one in self.consumers if one.id == to)
+        mine = next(row for row in self.published if row["producer"] == caller and row["t_ack_ns"] is None)
+        mine |= {"t_ack_ns": self.ns(at_ms), "outcome": int(Outcome.ACKED)}
+
     def manifest(self) -> Manifest:
         made = manifest(
             Cell(name="c", levels={"network": "nistnet-80211"}),
@@ -125,28 +142,45 @@ class World:
             captures=[],
             rows={},
         )
-        asked = made.workload.asked.model_copy(update={"body_bytes": 100, "body_type": self.body_type})
+        asked = (self.asked or made.workload.asked).model_copy(update={"body_bytes": 100, "body_type": self.body_type})
         work = PlacedWorkload(asked=asked, producers=self.producers, consumers=self.consumers)
         nodes = [Node(name=name, role="station", address=address) for name, address in STATIONS.items()]
         server = Node(name="srv", role="server", address=SERVER)
-        return made.model_copy(
-            update={"workload": work, "nodes": (*nodes, server), "clock_offset_ns": self.offset_ns}
+        relays = [Node(name=name, role="server", address=f"10.0.1.{n}") for n, name in enumerate(self.relays)]
+        links = tuple(
+            Capture(
+                file=f"{name}.pcap", port=name, side="wired", node="r1", snap_bytes=96, packets=0, dropped=0, bytes=24,
+                sha256="0" * 64, link=name,
+            )
+            for name in self.links
         )  # fmt: skip
+        return made.model_copy(
+            update={
+                "captures": links,
+                "workload": work,
+                "nodes": (*nodes, server, *relays),
+                "clock_offset_ns": self.offset_ns,
+            }
+        )
 
     def recorded(self, folder: Path) -> Recorded:
         found: Recorded = []
         wanted = {(name, side) for name in STATIONS for side in ("station", "client")} | {
             ("srv", "wired"), ("srv", "server"),
         }  # fmt: skip
-        for node, side in sorted(wanted):
-            if side not in self.sides:
+        more = [(link, side) for link in self.links for side in ("station", "wired")]
+        more += [(relay, "server") for relay in self.relays]
+        for node, side in sorted(wanted) + [one for one in more if one in self.frames]:
+            if (node, side) not in more and side not in self.sides:
                 continue
             frames = sorted(self.frames.get((node, side), []), key=lambda one: one[0])
             path = folder / f"{node}-{side}.pcap"
             path.write_bytes(pcap(frames, snap=self.snap))
             capture = Capture(
-                file=path.name, port=path.stem, side=side, node=node, snap_bytes=self.snap,  # type: ignore[arg-type]
+                file=path.name, port=path.stem, side=side, snap_bytes=self.snap,  # type: ignore[arg-type]
                 packets=len(frames), dropped=0, bytes=path.stat().st_size, sha256="0" * 64,
+                node="srv" if (node, side) == (self.own_link, "station") else node,
+                link=node if node in self.links else "",
             )  # fmt: skip
             found.append((capture, read_capture(path)))
         return found
@@ -165,7 +199,7 @@ def parts_ms(found: Journey) -> list[dict[str, float]]:
     """The parts of each attributed delivery in milliseconds, without those that are zero."""
     assert np.allclose(found.parts.sum(axis=0), found.latency, rtol=0.01)
     return [
-        {name: round(value * 1e3, 4) for name, value in zip(PARTS, column, strict=True) if value}
+        {name: round(value * 1e3, 4) for name, value in zip(found.names, column, strict=True) if value}
         for column in found.parts.T.tolist()
     ]
 
@@ -182,6 +216,64 @@ def one_message(world: World, *, up_seq: int = 1000, down_seq: int = 5000, insid
     world.send(up=False, seq=down_seq, payload=DOWN + text + b"\0", t=(15, 15.25, 35))
     world.deliver(0, at_ms=40)
     return text
+
+
+# Parts (ms) of the journey of `one_request`.
+THERE_AND_BACK = WHOLE | {
+    "service": 20, "reply_uplink_air": 10, "reply_wire": 1, "reply_broker": 1.5, "reply_downlink_air": 19.5,
+    "reply_receiver": 3,
+}  # fmt: skip
+
+
+def callers(*ports: int) -> World:
+    """A world with a service (consumer 10) on sta2, and callers on sta1, one for each port.
+
+    Number i from 0 is producer 1 + i, and has its replies as consumer 20 + i.
+    """
+    return World(
+        asked=workload_of(
+            {"pattern": "request_reply", "body_bytes": 100, "clients": {"callers": len(ports), "services": 1}}
+        ),
+        producers=tuple(Producer(id=1 + n, node="sta1", topic=0, ports=(port,)) for n, port in enumerate(ports)),
+        consumers=(
+            Consumer(id=10, node="sta2", topic=0, ports=(CONSUMER_PORT,)),
+            *(Consumer(id=20 + n, node="sta1", topic=0, ports=(port,), caller=1 + n) for n, port in enumerate(ports)),
+        ),
+    )
+
+
+def request(world: World, *, at_ms: float = 0, caller: int = 1, port: int = PRODUCER_PORT, turn: int = 0) -> bytes:
+    """Request 0 of a caller comes to the service 40 ms later, as message number `turn` on each of its ways."""
+    text = world.publish(0, at_ms=at_ms, producer=caller)
+    world.published[-1] |= {"t_ack_ns": None, "outcome": int(Outcome.IN_DOUBT)}
+    t = at_ms
+    world.send(up=True, seq=1000, payload=UP + text, t=(t + 2, t + 12, t + 12.5), port=port)
+    down = DOWN + text
+    world.send(up=False, seq=5000 + turn * len(down), payload=down, t=(t + 15, t + 15.25, t + 35))
+    world.deliver(0, at_ms=t + 40, producer=caller)
+    return text
+
+
+def reply(
+    world: World, text: bytes, *, at_ms: float = 0, turn: int = 0, port: int = PRODUCER_PORT, crosses: bool = True
+) -> None:
+    """The service's reply to a request that was asked at at_ms, 20 ms after the service had that.
+
+    crosses: whether it comes to the station of the caller, by the connection with this port.
+    """
+    t, up = at_ms, UP + text
+    at = (t + 60, t + 70, t + 70.5)
+    world.send(up=True, seq=9000 + turn * len(up), payload=up, t=at, station="sta2", port=CONSUMER_PORT)
+    back = world.packet(up=False, seq=3000, payload=DOWN + text, station="sta1", port=port)
+    world.seen(back, server=t + 72, wired=t + 72.5)
+    if crosses:
+        world.seen(back, station=t + 92)
+
+
+def one_request(world: World) -> None:
+    """Request 0, scheduled at 0 ms, served at 40 ms and answered at 95 ms, nothing lost."""
+    reply(world, request(world))
+    world.answered(0, at_ms=95)
 
 
 assert SECOND == 1000 * MS

@@ -6,19 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.findings import Findings, TrialFinding
-from analysis.journey.parts import KEYS, LATENCY, PARTS
+from analysis.journey.parts import KEYS, LATENCY, PARTS, REPLY_PARTS
 
 SPREAD = dict(zip(KEYS, (1.0, 0.8, 2.0, 6.0, 19.0), strict=True))  # of a latency's percentiles, of its mean
 WEIGHTS = dict(zip(PARTS, (2.0, 1.0, 5.0, 0.1, 1.0, 3.0, 6.0, 0.2), strict=True))
+REPLY_WEIGHTS = dict(zip(REPLY_PARTS, (8.0, 1.0, 5.0, 0.1, 1.0, 3.0, 6.0, 0.2), strict=True))
 
 
-def journey(latency: float, *, without: tuple[str, ...] = ()) -> dict[str, dict[str, float]]:
-    """Parts that sum to each percentile's latency; recovery grows with it."""
+def journey(latency: float, *, without: tuple[str, ...] = (), replies: bool = False) -> dict[str, dict[str, float]]:
+    """Parts that sum to each percentile's latency; recovery grows with it.  replies: of a response time."""
+    weights = WEIGHTS | REPLY_WEIGHTS if replies else WEIGHTS
     found = {}
     for key, factor in SPREAD.items():
         parts = {
             part: weight * (factor if part.endswith("recovery") else 1.0)
-            for part, weight in WEIGHTS.items() if part not in without
+            for part, weight in weights.items() if part not in without
         }  # fmt: skip
         whole = latency * factor
         found[key] = {part: whole * weight / sum(parts.values()) for part, weight in parts.items()} | {LATENCY: whole}

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pyspark
 
+from analysis.spark.session import archive_options
+
 HOME = Path(pyspark.__file__).parent
 _PATIENCE_S = 90.0
-_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_JVM = " ".join(("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *archive_options()))
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def test_a_mesh_joins_each_to_each_or_in_a_ring_or_by_pairs() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"kind": "torus"}, "'torus' is not one of cells, chain, mesh, peers, star, tree"),
+        ({"kind": "torus"}, f"'torus' is not one of {', '.join(topology.known())}"),
         (7, "a mapping with its kind"),
         ({"kind": "star", "servers": 0}, "greater than or equal to 1"),
         ({"kind": "star", "cells": 2}, "'cells' is no key of topology star, which has kind, servers"),

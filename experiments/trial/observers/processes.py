@@ -8,9 +8,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 _PF_KTHREAD = 0x00200000  # linux/sched.h
 TICKS = os.sysconf("SC_CLK_TCK")
 PROC = Path("/proc")
+
+
+def lives(pid: int) -> bool:
+    """Whether there is such a process, and it has not ended."""
+    try:
+        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.NoSuchProcess:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def test_the_forced_shim_is_in_the_kernels_process_and_nowhere_in_the_guest(
     scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(shim.VARIABLE, "on")
-    library = str(shim.path())
+    library = str(shim.path().resolve())  # as the kernel names what is mapped
     script = "echo ready; read line; env; cat /proc/[0-9]*/environ /proc/[0-9]*/maps"
     with running(scratch, "sh", "-c", script) as process:
         kernel = next(one for one in family(process.pid) if "linux.uml" in Path(one.exe()).name)

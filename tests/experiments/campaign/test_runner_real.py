@@ -32,35 +32,50 @@ pytestmark = [pytest.mark.root]
 LONG = WINDOW | {"window_s": 120}
 
 
-def test_a_killed_runner_leaves_nothing_and_resume_completes_the_campaign_in_its_world(tmp_path: Path) -> None:
+def test_a_killed_trial_is_a_failed_one_and_a_killed_runner_leaves_nothing_and_both_are_taken_up(
+    tmp_path: Path,
+) -> None:
     before, results = traces(tmp_path), tmp_path / "results"
     scenario = scenario_file(tmp_path, trials=2, congestion_control="cubic", window=WINDOW)
-    process, spaces = begin(scenario, results, finished=1)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process, spaces = begin(scenario, results)
+    (first_of_trial,) = [child for child in psutil.Process(process.pid).children() if "unshare" in child.name()]
+    os.kill(first_of_trial.pid, signal.SIGKILL)
+    said, complaints = process.communicate(timeout=600)
+    assert process.returncode == 1, said + complaints
+    assert "SIGKILL" in said
+    assert living_in(spaces) == []
     (folder,) = campaigns.folders(results)
     finished = {trial.path: trial.path.stat().st_ino for trial in trials(folder)}
+    assert len(finished) == 1
 
+    process, spaces = begin(scenario, results, finished=1)
+    process.send_signal(signal.SIGKILL)
+    said, _ = process.communicate()
+    assert "taking up" in said
+    assert campaigns.folders(results) == [folder]
     assert "1/2" in lab("list", results=results).stdout
     assert_gone(spaces, before, tmp_path)
 
     # As if the finished trial had been run elsewhere: the words that are told mix the two.
-    manifest = trials(folder)[0].manifest()
+    (first,) = trials(folder)
+    manifest = first.manifest()
     elsewhere = manifest.model_copy(update={"machine": manifest.machine.model_copy(update={"cpu_model": "another"})})
-    write_record(trials(folder)[0].path / MANIFEST, elsewhere)
+    write_record(first.path / MANIFEST, elsewhere)
     refused = lab("resume", "--no-report", results=results)
-    if trials(folder)[0].verdict().state is State.VALID:
+    if first.verdict().state is State.VALID:
         assert refused.returncode == 1, refused.stdout + refused.stderr
         assert "processor: another" in refused.stderr
         assert len(trials(folder)) == 1
         words = shlex.split(refused.stderr.split("allow it: lab ")[1])
         resumed = lab(*words, results=results)
-        assert any("run with --mix" in note for note in trials(folder)[1].manifest().notes)
+        (added,) = [trial for trial in trials(folder) if trial.path != first.path]
+        assert any("run with --mix" in note for note in added.manifest().notes)
     else:  # what does not count is not mixed with
         resumed = refused
     assert_finished(resumed, folder)
     assert "1 to run" in resumed.stdout
     assert campaigns.missing(folder, read_campaign(folder)) == []
+    assert len(trials(folder)) == 2
     assert {path: path.stat().st_ino for path in finished} == finished, "a finished trial was run again"
     assert traces(tmp_path) == before
 
@@ -73,24 +88,6 @@ def test_an_interrupted_campaign_says_so_and_leaves_nothing(tmp_path: Path) -> N
     assert process.returncode == 130
     assert "lab resume" in said
     assert_gone(spaces, before, tmp_path)
-
-
-def test_an_interrupted_scenario_is_taken_up_and_a_killed_trial_is_a_failed_one(tmp_path: Path) -> None:
-    results, scenario = tmp_path / "results", scenario_file(tmp_path, trials=2, window=WINDOW)
-    process, spaces = begin(scenario, results)
-    (first_of_trial,) = [child for child in psutil.Process(process.pid).children() if "unshare" in child.name()]
-    os.kill(first_of_trial.pid, signal.SIGKILL)
-    said, complaints = process.communicate(timeout=600)
-    assert process.returncode == 1, said + complaints
-    assert "SIGKILL" in said
-    assert living_in(spaces) == []
-    assert len(campaigns.folders(results)) == 1
-
-    again = lab("run", scenario, "--no-report", results=results)
-    (folder,) = campaigns.folders(results)
-    assert_finished(again, folder)
-    assert "taking up" in again.stdout
-    assert len(trials(folder)) == 2
 
 
 def test_a_killed_client_fails_its_trial_with_a_log_that_is_there(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from load_runs import Outcome, consumer, node_plan, reference_server, run
 
 from experiments.scenario.settings import Settings
-from records.manifest import Absence
+from records.nodes import Absence
 from records.workload import Away
 
 AWAY = Away(at_s=0.3, lasts_s=0.4)

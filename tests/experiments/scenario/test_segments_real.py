@@ -12,6 +12,7 @@ from line_trials import lines_seen
 from shown_scenarios import small
 from trial_runs import run_file
 
+from analysis.journey.parts import LATENCY, of_link
 from analysis.trial import reduce_trial
 from emulation.link import features
 from emulation.plan.stages import LINE
@@ -19,7 +20,7 @@ from experiments.campaign import campaign as campaigns
 from records.ledger import Reconciliation, reconcile
 from records.store import Trial, trials
 
-pytestmark = [pytest.mark.root, pytest.mark.alone]
+pytestmark = [pytest.mark.root]
 
 AIR = {"rate": "11 Mbit/s", "delay": "2 ms", "loss": 0.02, "medium": "shared"}
 WIRE = {"rate": "20 Mbit/s", "delay": "5 ms", "loss": 0.01, "medium": "duplex"}
@@ -92,7 +93,12 @@ def test_a_chain_is_proven_hop_by_hop_and_as_a_whole(tmp_path: Path) -> None:
     assert {"queue:air", "queue:link1/uplink-0", "queue:link2/downlink-0"} <= subjects
     assert {one for one in subjects if one.startswith("line")} == {"line"}, "its process is one for all segments"
     assert least_known_s(trial) >= 0.023, "24 ms of delay; the kernel may know it by timestamps, to the millisecond"
-    assert reduce_trial(trial.path, 0).num_rows, "a trial of several segments can be analysed"
+    rows = reduce_trial(trial.path, 0).to_pylist()
+    journey = {row["metric"]: row["value"] for row in rows if (row["table"], row["key"]) == ("journey", "mean")}
+    assert sum(journey[part] for part in journey if part != LATENCY) == pytest.approx(journey[LATENCY], rel=0.01)
+    for link in ("link1", "link2"):
+        assert journey[of_link(link)] > 0.0099, "5 ms each way"
+    assert journey["wire"] < 0.005, "what routers and cables take"
 
 
 def least_known_s(trial: Trial) -> float:

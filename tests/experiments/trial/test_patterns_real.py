@@ -9,6 +9,7 @@ from lab_runs import assert_sound
 from shown_scenarios import small
 from trial_runs import run_file
 
+from analysis.journey.parts import EVERY, LATENCY, WIRES
 from analysis.trial import reduce_trial
 from records.ledger import reconcile
 
@@ -36,5 +37,12 @@ def test_a_pattern_keeps_its_promise_over_a_lossy_link(tmp_path: Path, name: str
     assert found.closes
     assert found.delivered > 0
     assert (found.lost, found.duplicates, found.refused) == (0, 0, 0)
-    metrics = {row["metric"] for row in reduce_trial(trial.path, 0).to_pylist() if row["table"] == "trial"}
+    rows = reduce_trial(trial.path, 0).to_pylist()
+    metrics = {row["metric"]: row["value"] for row in rows if row["table"] == "trial"}
     assert ("response_p50_s" in metrics) == (name == "requests")
+    journey = {row["metric"]: row["value"] for row in rows if (row["table"], row["key"]) == ("journey", "mean")}
+    if name == "requests" and stack == "reference":
+        assert metrics["journey_share"] > 0.9
+        assert set(journey) == {*EVERY, LATENCY} - {*WIRES}, "the server's port is not captured on so fast a link"
+        assert sum(journey[part] for part in journey if part != LATENCY) == pytest.approx(journey[LATENCY], rel=0.01)
+        assert journey["service"] >= manifest.workload.asked.service_time.mean_s

@@ -78,19 +78,33 @@ def test_a_trial_ends_valid_with_everything_recorded(tmp_path: Path) -> None:
         assert_numbered_from_go(trial)
 
 
-def test_a_link_that_did_not_hold_is_proven_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    proofs: list[tuple[LinkPlan, tuple[LinkCheck, ...]]] = []
+Proof = tuple[LinkPlan, tuple[LinkCheck, ...]]
+
+
+@pytest.fixture(scope="module")
+def wireless(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, Verdict, list[Proof]]:
+    """A trial over the wireless link that keeps no captures, with its proofs.
+
+    They do not hold twice, and then do, whatever the machine does.
+    """
+    proofs: list[Proof] = []
 
     def disturbed(plan: LinkPlan, ends: Mapping[int, Ends]) -> tuple[LinkCheck, ...]:
-        """Checks of this trial's link that do not hold twice, and then do, whatever the machine does."""
         earlier = sum(of is plan for of, _ in proofs)
         low, high = (1e12, 1e12) if earlier < 2 else (-math.inf, math.inf)
         checks = tuple(one.model_copy(update={"low": low, "high": high}) for one in probe_link(plan, ends))
         proofs.append((plan, checks))
         return checks
 
-    monkeypatch.setattr(proving, "probe_link", disturbed)
-    trial, verdict, _ = run(tmp_path, network="nistnet-80211")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(proving, "probe_link", disturbed)
+        folder = tmp_path_factory.mktemp("wireless")
+        trial, verdict, _ = run(folder, network="nistnet-80211", capture={"keep_mb": 0.001})
+    return trial, verdict, proofs
+
+
+def test_a_link_that_did_not_hold_is_proven_again(wireless: tuple[Trial, Verdict, list[Proof]]) -> None:
+    trial, verdict, proofs = wireless
     assert_sound(verdict)
     last_plan, last = proofs[-1]
     assert sum(of is last_plan for of, _ in proofs) == 3
@@ -117,19 +131,11 @@ def test_a_link_that_never_holds_is_proven_three_times(tmp_path: Path, monkeypat
     assert proofs == 3
 
 
-@pytest.fixture(scope="module")
-def wireless(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, Verdict]:
-    """A trial over the wireless link that keeps no captures."""
-    folder = tmp_path_factory.mktemp("wireless")
-    trial, verdict, _ = run(folder, network="nistnet-80211", capture={"keep_mb": 0.001})
-    return trial, verdict
-
-
 OFF = "nothing was captured: the scenario has capture off"
 
 
-def test_captures_larger_than_wanted_are_counted_and_not_kept(wireless: tuple[Trial, Verdict]) -> None:
-    trial, verdict = wireless
+def test_captures_larger_than_wanted_are_counted_and_not_kept(wireless: tuple[Trial, Verdict, list[Proof]]) -> None:
+    trial, verdict, _ = wireless
     assert_sound(verdict)
     assert not list(trial.path.rglob("*.pcap"))
     for capture in trial.manifest().captures:
@@ -163,10 +169,12 @@ def test_a_taken_port_is_told_with_its_number(tmp_path: Path, monkeypatch: pytes
     assert not list(campaign.glob("*/.partial-*"))
 
 
-def test_the_same_seed_gives_the_same_loss_lists_in_two_trials(wireless: tuple[Trial, Verdict], tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_loss_lists_in_two_trials(
+    wireless: tuple[Trial, Verdict, list[Proof]], tmp_path: Path
+) -> None:
     lists = []
     without = run(tmp_path, network="nistnet-80211", capture=False)[:2]
-    for trial, verdict in (wireless, without):
+    for trial, verdict in (wireless[:2], without):
         lists.append([(one.direction, one.seed, one.sha256) for one in trial.link().loss_lists])
         checks = [one for one in trial.link().checks if one.quantity in ("losses", "loss")]
         assert len(checks) == 4

@@ -1,0 +1,53 @@
+"""What may happen to nodes in a cell (key `nodes`).  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.scenario import placement
+from experiments.scenario.segments import topology_plan
+from experiments.scenario.settings import Settings
+from records import nodes
+from records.workload import PubSub
+from records.yaml_lines import Key
+from stacks import registry
+
+_WHY = {
+    "server": "has no service of the stack, or is the only server that has one",
+    "router": "is a router, and routers stay",
+    "station": "has no clients, so nothing would happen",
+}
+
+
+def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
+    """The key that says what cannot be, and what is allowed; nothing for a topology that cannot be itself.
+
+    UnknownStackError as stacks.registry.get.
+    """
+    if not settings.nodes:
+        return
+    if isinstance(settings.workload, PubSub) and settings.workload.away is not None:
+        yield ("nodes",), "workload.away takes subscribers off as well, and who is gone why could not be told: use one"
+    if placement.between_stations(settings):
+        yield (
+            ("nodes",),
+            f"stack {settings.stack!r} has its services on stations, which stay: use another stack",
+        )
+    try:
+        plan = topology_plan(settings)
+    except ValueError:
+        return
+    names, clients = plan.of_role("station"), settings.workload.clients
+    used = {names[end.station] for end in (*clients.producers(len(names)), *clients.consumers(len(names)))}
+    there = [host for host, _ in placement.placed(plan, registry.get(settings.stack).services())]
+    homes = list(placement.homes(settings, plan)) if there else []
+    servers = {host: {station for station, home in homes if home == host} for host in there} if len(there) > 1 else {}
+    found = nodes.problems(
+        settings.nodes,
+        window_s=settings.window.window_s,
+        stations=[name for name in names if name in used],
+        servers=servers,
+        others={host.name: _WHY[host.role] for host in plan.hosts},
+    )
+    for (index, key), problem in found:
+        yield ("nodes", index, key), problem

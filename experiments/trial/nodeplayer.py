@@ -1,0 +1,166 @@
+"""Plays what happens to a trial's nodes: each at its moment of the window, whatever another takes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from emulation.kernel.silence import restore, silence
+from experiments.load.fleet import Fleet
+from experiments.trial.context import TrialContext
+from experiments.trial.observers.processes import lives
+from records.manifest import Consumer, Producer
+from records.nodes import NodeChange, NodeEvent, by_node
+from stacks.driver import from_home
+
+_GONE_S, _POLL_S = 5.0, 0.001  # of a service that has been killed
+
+
+class Nodes(Protocol):
+    """What can be done to nodes; each gives the moment (CLOCK_MONOTONIC ns) when it was in force."""
+
+    async def kill(self, node: str) -> int: ...
+    async def vanish(self, node: str) -> int: ...
+    async def join(self, node: str) -> int: ...
+    def ready_ns(self, node: str) -> int | None:
+        """When the clients that joined had connected; None: not yet, or they have been connected all the time."""
+
+
+async def sleep_until(t_ns: int) -> None:
+    """CLOCK_MONOTONIC."""
+    await asyncio.sleep(max(0.0, (t_ns - time.monotonic_ns()) / 1e9))
+
+
+@dataclass(slots=True, kw_only=True)
+class NodePlayer:
+    """Made by `playing`.  sleep: until a moment of CLOCK_MONOTONIC (ns); a test brings its own."""
+
+    events: Iterable[NodeEvent]
+    nodes: Nodes
+    sleep: Callable[[int], Awaitable[None]] = sleep_until
+    _played: list[NodeChange] = field(default_factory=list)
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def start(self, start_ns: int) -> None:
+        """start_ns: the window's start.  The events of one node wait for each other, and for nobody else's."""
+        self._tasks = [asyncio.ensure_future(self._play(mine, start_ns)) for mine in by_node(self.events).values()]
+
+    async def ended(self) -> None:
+        """Wait until all have been played; raises what was wrong with one."""
+        await asyncio.gather(*self._tasks)
+
+    def changes(self) -> tuple[NodeChange, ...]:
+        """What has been played, in the order of what was asked."""
+        found = [
+            one.model_copy(update={"ready_ns": self.nodes.ready_ns(one.node)}) if one.event == "join" else one
+            for one in self._played
+        ]
+        return tuple(sorted(found, key=lambda one: (one.at_s, one.node)))
+
+    async def stop(self) -> None:
+        """Play no more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _play(self, events: Iterable[NodeEvent], start_ns: int) -> None:
+        actions = {"kill": self.nodes.kill, "vanish": self.nodes.vanish, "join": self.nodes.join}
+        for one in events:
+            await self.sleep(start_ns + round(one.at_s * 1e9))
+            t_ns = await actions[one.event](one.node)
+            self._played.append(NodeChange(**one.model_dump(), t_ns=t_ns))
+
+
+class TrialNodes:
+    """A network's stations with their clients, and its servers with their services.  Made by `playing`."""
+
+    def __init__(self, context: TrialContext, clients: Fleet) -> None:
+        self._context, self._network, self._clients = context, context.network, clients
+        self._homes = [node.name for node, _ in context.placed]
+        self._silent: set[str] = set()
+        self._started: set[str] = set()
+
+    async def kill(self, node: str) -> int:
+        """End the node's client, or its services, by SIGKILL.  TimeoutError when a service outlives that."""
+        if node not in self._homes:
+            return await self._clients.kill(node)
+        self._excuse_clients_of(node)
+        for one in self._context.running:
+            if one.node == node:
+                await _killed(one.pid)
+        return time.monotonic_ns()
+
+    async def vanish(self, node: str) -> int:
+        """Cut the node off; KernelError when that fails."""
+        if node in self._homes:
+            self._excuse_clients_of(node)
+        else:
+            self._clients.vanished(node)
+        await asyncio.to_thread(silence, *self._place(node))
+        self._silent.add(node)
+        return time.monotonic_ns()
+
+    async def join(self, node: str) -> int:
+        """Start the node's clients, or let a node that has vanished be reached again."""
+        if node not in self._silent:
+            self._started.add(node)
+            now = time.monotonic_ns()
+            self._clients.join(node)
+            return now
+        await asyncio.to_thread(restore, *self._place(node))
+        self._silent.discard(node)
+        if node not in self._homes:
+            self._clients.reached_again(node)
+        return time.monotonic_ns()
+
+    def ready_ns(self, node: str) -> int | None:
+        """Of nodes whose clients were started late."""
+        return self._clients.ready_ns(node) if node in self._started else None
+
+    async def restore(self) -> None:
+        """Let everybody be reached again who is not."""
+        for node in sorted(self._silent):
+            await asyncio.to_thread(restore, *self._place(node))
+        self._silent.clear()
+
+    def _excuse_clients_of(self, server: str) -> None:
+        """Clients whose channels are at home on a server may lose their connections."""
+        work = self._context.workload
+        for station in {one.node for one in (*work.producers, *work.consumers)}:
+            self._clients.excuse(
+                station,
+                producers=[one.id for one in work.producers if self._needs(one, station, server)],
+                consumers=[one.id for one in work.consumers if self._needs(one, station, server)],
+            )
+
+    def _needs(self, client: Producer | Consumer, station: str, server: str) -> bool:
+        return client.node == station and from_home(self._homes, client.topic)[0] == server
+
+    def _place(self, node: str) -> tuple[int, list[str]]:
+        found = self._network.node(node)
+        return found.pid, [one.name for one in found.interfaces]
+
+
+async def _killed(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    async with asyncio.timeout(_GONE_S):
+        while lives(pid):
+            await asyncio.sleep(_POLL_S)
+
+
+@asynccontextmanager
+async def playing(context: TrialContext, clients: Fleet) -> AsyncIterator[NodePlayer]:
+    """Have a player ready.  On the way out all nodes can be reached again; killed ones stay so."""
+    nodes = TrialNodes(context, clients)
+    player = NodePlayer(events=context.settings.nodes, nodes=nodes)
+    try:
+        yield player
+    finally:
+        await player.stop()
+        await nodes.restore()

@@ -1,0 +1,82 @@
+"""The key `nodes` of scenarios: what is refused, at which line, and what campaigns keep of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lab_runs import SMALL
+
+from experiments.scenario.scenario import ScenarioError, load
+from experiments.scenario.settings import from_campaign
+
+TWO_SERVERS = {"topology": {"kind": "star", "servers": 2}}
+
+
+def scenario(folder: Path, *events: dict[str, Any], **settings: Any) -> Path:
+    """The events begin at the first line, one a line."""
+    path = folder / "scenario.yaml"
+    lines = ["nodes:", *(f"  - {{{', '.join(f'{key}: {value}' for key, value in one.items())}}}" for one in events)]
+    path.write_text("\n".join(lines) + "\n" + yaml.safe_dump({**SMALL, "stations": 3, **settings}))
+    return path
+
+
+def event(at_s: float, node: str, what: str) -> dict[str, Any]:
+    return {"at_s": at_s, "node": node, "event": what}
+
+
+def test_events_are_no_factor_and_the_campaign_keeps_them(tmp_path: Path) -> None:
+    path = scenario(tmp_path, event(1, "sta1", "kill"), event(0.5, "sta2", "vanish"))
+    (cell,) = load(path).cells
+    assert [one.node for one in cell.settings.nodes] == ["sta1", "sta2"]
+    assert from_campaign(cell.meaning["settings"]) == cell.settings
+
+
+def test_a_scenario_without_events_is_kept_as_ever(tmp_path: Path) -> None:
+    (cell,) = load(scenario(tmp_path, event(1, "sta1", "kill"))).cells
+    without = cell.settings.model_copy(update={"nodes": ()})
+    assert "nodes" not in without.model_dump(mode="json")
+
+
+@pytest.mark.parametrize(
+    ("one", "settings", "says"),
+    [
+        (event(2, "sta1", "kill"), {}, "nodes.at_s: 2 s is not inside the window, which lasts 2 s"),
+        (event(-1, "sta1", "kill"), {}, "nodes.at_s: -1: Input should be greater than or equal to 0"),
+        (event(1, "sta1", "sleep"), {}, "nodes.event: 'sleep': Input should be 'kill', 'vanish' or 'join'"),
+        (event(1, "sta9", "kill"), {}, "nodes.node: 'sta9' is no node of this topology: use one of sta1, sta2, sta3"),
+        (event(1, "server", "kill"), {}, "nodes.node: 'server' has no service of the stack, or is the only server"),
+        (event(1, "server1", "join"), TWO_SERVERS, "nodes.event: 'join' of server1 at 1 s: servers are there"),
+        (event(1, "sta5", "kill"), {"stations": 5}, "nodes.node: 'sta5' has no clients, so nothing would happen"),
+        (event(1, "sta1", "kill") | {"evnt": 1}, {}, "nodes.evnt: unknown key; did you mean 'event'?"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_its_line(
+    tmp_path: Path, one: dict[str, Any], settings: dict[str, Any], says: str
+) -> None:
+    path = scenario(tmp_path, event(0.5, "sta2", "kill"), one, **settings)
+    with pytest.raises(ScenarioError) as refused:
+        load(path)
+    assert f"{path}:3: {says}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"stack": "reference-peers", "topology": "peers"}, "has its services on stations, which stay"),
+        (
+            {"workload": SMALL["workload"] | {"away": {"at_s": 0.5, "lasts_s": 0.5}}},
+            "workload.away takes subscribers off as well",
+        ),
+    ],
+)
+def test_what_events_do_not_go_together_with_is_told(tmp_path: Path, settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(ScenarioError, match=says):
+        load(scenario(tmp_path, event(1, "sta1", "kill"), **settings))
+
+
+def test_the_server_of_another_topology_may_go(tmp_path: Path) -> None:
+    (cell,) = load(scenario(tmp_path, event(1, "server2", "vanish"), **TWO_SERVERS)).cells
+    assert cell.settings.nodes[0].node == "server2"

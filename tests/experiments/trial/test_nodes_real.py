@@ -1,0 +1,110 @@
+"""All that can happen to nodes, in one real trial."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+from typing import Any
+
+import numpy as np
+import pytest
+from lab_runs import SMALL
+from trial_runs import run
+
+from analysis.capture.reader import read_capture
+from analysis.trial import reduce_trial
+from records.manifest import Manifest
+from records.store import Trial
+
+pytestmark = pytest.mark.root
+
+FIN_OR_RST = 0x05
+EVENTS = [
+    {"at_s": 1, "node": "sta2", "event": "kill"},
+    {"at_s": 1.2, "node": "sta3", "event": "vanish"},
+    {"at_s": 1.4, "node": "sta4", "event": "join"},
+    {"at_s": 2.2, "node": "sta3", "event": "join"},
+    {"at_s": 3, "node": "server2", "event": "kill"},
+]
+# Topic 0 of sta1 and sta3 is at home on server1, topic 1 of sta2 and sta4 on server2.
+WORKLOAD: dict[str, Any] = SMALL["workload"] | {"clients": {"publishers": 4, "subscribers": 4, "topics": 2}}
+WINDOW = {"warmup_s": 0.3, "window_s": 4, "drain_s": 5}
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, list[str]]:
+    folder = tmp_path_factory.mktemp("nodes")
+    found, verdict, _ = run(
+        folder,
+        stations=4,
+        topology={"kind": "star", "servers": 2},
+        workload=WORKLOAD,
+        window=WINDOW,
+        nodes=EVENTS,
+    )
+    return found, list(verdict.reasons())
+
+
+def since_start(manifest: Manifest, t_ns: int) -> float:
+    return (t_ns - manifest.window.start_ns) / 1e9
+
+
+def test_every_event_took_effect_after_its_moment_and_is_recorded(trial: tuple[Trial, list[str]]) -> None:
+    manifest = trial[0].manifest()
+    found = manifest.node_events
+    assert [one.model_dump(include={"at_s", "node", "event"}) for one in found] == EVENTS
+    assert all(since_start(manifest, one.t_ns) >= one.at_s for one in found)
+    assert [one.ready_ns is not None for one in found] == [False, False, True, False, False]
+
+
+def test_who_is_gone_gets_nothing_and_is_back_when_it_joins(trial: tuple[Trial, list[str]]) -> None:
+    manifest, table = trial[0].manifest(), trial[0].table("delivered")
+    t_recv, who = table.column("t_recv_ns").to_numpy(), table.column("consumer").to_numpy()
+    assert [one.node for one in manifest.workload.consumers] == ["sta1", "sta2", "sta3", "sta4"]
+    kill, vanish, join, back, server = (one.t_ns for one in manifest.node_events)
+    assert t_recv[who == 1].max() <= kill
+    assert t_recv[who == 3].min() >= join
+    assert not np.any((t_recv[who == 2] > vanish + 10_000_000) & (t_recv[who == 2] < back - 50_000_000))
+    assert t_recv[who == 2].max() > back
+    assert t_recv[who == 0].max() > server > t_recv[who == 3].max()
+    assert [[absence.cause for absence in one.absences] for one in manifest.workload.consumers] == [
+        [], ["kill"], ["vanish"], ["join"],
+    ]  # fmt: skip
+
+
+def test_what_was_planned_is_no_failure(trial: tuple[Trial, list[str]]) -> None:
+    told = " ".join(trial[1])
+    assert "servers_alive" not in told
+    assert "ledger_closes" not in told
+
+
+def test_the_report_says_what_happened_and_what_was_sent_to_whom_was_not_there(
+    trial: tuple[Trial, list[str]],
+) -> None:
+    rows = reduce_trial(trial[0].path, 0).to_pylist()
+    metrics = {row["metric"]: row["value"] for row in rows if row["table"] == "trial"}
+    # To the killed one what the late one sent for 1.6 s, and to that what the killed one had sent for 1.3 s.
+    assert metrics["absent"] >= 0.7 * 20 * 2.9
+    assert metrics["lost"] == 0
+    assert [row["text"] for row in rows if row["table"] == "event"] == [
+        "sta2: kill", "sta3: vanish", "sta4: join", "sta3: join", "server2: kill",
+    ]  # fmt: skip
+
+
+def sent_by(trial: Trial, station: str) -> tuple[np.ndarray, np.ndarray]:
+    """Times (CLOCK_MONOTONIC ns) and TCP flags of a station's own packets, where they come to the access point."""
+    manifest = trial.manifest()
+    (one,) = (one for one in manifest.captures if one.side == "station" and one.node == station)
+    (address,) = (int(IPv4Address(node.address)) for node in manifest.nodes if node.name == station)
+    packets = read_capture(trial.path / one.file).tcp
+    mine = packets.src == address
+    return packets.t_ns[mine] - manifest.clock_offset_ns, packets.flags[mine]
+
+
+def test_who_vanishes_says_nothing_and_who_is_killed_says_good_bye(trial: tuple[Trial, list[str]]) -> None:
+    kill, vanish, _, back, _ = (one.t_ns for one in trial[0].manifest().node_events)
+    t_ns, flags = sent_by(trial[0], "sta3")
+    assert not np.any((t_ns > vanish) & (t_ns < back - 50_000_000))
+    assert not np.any((flags & FIN_OR_RST > 0) & (t_ns < back))
+    t_ns, flags = sent_by(trial[0], "sta2")
+    assert np.any((flags & FIN_OR_RST > 0) & (abs(t_ns - kill) < 10**9))
+    assert not np.any((flags & FIN_OR_RST > 0) & (t_ns < kill - 10**9))
