@@ -56,6 +56,5 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Keep how each part of a test went, where somebody asks; workers of xdist leave that to their owner."""
     path = os.environ.get(groups.RESULTS)
     if path and "PYTEST_XDIST_WORKER" not in os.environ:
-        on_machine = any(mark in report.keywords for mark in groups.MARKS)
         with Path(path).open("a") as results:
-            results.write(json.dumps([report.nodeid, report.duration, report.outcome, on_machine]) + "\n")
+            results.write(json.dumps([report.nodeid, report.duration, report.outcome]) + "\n")

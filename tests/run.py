@@ -1,7 +1,7 @@
 """The test suite: phases one after another, whose parts run at the same time (tests/groups.py has the marks).
 
 `python tests/run.py [--fast] [options of pytest]`; --fast: without root, broker, Spark, lab kernel and browser.
-A test of the machine that fails beside others is run once more by itself, since a stall of the machine fails any.
+A test that fails beside others is run once more by itself, since a stall of the machine fails any, and said.
 Prints the slowest tests and how long all of it took; exit status 0 when every test passed.
 """
 
@@ -99,14 +99,14 @@ def main(words: list[str]) -> int:
 
 
 def once_more(statuses: Sequence[int], results: Sequence[str]) -> list[str]:
-    """The tests to run once more: those that failed, when they are few, all of the machine, and nothing else is wrong.
+    """The tests to run once more: those that failed, when they are few, and nothing else is wrong.
 
     results: lines of the file that groups.RESULTS names.
     """
     if not set(statuses) <= {*_PASSED, pytest.ExitCode.TESTS_FAILED}:
         return []
-    failed = {test: on_machine for test, _, outcome, on_machine in map(json.loads, results) if outcome == "failed"}
-    return list(failed) if len(failed) <= _MOST_AGAIN and all(failed.values()) else []
+    failed = dict.fromkeys(test for test, _, outcome in map(json.loads, results) if outcome == "failed")
+    return list(failed) if len(failed) <= _MOST_AGAIN else []
 
 
 def _start(
@@ -149,7 +149,7 @@ def _ending() -> Iterator[_Running]:
 def _tell(results: Path, took: dict[str, float]) -> None:
     spent: Counter[str] = Counter()
     for line in results.read_text().splitlines():
-        test, seconds, *_ = json.loads(line)
+        test, seconds, _ = json.loads(line)
         spent[test] += seconds
     print(f"== the {_SLOWEST} slowest of {len(spent)} tests")
     for test, seconds in spent.most_common(_SLOWEST):

@@ -19,12 +19,12 @@ def test_a_test_with_whatever_marks_is_in_one_part() -> None:
             assert sum(one.evaluate(lambda name, marks=marks, **_: name in marks) for one in taken) == 1, marks
 
 
-def result(test: str, outcome: str = "failed", *, on_machine: bool = True) -> str:
-    return json.dumps([test, 1.0, outcome, on_machine])
+def result(test: str, outcome: str = "failed") -> str:
+    return json.dumps([test, 1.0, outcome])
 
 
-def test_what_failed_on_the_machine_is_run_once_more() -> None:
-    results = [result("one", "passed"), result("two"), result("two"), result("three", "passed", on_machine=False)]
+def test_what_failed_is_run_once_more() -> None:
+    results = [result("one", "passed"), result("two"), result("two"), result("three", "passed")]
     assert once_more([0, 1, 5], results) == ["two"]
     assert once_more([0, 0], [result("one", "passed")]) == []
 
@@ -32,12 +32,11 @@ def test_what_failed_on_the_machine_is_run_once_more() -> None:
 @pytest.mark.parametrize(
     ("statuses", "results"),
     [
-        ([1], [result("one"), result("pure", on_machine=False)]),
         ([1], [result(str(number)) for number in range(6)]),
         ([1, 2], [result("one")]),
         ([1, 3], [result("one")]),
     ],
-    ids=["pure code", "too many", "not collected", "pytest itself"],
+    ids=["too many", "not collected", "pytest itself"],
 )
 def test_what_no_stall_explains_is_not(statuses: list[int], results: list[str]) -> None:
     assert once_more(statuses, results) == []

@@ -249,3 +249,22 @@ def test_a_machine_that_lacks_nothing_has_a_line() -> None:
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, "ready\n", "")
+
+
+def resident_kib(pid: int, field: str) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def test_answering_maps_no_memory(network: Network) -> None:
+    """The line's memory is locked: mapping some takes as long as filling it, and frames wait meanwhile."""
+    with applied(network) as one:
+        pid = pid_of(one)
+        one.queue_counts()  # the first answer makes what the others use
+        late_of(one)
+        Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak begins anew, proc(5)
+        before = resident_kib(pid, "VmRSS")
+        for _ in range(10):
+            one.queue_counts()
+            late_of(one)
+        assert resident_kib(pid, "VmHWM") - before < 512

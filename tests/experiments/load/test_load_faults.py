@@ -57,8 +57,8 @@ def test_a_crash_leaves_what_was_under_way_in_doubt_and_nothing_lost(tmp_path: P
     found = symptoms(trial(tmp_path, "crash=40", quiet_s=0.5))
     assert found.keys() == {"in_doubt", "lost_connections"}
     assert found["lost_connections"] == CONSUMERS + 1
-    # The 40th message has no answer; on a busy machine the schedule sends more before the loss is known.
-    assert CONSUMERS <= found["in_doubt"] <= CONSUMERS * 10
+    # The 40th message has no answer; on a busy machine the schedule sends more, up to all, before the loss is known.
+    assert CONSUMERS <= found["in_doubt"] <= CONSUMERS * (MESSAGES - 39)
 
 
 def test_a_closed_loop_ends_with_its_connection(tmp_path: Path) -> None:
