@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
@@ -33,12 +32,9 @@ class Section:
 
 
 def drawn(findings: Findings) -> tuple[Section, ...]:
-    """The sections that have plots, and those that failed.  ValueError where two plots have one file name."""
+    """The sections that have plots, and those that failed."""
     every = [cast(Drawing, module) for module in modules(sections, having=("TITLE", "draw")).values()]
     found = tuple(section_of(one, findings) for one in every)
-    twice = [name for name, count in Counter(plot.name for one in found for plot in one.plots).items() if count > 1]
-    if twice:
-        raise ValueError(f"two plots of analysis/plots/sections are called {twice[0]!r}; each is a file of its own")
     return tuple(one for one in found if one.plots or one.failed)
 
 

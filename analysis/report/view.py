@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,7 @@ class Plots:
 
     @property
     def all(self) -> tuple[Plot, ...]:
-        """Each plot once."""
+        """Each plot once.  ValueError where two plots have one file name."""
         first = [self.answer] if self.answer else []
         every = [
             *first,
@@ -63,7 +64,11 @@ class Plots:
             *self.latency.values(),
             *self.overtime.values(),
         ]
-        return tuple({plot.name: plot for plot in every}.values())
+        once = {id(plot): plot for plot in every}.values()
+        twice = [name for name, count in Counter(plot.name for plot in once).items() if count > 1]
+        if twice:
+            raise ValueError(f"two plots of the report are called {twice[0]!r}; each is a file of its own")
+        return tuple(once)
 
 
 def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str, Any]:
