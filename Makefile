@@ -5,7 +5,7 @@ MEDIUM ?= auto
 PIECE = $(if $(FOR),--for $(FOR))
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
-.PHONY: help setup test-setup experiment paper report compare resume pack unpack list profiles calibrate doctor test test-fast lint bench clean
+.PHONY: help setup test-setup experiment paper report compare resume pack unpack list profiles stacks calibrate doctor generate test test-fast lint bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{sub(/%/, "NAME", $$1); printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ list: setup ## List campaigns and where their reports are
 profiles: setup ## List the link profiles and where this machine can run them
 	@$(LAB) profiles
 
+stacks: setup ## List the stacks, what they offer and what is installed
+	@$(LAB) stacks
+
 calibrate: setup ## Measure every link profile on both kernels, asked against delivered
 	@$(LAB) calibrate
 
@@ -62,6 +65,9 @@ test: lint ## Run all tests, for real: kernel, broker, Spark, browser (root)
 
 test-fast: test-setup ## Run the tests that need neither root nor a broker, Spark, the lab kernel or a browser
 	@.venv/bin/python tests/run.py --fast
+
+generate: setup ## Write anew what is made of the stacks' declarations: README's table, the lock file (network)
+	@.venv/bin/python -m lab.generate
 
 bench: setup ## Run the benchmarks one after another
 	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; .venv/bin/python $$file || exit; done

@@ -19,6 +19,7 @@ from emulation.kernel import kernel
 from emulation.kernel.kernel import KernelName
 from records.errors import CannotGoOn
 from stacks.driver import Service
+from stacks.folders import role_folders
 
 Action = Literal["install", "configure", "start", "reset", "stop"]
 
@@ -42,7 +43,7 @@ class DeployError(CannotGoOn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleCall:
-    """A role of playbooks/roles, and its variables (their names begin with the role's)."""
+    """A role of the playbooks or of a stack, and its variables (their names begin with the role's)."""
 
     role: str
     variables: Mapping[str, Any] = field(default_factory=dict)
@@ -212,6 +213,7 @@ def _environment(private: Path) -> dict[str, str]:
         # ansible-runner looks ansible-playbook up on PATH; the one beside our interpreter is meant.
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
         "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
+        "ANSIBLE_ROLES_PATH": os.pathsep.join(map(str, role_folders())),
         "ANSIBLE_HOME": str(private / "home"),
         "ANSIBLE_LOCAL_TEMP": str(private / "tmp"),
         "TMPDIR": str(private / "tmp"),  # where modules unpack themselves, and leave that when they are killed

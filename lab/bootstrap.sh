@@ -1,15 +1,23 @@
 #!/bin/bash
 # Brings a fresh Debian or Ubuntu machine to where `lab` runs: system packages, virtual environment, locked
 # Python packages.  What is already there is left alone, so a second call does nothing.
-#   bootstrap.sh run      what experiments need
-#   bootstrap.sh test     that, and the tests' oracles (tshark, chromium, strace, Java's compiler)
+#   bootstrap.sh run       what experiments need, the packages of all stacks included
+#   bootstrap.sh test      that, and the tests' oracles (tshark, chromium, strace, Java's compiler)
+#   bootstrap.sh packages  the system packages alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf 'set-up: %s\n' "$*"; }
 fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
 
-# command:package, for commands that packages bring
+if [ ! -x /usr/bin/python3 ]; then
+  [ "$(id -u)" = 0 ] || fail "python3 is missing, and only root can install it; run as root: lab/bootstrap.sh packages"
+  apt-get update -qq && apt-get install -y -qq --no-install-recommends python3 || fail "install python3, then repeat"
+fi
+/usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+  || fail "Python 3.11 or newer is needed as /usr/bin/python3, this is $(/usr/bin/python3 --version): use Debian 12 or Ubuntu 24.04"
+
+# command:package, for commands that packages bring.  What stacks need is in their stack.toml.
 needs=(mnexec:mininet ip:iproute2 nft:nftables tcpdump:tcpdump ping:iputils-ping nsenter:util-linux setpriv:util-linux)
 # The lab kernel, for machines whose own has no netem and for users who are not root; it is made for this processor only.
 # tcc builds its shim for processors with AMX.
@@ -20,29 +28,15 @@ missing=()
 for need in "${needs[@]}"; do
   command -v "${need%%:*}" >/dev/null || [ -x "/usr/sbin/${need%%:*}" ] || missing+=("${need#*:}")
 done
-[ -e /usr/share/activemq/bin/activemq.jar ] || missing+=(activemq)
-command -v java >/dev/null || missing+=(openjdk-17-jre-headless)
-[ -x /usr/bin/python3 ] || missing+=(python3)
 /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 /usr/bin/python3 -c 'import nftables' 2>/dev/null || missing+=(python3-nftables)
 
-if [ ${#missing[@]} -gt 0 ]; then
-  install="apt-get update && apt-get install --no-install-recommends ${missing[*]}"
-  [ "$(id -u)" = 0 ] || fail "system packages are missing and only root can install them; run as root: $install"
-  command -v apt-get >/dev/null || fail "this is neither Debian nor Ubuntu; install by hand: ${missing[*]}"
-  say "installing ${missing[*]}"
-  log=$(mktemp)
-  export DEBIAN_FRONTEND=noninteractive
-  if ! { apt-get update && apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 "${missing[@]}"; } \
-      >"$log" 2>&1; then
-    tail -20 "$log" >&2; rm -f "$log"
-    fail "that did not work (see above); once the cause is gone, this brings them: $install"
-  fi
-  rm -f "$log"
-fi
+# Stacks that other packages bring are in the environment, once there is one.
+python=/usr/bin/python3
+.venv/bin/python -c 'import tomllib' 2>/dev/null && python=.venv/bin/python
+"$python" -m lab.system_packages "${missing[@]}" || exit 1
+[ "${1:-run}" = packages ] && exit
 
-/usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-  || fail "Python 3.11 or newer is needed as /usr/bin/python3, this is $(/usr/bin/python3 --version): use Debian 12 or Ubuntu 24.04"
 /usr/bin/python3 -c 'import mininet.net' 2>/dev/null \
   || fail "the system Python does not see mininet; this brings it: apt-get install --reinstall mininet"
 

@@ -20,6 +20,9 @@ from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
 from lab.common import DEFAULT_RESULTS, ROOT, Status, out, told
 from lab.start import tidy
+from lab.system_packages import AS_ROOT
+from stacks import folders
+from stacks.installed import version
 
 _TOOLS = {
     "tcpdump": "apt-get install tcpdump",
@@ -28,7 +31,6 @@ _TOOLS = {
     "mnexec": "apt-get install mininet",
     "nsenter": "apt-get install util-linux",
     "setpriv": "apt-get install util-linux",
-    "java": "apt-get install openjdk-17-jre-headless",
     "ansible-playbook": "make setup",
 }
 _HEADINGS = {
@@ -51,6 +53,12 @@ def examine(kernels: Kernels) -> Status:
     tools = {tool: cure for tool, cure in _TOOLS.items() if not _found(tool)}
     for tool, cure in _TOOLS.items():
         _row(table, tool, "not found" if tool in tools else "", cure, fatal=True)
+    for declared in folders.found().declared:
+        for package in declared.debian:
+            problem = "" if version(package) else f"not found, {declared.source} needs it"
+            _row(table, package.name, problem, AS_ROOT)
+    for problem in folders.found().problems:
+        _row(table, "stacks", problem, "remove or mend that package")
     _row(table, "this kernel, as root", "not root" if os.geteuid() else "", "run as root (sudo), or use the lab kernel")
     for feature, problem in kernels.host_features.items():
         if not os.geteuid():

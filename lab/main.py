@@ -23,6 +23,7 @@ from lab.verbs import (
     resume,
     run,
     shell,
+    stacks,
     unpack,
 )
 
@@ -55,6 +56,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "replay": replay.replay,
     "shell": shell.shell,
     "profiles": profiles.profiles,
+    "stacks": stacks.stacks,
     "calibrate": calibrate.calibrate,
     "doctor": doctor.doctor,
 }

@@ -13,6 +13,7 @@ class Guarantee(StrEnum):
     ACK_AUTO = "ack_auto"  # each message is acknowledged after its handler has returned (JMS AUTO)
     ACK_DUPS_OK = "ack_dups_ok"  # acknowledged cumulatively and lazily (JMS DUPS_OK)
     ACK_CLIENT = "ack_client"  # acknowledged when the application says so (JMS CLIENT)
+    ACK_NONE = "ack_none"  # not acknowledged: the provider forgets a message when it has sent it (MQTT's QoS 0)
     SELECTOR = "selector"  # the provider filters by a message property
     ORDERED = "ordered"  # messages of one producer arrive in order
     SYNC_RECEIVE = "sync_receive"  # a consumer may ask for its messages one by one
@@ -31,6 +32,7 @@ class Ack(StrEnum):
     AUTO = "auto"
     DUPS_OK = "dups_ok"
     CLIENT = "client"
+    NONE = "none"
 
 
 class BodyType(StrEnum):

@@ -26,7 +26,12 @@ from records.sending import Sending, time_s
 from records.words import GENERAL, Words
 
 _LARGEST_IN_FIELDS = 1 << 20  # 50 MB in each client process
-_ACKS = {Ack.AUTO: Guarantee.ACK_AUTO, Ack.DUPS_OK: Guarantee.ACK_DUPS_OK, Ack.CLIENT: Guarantee.ACK_CLIENT}
+_ACKS = {
+    Ack.AUTO: Guarantee.ACK_AUTO,
+    Ack.DUPS_OK: Guarantee.ACK_DUPS_OK,
+    Ack.CLIENT: Guarantee.ACK_CLIENT,
+    Ack.NONE: Guarantee.ACK_NONE,
+}
 
 
 class Pattern(StrEnum):

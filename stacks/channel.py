@@ -34,6 +34,11 @@ class Channel(asyncio.Protocol):
         self._closing = False
         self._reading = False
         self._held: list[bytes] = []
+        self._on_end: list[Callable[[str], None]] = []
+
+    def on_end(self, action: Callable[[str], None]) -> None:
+        """Have `action` called with the reason when the connection ends, whichever way."""
+        self._on_end.append(action)
 
     def write(self, frames: bytes) -> None:
         """Send whole frames.  What one read's messages cause leaves in one write."""
@@ -62,7 +67,7 @@ class Channel(asyncio.Protocol):
         """Give the connection up for this reason, which is returned."""
         if self.lost is None and not self._closing:
             self.lost = reason
-        self._fail_all(reason)
+        self._end_all(reason)
         self._transport.abort()
         return reason
 
@@ -91,7 +96,7 @@ class Channel(asyncio.Protocol):
         """Called by asyncio."""
         if not self._closing:
             self.lose(f"connection lost: {exc}" if exc else "the server closed the connection")
-        self._fail_all(self.why_over)
+        self._end_all(self.why_over)
         self._ended.set_result(None)
 
     @property
@@ -108,6 +113,11 @@ class Channel(asyncio.Protocol):
     def leaving(self) -> bool:
         """Whether it is lost, or on its way to being closed."""
         return self._closing or self.lost is not None
+
+    def _end_all(self, reason: str) -> None:
+        self._fail_all(reason)
+        for action in self._on_end:
+            action(reason)
 
     def _read(self, data: bytes) -> None:
         """Take what has come; LanguageError when it cannot be read."""

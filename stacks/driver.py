@@ -225,7 +225,10 @@ class JmsConnection(Protocol):
 
 
 class Stack(Protocol):
-    """in_client: whether the stack itself runs inside the client's process, and not just what speaks to its servers."""
+    """in_client: whether the stack itself runs inside the client's process, and not just what speaks to its servers.
+
+    One that can be set has KNOBS, a kind of stacks.knobs.Knobs, and takes one of them when it is made, or none.
+    """
 
     name: str
     patterns: frozenset[Pattern]

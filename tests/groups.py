@@ -87,9 +87,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "experiments/trial/test_patterns_real.py",
         "experiments/trial/test_roaming_real.py",
         "experiments/trial/observers/test_line_gone_real.py",
+        "lab/test_adding_a_stack.py",
     ),
     "broker": (
         "stacks/test_activemq_broker.py",
+        "stacks/test_activemq_mqtt.py",
+        "stacks/test_mosquitto_broker.py",
         "stacks/test_activemq_promises.py",
         "stacks/test_openwire_broker.py",
         "stacks/test_openwire_full.py",

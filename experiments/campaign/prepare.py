@@ -27,6 +27,7 @@ from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
 from records.campaign import Campaign, Cell
 from records.scratch import scratch
+from stacks.folders import role_folders
 
 INSTALL_LIMIT_S = 600.0
 _TOPIC = "installed"
@@ -119,7 +120,8 @@ def install(campaign: Campaign) -> None:
 def _looked_at(roles: Iterable[deploy.RoleCall]) -> dict[str, str]:
     """Role to a digest of what its installation looks at: playbooks, Debian's packages, class archives, Python."""
     files = [_PACKAGES, Path(sys.executable), *sorted(deploy.CACHE.glob("*"))]
-    common = [memo.digest(deploy.PLAYBOOKS), *(memo.stamp(path) for path in files if path.exists())]
+    ansible = (deploy.PLAYBOOKS, *role_folders())
+    common = [*map(memo.digest, ansible), *(memo.stamp(path) for path in files if path.exists())]
     return {
         call.role: hashlib.sha256(json.dumps([*common, dict(call.variables)], default=str).encode()).hexdigest()
         for call in roles

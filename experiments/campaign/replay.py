@@ -120,7 +120,8 @@ def _require(  # noqa: PLR0917 - all that a place follows from
 def _with_stack(settings: Settings, stack: str) -> Settings:
     try:
         work = settings.workload
-        registry.require(registry.get(stack), patterns={work.pattern}, guarantees=work.guarantees())
+        driver = registry.get(stack, settings.knobs.get(stack, {}))
+        registry.require(driver, patterns={work.pattern}, guarantees=work.guarantees())
     except (registry.UnknownStackError, registry.StackLacksError) as error:
         raise CampaignError(f"--stack: {error}") from error
     other = Settings.model_validate(settings.model_dump() | {"stack": stack, "faults": {}})

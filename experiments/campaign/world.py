@@ -17,9 +17,9 @@ from records.campaign import Campaign, Cell
 from records.manifest import Git, Machine, Manifest
 from records.store import DamagedTrial, Trial
 from records.verdict import State
+from stacks.folders import found
+from stacks.installed import needs
 
-# What a server's speed depends on, by the role that deploys it: names in a manifest's versions.
-_VERSIONS = {"activemq": ("activemq", "java"), "reference": ("python",)}
 _SERIES = re.compile(r"\d+\.\d+")
 _MOST_FILES = 4
 
@@ -165,9 +165,10 @@ def _servers(compared: _Compared) -> Iterator[Difference]:
         yield from _counted(name, (pair for pair in pairs if pair[0] != pair[1]))
 
 
-def _versions(cell: Cell) -> Iterator[str]:
-    for service in services(settings_of(cell)):
-        yield from _VERSIONS.get(service.role, ())
+def _versions(cell: Cell) -> tuple[str, ...]:
+    """What the speed of a cell's servers depends on: names in a manifest's versions."""
+    settings = settings_of(cell)
+    return needs(settings.stack, (service.role for service in services(settings)), found()).names
 
 
 def _processor(compared: _Compared) -> Iterator[Difference]:

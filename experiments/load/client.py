@@ -58,7 +58,7 @@ async def _serve(listen: Orders) -> Done:
     ledger = Ledger(read(await listen.next(), NodePlan))
     if not os.access(ledger.plan.out_dir, os.W_OK | os.X_OK):
         raise NotADirectoryError(f"out_dir {ledger.plan.out_dir}: no folder that can be written to")
-    stack = get(ledger.plan.stack)
+    stack = get(ledger.plan.stack, ledger.plan.knobs)
     times = read(await listen.next(), Go).go if ledger.plan.late else None
     with alarm_clock() as clock:
         async with connected(ledger.plan, stack=stack, log=ledger.delivered, clock=clock) as clients:

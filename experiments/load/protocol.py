@@ -16,6 +16,7 @@ from records.manifest import ClientSocket, Consumer, Producer
 from records.nodes import Absence
 from records.record import Record
 from records.workload import AnyWorkload, Away, PubSub
+from stacks.knobs import KnobValue
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 
@@ -32,12 +33,14 @@ class ServiceAt(Record):
 class NodePlan(Record):
     """Everything that one client process does: the workload, and which of its clients are on this node.
 
-    address: the node's own.  services: where the stack's services listen, as the node sees them.
+    knobs: what is set of the stack.  address: the node's own.
+    services: where the stack's services listen, as the node sees them.
     late: its clients connect when it is told to go, and not before.
     """
 
     node: str
     stack: str
+    knobs: dict[str, KnobValue] = Field(default_factory=dict)
     address: str
     services: tuple[ServiceAt, ...]
     workload: AnyWorkload

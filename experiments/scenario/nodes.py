@@ -10,7 +10,6 @@ from experiments.scenario.settings import Settings
 from records import nodes
 from records.workload import PubSub
 from records.yaml_lines import Key
-from stacks import registry
 
 _WHY = {
     "server": "has no service of the stack, or is the only server that has one",
@@ -39,7 +38,7 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
         return
     names, clients = plan.of_role("station"), settings.workload.clients
     used = {names[end.station] for end in (*clients.producers(len(names)), *clients.consumers(len(names)))}
-    there = [host for host, _ in placement.placed(plan, registry.get(settings.stack).services())]
+    there = [host for host, _ in placement.placed(plan, settings.driver().services())]
     homes = list(placement.homes(settings, plan)) if there else []
     servers = {host: {station for station, home in homes if home == host} for host in there} if len(there) > 1 else {}
     found = nodes.problems(

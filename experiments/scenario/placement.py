@@ -30,7 +30,7 @@ def placed(plan: TopologyPlan, services: Iterable[Service]) -> tuple[tuple[str, 
 
 def between_stations(settings: Settings) -> bool:
     """Whether clients talk to services on stations.  UnknownStackError as stacks.registry.get."""
-    return any(one.placement == "nodes" for one in registry.get(settings.stack).services())
+    return any(one.placement == "nodes" for one in settings.driver().services())
 
 
 def ways(settings: Settings, plan: TopologyPlan) -> tuple[tuple[str, str], ...]:
@@ -46,7 +46,7 @@ def ways(settings: Settings, plan: TopologyPlan) -> tuple[tuple[str, str], ...]:
 
 def homes(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str]]:
     """Of every client its station and the host at which its channel is at home."""
-    found = [host for host, _ in placed(plan, registry.get(settings.stack).services())]
+    found = [host for host, _ in placed(plan, settings.driver().services())]
     stations, clients = plan.of_role("station"), settings.workload.clients
     for end in (*clients.producers(len(stations)), *clients.consumers(len(stations))):
         yield stations[end.station], from_home(found, end.channel)[0]
@@ -55,7 +55,7 @@ def homes(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str]]:
 def problems(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str]]:
     """Why a stack's services cannot be placed in a network: the key that says so, and what is allowed."""
     kind, stack = settings.topology.kind, settings.stack
-    placements = {one.placement for one in registry.get(stack).services()}
+    placements = {one.placement for one in settings.driver().services()}
     if "servers" in placements and not plan.of_role("server"):
         others = ", ".join(_without_servers())
         why = f"{kind} has no server, which stack {stack!r} needs: use another topology, or a stack of {others}"

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from emulation.line import ceiling
 from emulation.profile import library
 from emulation.profile.profile import LinkProfile
-from experiments.scenario import cases, limits, nodes, overlay, segments
+from experiments.scenario import cases, knobs, limits, nodes, overlay, segments
 from experiments.scenario.settings import Settings
 from records.comparing import Compared, compared, problems
 from records.errors import WrongInput
@@ -239,6 +239,10 @@ def _cell(
             complain.add(place(location), _problem(dict(detail), plain))
         # Checked further with the other cells' problems still to be found.
         return _invalid_cell(levels)
+    if wrong := list(knobs.problems(settings)):
+        for at, problem in wrong:
+            complain.add(place(at), problem)
+        return _invalid_cell(levels)
     profile = _check_against_the_lab(settings, place, complain)
     links = _links(settings, place, complain)
     return ScenarioCell(name=cell_name(levels), levels=levels, settings=settings, profile=profile, links=links)
@@ -257,7 +261,7 @@ def _check_against_the_lab(settings: Settings, place: Callable[[Key], Key], comp
         complain.add(("checks", "limits", check.value), problem)
     at: Key = ("stack",)
     try:
-        stack = registry.get(settings.stack)
+        stack = settings.driver()
         work = settings.workload
         if work.pattern not in stack.patterns:
             at = ("workload", "pattern")

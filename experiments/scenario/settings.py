@@ -25,6 +25,9 @@ from records.nodes import NodeEvent
 from records.sending import time_s
 from records.verdict import Check
 from records.workload import AnyWorkload, PubSub
+from stacks import registry
+from stacks.driver import Stack
+from stacks.knobs import KnobValue
 from stacks.reference.faults import Fault, parse
 from topologies.kinds.star import Star
 from topologies.topology import Topology
@@ -141,6 +144,7 @@ _LEFT_OUT: tuple[tuple[str, object], ...] = (
     ("repeat_spoiled", 2),
     ("topology", Star().model_dump(mode="json")),
     ("nodes", []),
+    ("knobs", {}),
 )
 
 
@@ -152,6 +156,7 @@ class Settings(_Settings):
     kernel, medium: where the link is and what makes it; `auto` leaves it to the machine (experiments.workers.kernels).
     topology: what shape the network has; `network` is the profile of the medium that stations hang on.
     nodes: what happens to nodes in the window, as experiments.scenario.nodes allows.
+    knobs: what is set of stacks, by their names; of those that a cell does not use, nothing holds.
     """
 
     scenario: Name
@@ -164,6 +169,7 @@ class Settings(_Settings):
     stations: Annotated[int, Field(ge=1, le=250)] = 1
     topology: Annotated[SerializeAsAny[Topology], BeforeValidator(topology_of)] = Star()
     stack: str = "activemq"
+    knobs: dict[str, dict[str, KnobValue]] = {}
     faults: dict[Fault, str | int] = {}
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
     sysctls: TcpSysctls = {}
@@ -215,6 +221,10 @@ class Settings(_Settings):
     def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = handler(self)
         return {key: value for key, value in data.items() if (key, value) not in _LEFT_OUT}
+
+    def driver(self) -> Stack:
+        """The stack's driver, set as the scenario says; errors as of stacks.registry.get."""
+        return registry.get(self.stack, self.knobs.get(self.stack, {}))
 
     def fault_words(self) -> list[str]:
         """The faults as the reference broker takes them."""

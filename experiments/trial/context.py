@@ -26,7 +26,6 @@ from experiments.trial.provenance import Provenance
 from records.manifest import PlacedWorkload
 from records.record import Record
 from records.verdict import State
-from stacks import registry
 from stacks.driver import Service
 from topologies.network import Network, Node
 
@@ -209,7 +208,7 @@ def services(settings: Settings) -> tuple[Service, ...]:
         words["when_full"] = settings.workload.when_full
     if settings.workload.memory_limit_mb is not None:
         words["memory_limit_mb"] = settings.workload.memory_limit_mb
-    found = registry.get(settings.stack).services()
+    found = settings.driver().services()
     return tuple(
         replace(one, variables={**one.variables, **{f"{one.role}_{name}": value for name, value in words.items()}})
         for one in found

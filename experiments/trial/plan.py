@@ -63,6 +63,7 @@ def node_plans(
         NodePlan(
             node=node,
             stack=settings.stack,
+            knobs=settings.knobs.get(settings.stack, {}),
             address=addresses[node],
             services=tuple(
                 ServiceAt(service=one.service, node=one.node, host=one.host, port=one.port) for one in services

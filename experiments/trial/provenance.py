@@ -6,15 +6,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
 
 from emulation.kernel import kernel
+from emulation.kernel.memo import digest
 from experiments.trial.revision import git
 from records.manifest import Git, Kernel, Machine
 from records.record import Record
+from stacks import folders
+from stacks.installed import python_version, version
 
 SYSCTLS = (
     "net.ipv4.tcp_congestion_control",
@@ -42,8 +44,6 @@ _TOOLS: dict[str, Sequence[str]] = {
     "tcpdump": ("tcpdump", "--version"),
     "nftables": ("nft", "--version"),
     "iproute2": ("ip", "-V"),
-    "java": ("java", "-version"),
-    "activemq": ("dpkg-query", "-W", "-f", "${Version}", "activemq"),
 }
 
 
@@ -67,7 +67,8 @@ def gather() -> Provenance:
             memory_bytes=psutil.virtual_memory().total,
             load_1m_before=os.getloadavg()[0],
         ),
-        versions={"python": sys.version.split()[0]}
+        versions=_of_stacks()
+        | {"python": sys.version.split()[0]}
         | {tool: _first_line(command) for tool, command in _TOOLS.items()}
         | {package: _package(package) for package in _PACKAGES},
     )
@@ -76,6 +77,20 @@ def gather() -> Provenance:
 def this_kernel() -> Kernel:
     """The kernel that this process runs on."""
     return Kernel(release=" ".join((os.uname().release, os.uname().version)), chosen=kernel.current())
+
+
+def _of_stacks() -> dict[str, str]:
+    """Versions of what stacks need, and of the packages that bring them; of equal names ours counts."""
+    told: dict[str, str] = {}
+    for one in folders.found().declared:
+        if one.distribution:
+            told.setdefault(one.distribution, f"{_package(one.distribution)} (code {digest(one.folder)[:12]})")
+        for wanted in one.debian:
+            if wanted.name not in told:
+                told[wanted.name] = version(wanted) or "absent"
+        for needed in one.python:
+            told.setdefault(needed.name, _package(needed.name))
+    return told
 
 
 def _output(command: Sequence[str]) -> str:
@@ -91,10 +106,7 @@ def _first_line(command: Sequence[str]) -> str:
 
 
 def _package(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "absent"
+    return python_version(name) or "absent"
 
 
 def _cpu_model() -> str:

@@ -14,9 +14,9 @@ from records.manifest import Git
 ROOT = Path(__file__).resolve().parents[2]
 # What a trial's process imports, or hands to Ansible and the lab kernel.  Not the command line, analysis, tests, docs.
 FOLDERS = ("emulation", "experiments", "playbooks", "records", "stacks", "topologies")
-_PLAYBOOKS = "playbooks"
+_WITH_ROLES = ("playbooks", "stacks")
 # YAML elsewhere is scenarios and link profiles, of which each campaign has a copy.
-_SUFFIXES, _OF_PLAYBOOKS = {".py", ".c", ".sh"}, {".py", ".yml", ".j2", ".cfg"}
+_SUFFIXES, _OF_ROLES = {".py", ".c", ".sh"}, {".py", ".yml", ".j2", ".cfg", ".toml"}
 _REVISION = re.compile(r"[0-9a-f]{7,64}")
 
 
@@ -57,17 +57,17 @@ def changed_since(then: Git, root: Path = ROOT) -> tuple[str, ...] | None:
 
 
 def _suffixes(name: str) -> set[str]:
-    return _OF_PLAYBOOKS if name == _PLAYBOOKS else _SUFFIXES
+    return _OF_ROLES if name in _WITH_ROLES else _SUFFIXES
 
 
 def _below(folder: Path, suffixes: set[str]) -> Iterator[Path]:
-    """Files of a package and of the packages in it; playbooks are no packages."""
+    """Files of a package and of the packages in it; playbooks and roles are no packages."""
     for entry in os.scandir(folder) if folder.is_dir() else ():
         path = Path(entry.path)
         if not entry.is_dir():
             if path.suffix in suffixes:
                 yield path
-        elif entry.name != "__pycache__" and (suffixes is _OF_PLAYBOOKS or (path / "__init__.py").is_file()):
+        elif entry.name != "__pycache__" and (suffixes is _OF_ROLES or (path / "__init__.py").is_file()):
             yield from _below(path, suffixes)
 
 

@@ -50,7 +50,6 @@ from records.schema import Outcome
 from records.store import LINK, MANIFEST, VERDICT, write_record, write_table
 from records.verdict import Verdict
 from records.window_metrics import figures
-from stacks import registry
 
 
 def write_trial(
@@ -110,7 +109,7 @@ def write_trial(
             stale=result.stale,
             path_rtt=path_rtt(measured.connecting, _least_rtt(context), expected=bool(context.services)),
             bare=context.settings.connect == "bare",
-            in_client=registry.get(context.settings.stack).in_client,
+            in_client=context.settings.driver().in_client,
             line=measured.line,
         ),
         context.settings.checks,

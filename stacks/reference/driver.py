@@ -92,7 +92,10 @@ class ReferenceConnection(Client[Wire]):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """faults: words of stacks.reference.faults, for the servers that are deployed.  placement: of these."""
+    """Our in-memory broker, with faults that can be switched on.
+
+    faults: words of stacks.reference.faults, for the servers that are deployed.  placement: of these.
+    """
 
     faults: tuple[str, ...] = ()
     placement: Placement = "servers"

@@ -5,45 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from stacks.channel import fail
 from stacks.driver import RequestHandler
+from stacks.replies import Replies
 from stacks.stomp.frame import Frame, head
 from stacks.stomp.session import Session
 
 # Within its connection; in the requests that a server gets, the broker writes a name that is good everywhere.
 REPLIES = "/temp-queue/replies"
-
-
-class Replies:
-    """What the requests of one connection wait for."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._waiting: dict[str, asyncio.Future[bytes]] = {}
-        self._number = 0
-        session.on_end(self._fail_all)
-
-    def expect(self) -> tuple[str, asyncio.Future[bytes]]:
-        """A request's correlation and the future of its reply, which fails with the connection."""
-        self._number += 1
-        correlation = str(self._number)
-        reply: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        if (over := self._session.over) is not None:
-            fail(reply, over)
-        else:
-            self._waiting[correlation] = reply
-        return correlation, reply
-
-    def take(self, frame: Frame) -> None:
-        """Called with each message of the temporary queue."""
-        reply = self._waiting.pop(frame.headers.get("correlation-id", ""), None)
-        if reply is not None and not reply.done():
-            reply.set_result(frame.body)
-
-    def _fail_all(self, reason: str) -> None:
-        for reply in self._waiting.values():
-            fail(reply, reason)
-        self._waiting.clear()
 
 
 class Caller:
@@ -61,6 +29,15 @@ class Caller:
             rest = b"correlation-id:%b\ncontent-length:%d\n\n" % (correlation.encode(), len(body))
             self._session.write(b"".join((self._head, rest, body, b"\0")))
         return reply
+
+
+def taking(replies: Replies) -> Callable[[Frame], None]:
+    """A caller's listener: each message of the temporary queue is a reply."""
+
+    def on_reply(frame: Frame) -> None:
+        replies.take(frame.headers.get("correlation-id", ""), frame.body)
+
+    return on_reply
 
 
 def answering(session: Session, handler: RequestHandler) -> Callable[[Frame], None]:

@@ -26,11 +26,6 @@ class Session(Channel):
         self._receipts: dict[str, asyncio.Future[None]] = {}
         self._subscriptions: dict[str, OnMessage] = {}
         self._requests = 0
-        self._on_end: list[Callable[[str], None]] = []
-
-    def on_end(self, action: Callable[[str], None]) -> None:
-        """Have `action` called with the reason when the connection ends, whichever way."""
-        self._on_end.append(action)
 
     def request(self, unfinished: bytes, body: bytes | bytearray = b"") -> asyncio.Future[None]:
         """Send a frame whose header is `unfinished`, asking for a receipt.
@@ -109,8 +104,6 @@ class Session(Channel):
         for answer in self._receipts.values():
             fail(answer, reason)
         self._receipts.clear()
-        for action in self._on_end:
-            action(reason)
 
 
 async def connect(at: Endpoint, headers: Mapping[str, str]) -> Session:

@@ -51,9 +51,12 @@ def test_records_of_the_reference_packs_can_be_read(pack: Path, tmp_path: Path) 
     folders = {path.parent for path in tmp_path.rglob(MANIFEST)}
     assert folders
     for folder in folders:
-        manifest, proof = Trial(folder).manifest(), Trial(folder).link()
+        manifest = Trial(folder).manifest()
         assert manifest.workload.asked.guarantee_class == manifest.guarantee_class
         assert len(manifest.workload.asked.clients.producers(1)) == len(manifest.workload.producers)
+        if folder.name.startswith(".set-aside"):
+            continue  # packs have no more of those
+        proof = Trial(folder).link()
         assert proof.states is not None
         first = proof.states[0].groups[0]
         assert (first.uplink.rate, first.downlink.rate) == (proof.rate_uplink, proof.rate_downlink)

@@ -9,7 +9,7 @@ from activemq_clients import Clients, Got, numbered
 from here import HERE
 
 from records.messaging import Ack, Delivery
-from stacks.activemq import ActiveMQ
+from stacks.activemq.driver import ActiveMQ
 from stacks.driver import StackError, Subscription
 from stacks.lazy import LAZY_MESSAGES
 

@@ -8,7 +8,7 @@ from here import HERE
 from stomp_peers import Peer, Script, server
 
 from records.messaging import Ack, Delivery
-from stacks.activemq import ActiveMQ, Connection
+from stacks.activemq.driver import ActiveMQ, Connection
 from stacks.driver import StackError, Subscription
 from stacks.lazy import LAZY_MESSAGES, LazyAcknowledgement
 

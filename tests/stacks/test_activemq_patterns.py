@@ -10,8 +10,8 @@ from activemq_brokers import Broker, running_broker, until
 from pattern_stories import Stories
 
 from records.messaging import Ack, Delivery
-from stacks.activemq import ActiveMQ
-from stacks.activemq_openwire import ActiveMQOpenWire
+from stacks.activemq.driver import ActiveMQ
+from stacks.activemq.openwire import ActiveMQOpenWire
 from stacks.driver import StackError, Subscription
 
 pytestmark = [pytest.mark.root, pytest.mark.broker]

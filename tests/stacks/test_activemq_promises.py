@@ -16,8 +16,8 @@ from activemq_clients import Clients, Got, numbered, wanted
 from here import HERE
 
 from records.messaging import Ack, Delivery
-from stacks.activemq import ActiveMQ
-from stacks.activemq_openwire import ActiveMQOpenWire
+from stacks.activemq.driver import ActiveMQ
+from stacks.activemq.openwire import ActiveMQOpenWire
 from stacks.driver import Endpoint, Selector, StackError, Subscription
 
 pytestmark = [pytest.mark.root, pytest.mark.broker]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from records.messaging import Ack, Delivery
-from stacks.activemq_openwire import ActiveMQOpenWire
+from stacks.activemq.openwire import ActiveMQOpenWire
 from stacks.driver import Endpoint, FullError, StackError, Subscription
 from stacks.openwire import commands
 from stacks.openwire.commands import (

@@ -8,7 +8,7 @@ from activemq_brokers import Broker, running_broker, until
 from activemq_clients import Clients, numbered
 
 from records.messaging import Ack, Delivery
-from stacks.activemq_openwire import ActiveMQOpenWire
+from stacks.activemq.openwire import ActiveMQOpenWire
 from stacks.driver import FullError, Publisher
 
 pytestmark = [pytest.mark.root, pytest.mark.broker]

@@ -13,7 +13,7 @@ from reference_servers import server_here
 
 from records.messaging import Ack, Delivery
 from stacks.driver import StackError, Subscription
-from stacks.null import Null
+from stacks.null.driver import Null
 from stacks.reference import Reference
 from stacks.reference.faults import Faults
 

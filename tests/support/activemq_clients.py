@@ -10,8 +10,8 @@ from typing import Any
 from here import HERE
 
 from records.messaging import Ack, BodyType, Delivery
-from stacks.activemq import ActiveMQ
-from stacks.activemq_openwire import ActiveMQOpenWire
+from stacks.activemq.driver import ActiveMQ
+from stacks.activemq.openwire import ActiveMQOpenWire
 from stacks.driver import Endpoint, Selector, StackError, Subscription
 
 Got = list[tuple[bytes, bool]]

@@ -88,6 +88,31 @@ class Stories:
         await until(lambda: len(got) >= len(bodies))
         return got
 
+    async def missed(self, bodies: Sequence[bytes], *, durable: bool) -> Got:
+        """What a subscriber gets that comes back: of `bodies`, sent while it was away, and of one that is sent then."""
+        topic, name = f"{self.prefix}-{durable}", "s" if durable else None
+
+        async def subscriber(got: Got) -> Any:
+            connection = await self.client(f"away-{durable}")
+            take = lambda body, _: got.append(body)  # noqa: E731
+            await connection.subscribe(topic, take, subscription=Subscription(name=name), ack=Ack.AUTO)
+            return connection
+
+        first: Got = []
+        leaving = await subscriber(first)
+        self.connections.remove(leaving)
+        publisher = await (await self.client(f"writer-{durable}")).publisher(topic, delivery=Delivery.PERSISTENT)
+        await publisher.send(b"before")
+        await until(lambda: first == [b"before"])
+        leaving.abort()
+        for body in bodies:
+            await publisher.send(body)
+        again: Got = []
+        await subscriber(again)
+        await publisher.send(b"after")
+        await until(lambda: b"after" in again)
+        return again
+
 
 def _turned_round_soon(body: bytes, reply: Callable[[bytes], None]) -> None:
     asyncio.get_running_loop().call_later(0.01, reply, body[::-1])

@@ -1,8 +1,10 @@
 """A STOMP server that plays a script, over a real socket on loopback."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+
+from scripted_server import scripted
 
 from stacks.driver import Endpoint
 from stacks.stomp.decoder import Decoder
@@ -49,25 +51,9 @@ class Peer:
 Script = Callable[[Peer], Awaitable[None]]
 
 
-@asynccontextmanager
-async def server(script: Script) -> AsyncIterator[Endpoint]:
-    """A server that runs the script with its one client; the script's failure is the test's."""
-    played: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await script(Peer(reader, writer))
-            played.set_result(None)
-        except BaseException as error:  # noqa: BLE001 - handed to the test
-            played.set_exception(error)
-        finally:
-            writer.close()
-
-    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with listening:
-        yield Endpoint(host="127.0.0.1", port=listening.sockets[0].getsockname()[1])
-        async with asyncio.timeout(60):
-            await played
+def server(script: Script) -> AbstractAsyncContextManager[Endpoint]:
+    """A server that runs the script with its one client."""
+    return scripted(Peer, script)
 
 
 async def nothing(peer: Peer) -> None:

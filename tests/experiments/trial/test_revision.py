@@ -20,7 +20,8 @@ FILES = {
     "emulation/labkernel/__init__.py": "",
     "emulation/labkernel/init.sh": "exec agent\n",
     "emulation/profiles/lte.yaml": "name: lte\n",
-    "playbooks/roles/activemq/tasks/start.yml": "- start\n",
+    "stacks/activemq/stack.toml": "[stacks]\n",
+    "stacks/activemq/roles/activemq/tasks/start.yml": "- start\n",
     "records/__init__.py": "",
     "records/manifest.py": "class Manifest: ...\n",
     "analysis/metrics.py": "x = 1\n",
@@ -32,7 +33,8 @@ FILES = {
 OF_TRIALS = (
     "experiments/measure.py",
     "emulation/labkernel/init.sh",
-    "playbooks/roles/activemq/tasks/start.yml",
+    "stacks/activemq/stack.toml",
+    "stacks/activemq/roles/activemq/tasks/start.yml",
     "records/manifest.py",
 )
 OTHERS = (

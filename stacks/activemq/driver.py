@@ -12,7 +12,8 @@ from records.workload import Pattern
 from stacks.channel import Client
 from stacks.driver import Endpoint, Handler, Here, RequestHandler, Selector, Service, StackError, Subscription
 from stacks.lazy import LazyAcknowledgement
-from stacks.stomp.calling import REPLIES, Caller, Replies, answering
+from stacks.replies import Replies
+from stacks.stomp.calling import REPLIES, Caller, answering, taking
 from stacks.stomp.frame import Frame, head
 from stacks.stomp.session import Session, connect
 
@@ -29,7 +30,7 @@ _NAME = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 
 
 class ActiveMQ:
-    """The driver.
+    """Apache ActiveMQ 5 over STOMP 1.2.
 
     What this broker sends again to a durable subscription after a lost connection, it does not mark as
     redelivered (5.17 over STOMP).
@@ -41,6 +42,7 @@ class ActiveMQ:
     # STOMP carries neither JMS's body types nor a refusal that the connection outlives.
     guarantees = frozenset(Guarantee) - {
         Guarantee.ACK_CLIENT,
+        Guarantee.ACK_NONE,
         Guarantee.SYNC_RECEIVE,
         Guarantee.BODY_TYPES,
         Guarantee.REFUSAL,
@@ -89,7 +91,7 @@ class Connection(Client[Session]):
         if self._replies is None:
             self._replies = Replies(self._channel)
             headers = {"destination": REPLIES, "ack": "auto", "activemq.prefetchSize": str(PREFETCH_QUEUE)}
-            await self._channel.subscribe(headers, self._replies.take)
+            await self._channel.subscribe(headers, taking(self._replies))
         return Caller(self._channel, self._replies, destination("queue", service))
 
     async def serve(self, service: str, handler: RequestHandler) -> None:

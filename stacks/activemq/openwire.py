@@ -9,7 +9,7 @@ from itertools import count
 
 from records.messaging import Ack, BodyType, Delivery, Guarantee
 from records.workload import Pattern
-from stacks.activemq import (
+from stacks.activemq.driver import (
     ANY,
     CLOSE_LIMIT_S,
     PORT,
@@ -48,7 +48,9 @@ _SESSION = 1  # one JMS session per connection
 
 
 class ActiveMQOpenWire:
-    """The driver.  Every send is answered, non-persistent ones included, as over STOMP.
+    """Apache ActiveMQ 5 over OpenWire, as its own JMS client speaks to it.
+
+    Every send is answered, non-persistent ones included, as over STOMP.
 
     Java's own client does not wait for those unless it is told to (its `alwaysSyncSend`).
     """
@@ -56,7 +58,7 @@ class ActiveMQOpenWire:
     name = "activemq-openwire"
     patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
     in_client = False
-    guarantees = frozenset(Guarantee)
+    guarantees = frozenset(Guarantee) - {Guarantee.ACK_NONE}
 
     def services(self) -> tuple[Service, ...]:
         """One broker, the same as `activemq`'s, with a port for OpenWire."""

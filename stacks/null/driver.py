@@ -171,7 +171,10 @@ def _to_all(receivers: deque[Handler]) -> NullPublisher:
 
 @dataclass(frozen=True, slots=True)
 class Null:
-    """Everything lives in the instance: connections of one instance reach each other."""
+    """No network: what is sent is delivered inside the load generator's own process.
+
+    Connections of one instance reach each other.
+    """
 
     name: str = "null"
     patterns: frozenset[Pattern] = frozenset(Pattern)

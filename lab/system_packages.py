@@ -1,0 +1,103 @@
+"""The distribution's packages: those of the stacks, and those that set-up names.  Run by the system's Python.
+
+python3 -m lab.system_packages [PACKAGE ...]     installs these and what stacks lack; does nothing where nothing lacks
+python3 -m lab.system_packages --missing         prints what stacks lack
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+
+from lab import daemons
+from records.errors import CannotGoOn, WrongInput
+from stacks.declaration import Debian
+from stacks.folders import found
+from stacks.installed import missing
+
+AS_ROOT = "lab/bootstrap.sh packages"
+_LAST_LINES = 20
+_APT = ("apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=120")
+
+
+def names(lacking: Iterable[Debian], more: Iterable[str] = ()) -> tuple[str, ...]:
+    """Packages to install, each once."""
+    return tuple(dict.fromkeys((*more, *(one.package for one in lacking))))
+
+
+def services(lacking: Iterable[Debian]) -> tuple[str, ...]:
+    """Those of them that start a service when they are installed."""
+    return tuple(one.package for one in lacking if one.daemon)
+
+
+def install(wanted: Sequence[str], kept: Sequence[str]) -> None:
+    """Install packages, and start none of the services `kept`; CannotGoOn when that does not work."""
+    if wanted and not shutil.which("apt-get"):
+        raise CannotGoOn(f"this is neither Debian nor Ubuntu; install by hand: {' '.join(wanted)}")
+    if os.geteuid():
+        if wanted:
+            raise CannotGoOn(
+                f"system packages are missing ({' '.join(wanted)}) and only root can install them; "
+                f"run as root: {AS_ROOT}"
+            )
+        if daemons.left_over():
+            say(f"{daemons.POLICY} of a set-up that was killed keeps services from starting; run as root: {AS_ROOT}")
+        return
+    with daemons.kept_from_starting(kept) as lock:
+        if wanted:
+            say(f"installing {' '.join(wanted)}")
+            _run("apt-get", "update", lock=lock)
+            _run(*_APT, *wanted, lock=lock)
+
+
+def _run(*command: str, lock: int) -> None:
+    """lock: what apt keeps open, so that the lock holds until it ends, even when this process is killed before."""
+    environment: Mapping[str, str] = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    with tempfile.TemporaryFile("w+", errors="replace") as log:
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            pass_fds=(lock,),
+            check=False,
+        )
+        if done.returncode:
+            log.seek(0)
+            said = "".join(log.readlines()[-_LAST_LINES:])
+            raise CannotGoOn(
+                f"{said}{' '.join(command)}: that did not work (see above); once the cause is gone, "
+                f"this brings what is missing: {AS_ROOT}"
+            )
+
+
+def say(what: str) -> None:
+    """As bootstrap.sh does."""
+    print(f"set-up: {what}", file=sys.stderr)
+
+
+def main(words: Sequence[str]) -> int:
+    """Do what is asked; the exit status."""
+    try:
+        for problem in found().problems:
+            say(f"passed over: {problem}")
+        lacking = missing(found().declared)
+        if list(words) == ["--missing"]:
+            sys.stdout.writelines(f"{name}\n" for name in names(lacking))
+        else:
+            install(names(lacking, words), services(lacking))
+    except (CannotGoOn, WrongInput) as error:
+        say(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

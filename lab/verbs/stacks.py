@@ -1,0 +1,16 @@
+"""`lab stacks`: the stacks there are, what each offers, and what is installed of it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lab.verbs.dispatch import done_by
+
+
+@done_by("lab.stacks")
+def stacks(
+    json: Annotated[bool, typer.Option("--json", help="Print the stacks as JSON, and nothing else.")] = False,
+) -> None:
+    """List the stacks with what they offer and guarantee, what is installed, and the command that brings the rest."""

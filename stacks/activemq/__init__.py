@@ -1,0 +1,1 @@
+"""Apache ActiveMQ 5, over STOMP and over OpenWire."""

@@ -1,0 +1,1 @@
+"""A stack inside the load generator's own process."""

@@ -1,0 +1,82 @@
+"""What is generated from the stacks' declarations is up to date: README's table, the lock file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from lab import generate
+from records.errors import CannotGoOn
+from stacks import folders
+
+ROOT = Path(__file__).parents[2]
+PROJECT, STACKS = "airwire (pyproject.toml)", "-r build/stacks.in"
+CURE = "`make generate` writes it anew"
+
+
+def locked(text: str) -> dict[str, tuple[str, str]]:
+    """Package to its version and the comment that says for whom it is there."""
+    parts = re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE)[1:]
+    found = {}
+    for part in parts:
+        name, version = part.split(maxsplit=1)[0].split("==")
+        found[canonicalize_name(name)] = (version, part.partition("# via")[2])
+    return found
+
+
+def lacking(text: str, wanted: list[str], origin: str) -> list[str]:
+    """The requirements that a lock file does not fulfil, and what it has for an origin that asks for no such thing."""
+    have, asked = locked(text), {canonicalize_name(Requirement(one).name): Requirement(one) for one in wanted}
+    missing = [str(one) for name, one in asked.items() if name not in have or not one.specifier.contains(have[name][0])]
+    return missing + [name for name, (_, via) in have.items() if origin in via and name not in asked]
+
+
+def of_project() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [*project["dependencies"], *project["optional-dependencies"]["test"]]
+
+
+def test_the_readmes_table_is_that_of_the_stacks() -> None:
+    text = generate.README.read_text()
+    assert generate.filled(text) == text, CURE
+    for name in folders.Found(folders.own()).names():
+        assert f"| `{name}` |" in text
+
+
+def test_a_table_without_its_place_is_told() -> None:
+    with pytest.raises(CannotGoOn, match=r"README\.md: has no lines <!-- made by"):
+        generate.filled("# Airwire\n")
+
+
+def test_the_lock_file_has_what_the_project_and_its_stacks_need_and_no_more() -> None:
+    text = generate.LOCK.read_text()
+    assert lacking(text, of_project(), PROJECT) == [], CURE
+    assert lacking(text, [*generate.requirements()], STACKS) == [], CURE
+
+
+def test_a_lock_file_that_is_out_of_date_is_noticed() -> None:
+    text = f"one==1.2 \\\n    --hash=sha256:00\n    # via {STACKS}\ntwo==3 \\\n    --hash=sha256:00\n    # via one\n"
+    assert lacking(text, ["One>=1,<2"], STACKS) == []
+    assert lacking(text, ["one==1.3"], STACKS) == ["one==1.3"]
+    assert lacking(text, ["one==1.2", "three"], STACKS) == ["three"]
+    assert lacking(text, [], STACKS) == ["one"]
+
+
+@pytest.mark.parametrize("word", ["uv", "pip"])
+def test_a_lock_that_cannot_be_made_is_told(word: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "build" / "lock" / "bin").mkdir(parents=True)
+    for name, status in (("pip", word == "pip"), ("uv", word == "uv")):
+        tool = tmp_path / "build" / "lock" / "bin" / name
+        tool.write_text(f"#!/bin/sh\nexit {int(status)}\n")
+        tool.chmod(0o755)
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
+    if word == "pip":
+        (tmp_path / "build" / "lock" / "bin" / "uv").unlink()
+        monkeypatch.setattr(generate.sys, "executable", "true")
+    with pytest.raises(CannotGoOn, match=rf"bin/{word} .*: ended with status 1; requirements\.lock is as it was"):
+        generate.lock()
