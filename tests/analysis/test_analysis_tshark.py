@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -41,11 +43,15 @@ _TRIES = 8
 
 @pytest.fixture(scope="module", params=list(_TRANSFERS))
 def lossy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """A transfer that happens to have too little of what it is for is made again: how much depends on the machine."""
+    """A transfer that happens to have too little of what it is for is made again: how much depends on the machine.
+
+    So is one in which a packet was lost so often that TCP waits for a minute.
+    """
     link, size, streams = _TRANSFERS[request.param]
     path = tmp_path_factory.mktemp("lossy") / "lossy.pcap"
     for _ in range(_TRIES):
-        capture_lossy_transfer(path, size=size, streams=streams, link=link)
+        with suppress(subprocess.TimeoutExpired):
+            capture_lossy_transfer(path, size=size, streams=streams, link=link)
         seen = tshark(path).kinds
         if all(len(seen[kind]) >= least for kind, least in _LEAST[request.param].items()):
             break
