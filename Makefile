@@ -5,7 +5,7 @@ MEDIUM ?= auto
 PIECE = $(if $(FOR),--for $(FOR))
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
-.PHONY: help setup test-setup experiment paper report compare resume pack unpack list profiles stacks calibrate doctor generate test test-fast lint bench clean
+.PHONY: help setup test-setup experiment paper report compare resume pack unpack list profiles stacks conform calibrate doctor generate test test-fast lint bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{sub(/%/, "NAME", $$1); printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ profiles: setup ## List the link profiles and where this machine can run them
 
 stacks: setup ## List the stacks, what they offer and what is installed
 	@$(LAB) stacks
+
+conform: setup ## Try what a stack declares over an impaired link (STACK=reference, KNOBS="qos=1 window=100")
+	@$(LAB) conform $(or $(STACK),reference) $(foreach one,$(KNOBS),--knob $(one)) --kernel $(KERNEL) --medium $(MEDIUM)
 
 calibrate: setup ## Measure every link profile on both kernels, asked against delivered
 	@$(LAB) calibrate

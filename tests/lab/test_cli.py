@@ -43,6 +43,7 @@ def test_help_names_every_verb_and_the_exit_statuses() -> None:
         "replay",
         "shell",
         "profiles",
+        "conform",
         "stacks",
         "calibrate",
         "doctor",

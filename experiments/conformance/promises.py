@@ -1,0 +1,112 @@
+"""What has to be true of a stack, and after which story it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from records.ledger import Reconciliation
+from records.messaging import Guarantee
+from records.schema import Outcome
+from records.verdict import Check, Health, Verdict
+
+_LONGEST_SILENCE_S = 2.0  # eighty times what the schedule leaves between two messages, and no stall of a machine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A trial after its story.  counted: over all its messages, warm-up included.  audiences: how many there are."""
+
+    published: pa.Table
+    counted: Reconciliation
+    verdict: Verdict
+    audiences: int
+    longest_silence_s: float
+
+    @property
+    def missing(self) -> int:
+        """Messages that audiences never had, though the stack answered them."""
+        unanswered = int(np.count_nonzero(self.published.column("outcome").to_numpy() == Outcome.IN_DOUBT))
+        return self.counted.lost + max(0, self.counted.in_doubt - unanswered * self.audiences)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """about: what is promised.  story: after which it is looked at.  guarantees: who declares these promises it, beside
+    what the story takes.  broken: how it was broken, '' when it was kept.
+    """
+
+    name: str
+    about: str
+    story: str
+    broken: Callable[[Seen], str]
+    guarantees: frozenset[Guarantee] = frozenset()
+
+
+def _of(count: int, what: str, seen: Seen) -> str:
+    return f"{count:,} of {seen.counted.expected:,} {what}" if count else ""
+
+
+def _missing(seen: Seen) -> str:
+    return _of(seen.missing, "were answered and never arrived", seen)
+
+
+def _twice(seen: Seen) -> str:
+    return _of(seen.counted.duplicates, "arrived more than once", seen)
+
+
+def _out_of_order(seen: Seen) -> str:
+    return _of(seen.counted.reordered, "arrived after a later one", seen)
+
+
+def _foreign(seen: Seen) -> str:
+    return _of(seen.counted.foreign, "went to somebody who should not have them", seen)
+
+
+def _silent(seen: Seen) -> str:
+    silence_s = seen.longest_silence_s
+    return f"nothing arrived for {silence_s:.1f} s" if silence_s > _LONGEST_SILENCE_S else ""
+
+
+def _dead(seen: Seen) -> str:
+    return next(
+        (one.detail for one in seen.verdict.checks if one.check is Check.SERVERS_ALIVE and one.health is Health.FAILED),
+        "",
+    )
+
+
+_IN_ORDER = frozenset({Guarantee.ORDERED})
+
+PROMISES = (
+    Promise(name="at least once", about="nothing that was answered is lost", story="topic", broken=_missing),
+    Promise(name="once", about="nothing arrives twice while nobody leaves", story="topic", broken=_twice),
+    Promise(
+        name="order",
+        about="messages of one publisher arrive in order",
+        story="topic",
+        broken=_out_of_order,
+        guarantees=_IN_ORDER,
+    ),
+    Promise(name="alive", about="the servers outlive the story", story="topic", broken=_dead),
+    Promise(name="no stall", about="messages keep coming over a sound link", story="steady", broken=_silent),
+    Promise(
+        name="durable", about="who was away has what was sent meanwhile", story="durable", broken=_missing
+    ),
+    Promise(
+        name="selection", about="subscribers have what they chose, all of it", story="selector", broken=_missing
+    ),
+    Promise(
+        name="selection only", about="and nothing else", story="selector", broken=_foreign
+    ),
+    Promise(name="full", about="a broker that is full loses nothing", story="full", broken=_missing),
+    Promise(name="queue", about="no message of a queue is lost", story="queue", broken=_missing),
+    Promise(name="one receiver", about="each goes to one receiver", story="queue", broken=_twice),
+    Promise(name="requests", about="every request that is answered was served once", story="requests", broken=_missing),
+    Promise(name="own replies", about="and its reply goes to its caller", story="requests", broken=_foreign),
+    Promise(name="group", about="every member has every message", story="group", broken=_missing),
+    Promise(name="flow", about="nothing of a flow is lost", story="flow", broken=_missing),
+    Promise(name="flow order", about="a flow is in order", story="flow", broken=_out_of_order),
+)  # fmt: skip

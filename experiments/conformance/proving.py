@@ -1,0 +1,132 @@
+"""From a stack to the stories that it has to go through, and from these to what it has kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+from experiments.conformance.promises import PROMISES, Promise, Seen
+from experiments.conformance.stories import STORIES, Course, Story
+from experiments.scenario import scenario as scenarios
+from experiments.scenario.scenario import Scenario
+from records.campaign import read_campaign
+from records.counting import read_tables
+from records.ledger import reconcile
+from records.store import DamagedTrial, Trial, trials_of
+from records.window_metrics import longest_silence
+from stacks.driver import Stack
+from stacks.knobs import KnobValue
+
+Answer = Literal["kept", "broken", "untried", "not promised"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One promise.  why: how it was broken, or why it was not tried or not promised.  trial: its folder."""
+
+    promise: str
+    about: str
+    story: str
+    answer: Answer
+    why: str = ""
+    trial: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """For a file."""
+        return asdict(self)
+
+
+def not_promised(stack: Stack, promise: Promise) -> str:
+    """Why a stack does not promise it, '' when it does."""
+    story = STORIES[promise.story]
+    if story.pattern not in stack.patterns:
+        return f"the stack has no {story.pattern.value}"
+    lacks = sorted((story.guarantees | promise.guarantees) - stack.guarantees)
+    return f"the stack does not declare {', '.join(lacks)}" if lacks else ""
+
+
+def write_scenario(
+    path: Path,
+    stack: Stack,
+    course: Course,
+    *,
+    knobs: Mapping[str, KnobValue],
+    faults: Mapping[str, str | int],
+    promises: Sequence[Promise] = PROMISES,
+) -> Scenario | None:
+    """Write the scenario that tries what a stack promises, and read it; None when it promises none of these.
+
+    Raises what reading a scenario does.
+    """
+    wanted = dict.fromkeys(one.story for one in promises if not not_promised(stack, one))
+    if not wanted:
+        return None
+    said = {
+        "scenario": f"conform-{stack.name}",
+        "question": f"Does {stack.name} keep what it declares over an impaired link?",
+        "stack": stack.name,
+        "stations": 3,
+        "congestion_control": "reno",
+        "capture": "off",
+        "trials": 1,
+        "repeat_spoiled": 0,
+        **({"knobs": {stack.name: dict(knobs)}} if knobs else {}),
+        **({"faults": dict(faults)} if faults else {}),
+        "cases": [{"case": name, **_plain(STORIES[name], course)} for name in wanted],
+    }
+    path.write_text(yaml.safe_dump(said, sort_keys=False, width=120))
+    return scenarios.load(path)
+
+
+def _plain(story: Story, course: Course) -> dict[str, object]:
+    said = story.says(course)
+    said["workload"] = {key: value for key, value in said["workload"].items() if value is not None}
+    return said
+
+
+def findings(folder: Path, stack: Stack, promises: Iterable[Promise] = PROMISES) -> list[Finding]:
+    """What became of each promise, by the trials of a campaign of `write_scenario`'s."""
+    campaign = read_campaign(folder)
+    cells = {cell.levels.get("case", ""): cell for cell in campaign.cells}
+    seen: dict[str, Seen | str] = {}
+    found = []
+    for promise in promises:
+        told = {"promise": promise.name, "about": promise.about, "story": promise.story}
+        if why := not_promised(stack, promise):
+            found.append(Finding(**told, answer="not promised", why=why))
+            continue
+        cell = cells[promise.story]
+        if promise.story not in seen:
+            finished = trials_of(folder / cell.name)
+            seen[promise.story] = _seen(finished[0]) if finished else "its trial failed: see trials.log"
+        after = seen[promise.story]
+        if isinstance(after, str):
+            found.append(Finding(**told, answer="untried", why=after))
+            continue
+        why = promise.broken(after)
+        path = str(Path(cell.name) / "trial-001")
+        found.append(Finding(**told, answer="broken" if why else "kept", why=why, trial=path))
+    return found
+
+
+def _seen(trial: Trial) -> Seen | str:
+    try:
+        manifest = trial.manifest()
+        tables = read_tables(trial, manifest)
+        audiences, window = manifest.workload.audiences, manifest.window
+        arrived = tables["delivered"].column("t_recv_ns").to_numpy()
+        return Seen(
+            published=tables["published"],
+            counted=reconcile(tables["published"], tables["delivered"], audiences),
+            verdict=trial.verdict(),
+            audiences=max(1, len(audiences)),
+            longest_silence_s=longest_silence(
+                arrived[(arrived >= window.start_ns) & (arrived < window.end_ns)], window
+            ),
+        )
+    except (DamagedTrial, OSError) as error:
+        return f"its trial cannot be read: {error}"

@@ -1,0 +1,184 @@
+"""`lab conform`: does a stack keep what it declares?"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from json import dumps
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import typer
+import yaml
+from rich.table import Table
+from rich.text import Text
+
+from experiments.conformance import proving
+from experiments.conformance.promises import PROMISES, Promise
+from experiments.conformance.proving import Answer, Finding
+from experiments.conformance.stories import SHORT, STORIES, WHOLE
+from experiments.scenario.settings import REFERENCES
+from lab import execution
+from lab.beforehand import Care, kernels
+from lab.common import Status, fail, out, shown, told
+from lab.run import begun
+from lab.start import tidy
+from lab.within import resuming
+from stacks import registry
+from stacks.driver import Stack
+from stacks.knobs import KnobsError, KnobValue
+from stacks.reference.faults import parse
+
+_STYLES: Mapping[Answer, str] = {"kept": "green", "broken": "bold red", "untried": "yellow", "not promised": "dim"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What became of a stack's promises.  campaign: the folder of its trials."""
+
+    stack: str
+    knobs: Mapping[str, KnobValue]
+    faults: Sequence[str]
+    campaign: str
+    findings: Sequence[Finding]
+
+    @property
+    def status(self) -> Status:
+        """0 when all that is promised was kept."""
+        answers = {one.answer for one in self.findings}
+        if "untried" in answers:
+            return Status.FAILED
+        return Status.NOT_ALL_VALID if "broken" in answers else Status.ALL_VALID
+
+
+def conform(
+    *,
+    stack: str,
+    knob: list[str] | None,
+    fault: list[str] | None,
+    only: list[str] | None,
+    short: bool,
+    json: Path | None,
+    junit: Path | None,
+    results: Path,
+    kernel: str,
+    medium: str,
+    low_disk: bool,
+) -> None:
+    """Try the stack's promises, and print what became of each."""
+    with told():
+        knobs, promises = _knobs(knob or []), _wanted(only or [])
+        driver = _driver(stack, knobs)
+        faults = _faults(stack, fault or [])
+        chosen = kernels(kernel, medium)
+        tidy(results)
+        with TemporaryDirectory(prefix="airwire-conform-") as folder:
+            path = Path(folder) / f"conform-{stack}.yaml"
+            scenario = proving.write_scenario(
+                path, driver, SHORT if short else WHOLE, knobs=knobs, faults=faults, promises=promises
+            )
+            if scenario is None:
+                fail(f"stack {stack!r} promises none of {', '.join(one.name for one in promises)}", Status.USAGE)
+            campaign, care = begun(scenario, results, chosen, new=True, care=Care(room=low_disk))
+        again = resuming(campaign, kernel=kernel, medium=medium, report=False, duration=None)
+        ended = execution.execute(campaign, chosen, again=again, closing=None, care=care)
+        if ended is Status.INTERRUPTED:
+            raise typer.Exit(ended)
+        result = Result(
+            stack=stack,
+            knobs=knobs,
+            faults=fault or [],
+            campaign=shown(campaign),
+            findings=proving.findings(campaign, driver, promises),
+        )
+        out.print(table(result))
+        out.print(line(result), markup=False)
+        if json:
+            json.write_text(as_json(result))
+        if junit:
+            ET.indent(tree := as_junit(result))
+            tree.write(junit, encoding="utf-8", xml_declaration=True)
+        raise typer.Exit(result.status)
+
+
+def table(result: Result) -> Table:
+    """A row for every promise."""
+    rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("promise", "", "", "after"):
+        rows.add_column(heading, overflow="fold")
+    for one in result.findings:
+        about = f"{one.about}: {one.why}" if one.why else one.about
+        rows.add_row(one.promise, Text(one.answer, style=_STYLES[one.answer]), Text(about), STORIES[one.story].about)
+    return rows
+
+
+def line(result: Result) -> str:
+    """All of it in a line."""
+    count = {answer: sum(one.answer == answer for one in result.findings) for answer in _STYLES}
+    promised = len(result.findings) - count["not promised"]
+    untried = f", {count['untried']} could not be tried" if count["untried"] else ""
+    broken = f", {count['broken']} broken" if count["broken"] else ""
+    kept = f"{result.stack} keeps {count['kept']} of the {promised} promises that it makes"
+    return f"{kept}{broken}{untried}; {result.campaign}"
+
+
+def as_json(result: Result) -> str:
+    """For programs."""
+    said = {
+        "stack": result.stack,
+        "knobs": dict(result.knobs),
+        "faults": list(result.faults),
+        "campaign": result.campaign,
+        "promises": [one.as_json() for one in result.findings],
+    }
+    return dumps(said, indent=1) + "\n"
+
+
+def as_junit(result: Result) -> ET.ElementTree:
+    """A test case for each promise, as build servers read it."""
+    suite = ET.Element("testsuite", name=f"lab conform {result.stack}", tests=str(len(result.findings)))
+    for tag, answer in (("failures", "broken"), ("errors", "untried"), ("skipped", "not promised")):
+        suite.set(tag, str(sum(one.answer == answer for one in result.findings)))
+    for one in result.findings:
+        case = ET.SubElement(suite, "testcase", classname=f"{result.stack}.{one.story}", name=one.promise)
+        if one.answer != "kept":
+            tag = {"broken": "failure", "untried": "error", "not promised": "skipped"}[one.answer]
+            ET.SubElement(case, tag, message=one.why)
+    return ET.ElementTree(suite)
+
+
+def _wanted(names: Sequence[str]) -> tuple[Promise, ...]:
+    known = {one.name: one for one in PROMISES}
+    for name in names:
+        if name not in known:
+            fail(f"--only {name!r}: not one of the promises {', '.join(known)}", Status.USAGE)
+    return tuple(known[name] for name in dict.fromkeys(names)) or PROMISES
+
+
+def _knobs(words: Sequence[str]) -> dict[str, KnobValue]:
+    found: dict[str, KnobValue] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        said = yaml.safe_load(value) if equals else None
+        if not name or not isinstance(said, bool | int | float | str):
+            fail(f"--knob {word}: not KNOB=VALUE with a number or a word", Status.USAGE)
+        found[name] = said
+    return found
+
+
+def _driver(stack: str, knobs: Mapping[str, KnobValue]) -> Stack:
+    try:
+        return registry.get(stack, knobs)
+    except (registry.UnknownStackError, KnobsError) as error:
+        fail(str(error), Status.USAGE)
+
+
+def _faults(stack: str, words: Sequence[str]) -> dict[str, str]:
+    if words and stack not in REFERENCES:
+        fail(f"--fault: faults can be switched on in {' and '.join(REFERENCES)} only, not in {stack!r}", Status.USAGE)
+    try:
+        parse(words)
+    except ValueError as error:
+        fail(f"--fault: {error}", Status.USAGE)
+    return dict(word.split("=", 1) for word in words)

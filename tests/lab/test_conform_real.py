@@ -1,0 +1,100 @@
+"""`lab conform` from end to end: what stacks keep, and each fault of the reference, found by the promise it breaks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab_runs import ROOT
+
+pytestmark = [pytest.mark.root, pytest.mark.broker]
+
+
+def conform(folder: Path, *words: str) -> tuple[int, dict[str, dict[str, Any]], str]:
+    """The exit status, the findings by promise, and all that was printed."""
+    out = folder / "conform.json"
+    command = [sys.executable, "-m", "lab", "conform", *words, "--short", "--results", str(folder), "--json", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=900, check=False)
+    said = json.loads(out.read_text()) if out.exists() else {"promises": []}
+    return done.returncode, {one["promise"]: one for one in said["promises"]}, done.stdout + done.stderr
+
+
+def answers(found: dict[str, dict[str, Any]], answer: str) -> set[str]:
+    return {name for name, one in found.items() if one["answer"] == answer}
+
+
+def test_the_reference_keeps_what_it_declares(tmp_path: Path) -> None:
+    junit = tmp_path / "junit.xml"
+    status, found, said = conform(tmp_path, "reference", "--junit", str(junit))
+    assert status == 0, said
+    assert answers(found, "broken") == answers(found, "untried") == set()
+    assert {"at least once", "once", "order", "alive", "no stall", "queue", "one receiver"} <= answers(found, "kept")
+    assert {"requests", "own replies", "group", "flow", "flow order"} <= answers(found, "kept")
+    suite = ET.parse(junit).getroot()  # noqa: S314 (our own)
+    assert (suite.get("tests"), suite.get("failures")) == (str(len(found)), "0")
+
+
+@pytest.mark.parametrize(
+    ("faults", "breaks"),
+    [
+        (
+            ["drop=10", "double=7", "misreply=5", "omit=7", "swap=7"],
+            {"at least once", "one receiver", "own replies", "group", "flow order"},
+        ),
+        (["duplicate=10", "reorder=7"], {"once", "order"}),
+        (["stall=50:2.6"], {"no stall"}),
+        (["crash=100"], {"alive"}),
+    ],
+    ids=["lost", "twice", "stalls", "dies"],
+)
+def test_every_fault_is_found_by_the_promise_that_it_breaks(
+    tmp_path: Path, faults: list[str], breaks: set[str]
+) -> None:
+    words = [word for fault in faults for word in ("--fault", fault)]
+    only = [word for name in sorted(breaks) for word in ("--only", name)]
+    status, found, said = conform(tmp_path, "reference", *words, *only)
+    assert status == 3, said
+    assert answers(found, "broken") == breaks, said
+    assert all(one["why"] for one in found.values())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["activemq"],
+        ["activemq-openwire"],
+        ["activemq-mqtt", "--knob", "qos=1", "--knob", "window=100"],
+        ["mosquitto", *(word for knob in ("qos=1", "window=100", "server_window=1000", "server_queue=100000")
+                        for word in ("--knob", knob))],
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_a_broker_loses_nothing_over_an_impaired_link(tmp_path: Path, words: list[str]) -> None:
+    status, found, said = conform(tmp_path, *words, "--only", "at least once", "--only", "order")
+    assert status == 0, said
+    assert answers(found, "kept") == {"at least once", "order"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["no-such"], "no-such"),
+        (["reference", "--only", "no-such"], "--only 'no-such': not one of the promises"),
+        (["reference", "--fault", "lose=3"], "fault 'lose=3' is not one of"),
+        (["mosquitto", "--fault", "drop=3"], "faults can be switched on in"),
+        (["mosquitto", "--knob", "qos"], "--knob qos: not KNOB=VALUE"),
+        (["mosquitto", "--knob", "qos=7"], "qos"),
+        (["mosquitto", "--only", "flow"], "promises none of flow"),
+    ],
+)
+def test_a_wrong_command_ends_with_status_2_and_a_message(tmp_path: Path, words: list[str], message: str) -> None:
+    status, found, said = conform(tmp_path, *words)
+    assert (status, found) == (2, {}), said
+    assert message in said
+    assert "Traceback" not in said
+    assert [path.name for path in tmp_path.iterdir()] == []
