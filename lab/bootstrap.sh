@@ -2,7 +2,7 @@
 # Brings a fresh Debian or Ubuntu machine to where `lab` runs: system packages, virtual environment, locked
 # Python packages.  What is already there is left alone, so a second call does nothing.
 #   bootstrap.sh run       what experiments need, the packages of all stacks included
-#   bootstrap.sh test      that, and the tests' oracles (tshark, chromium, strace, Java's compiler)
+#   bootstrap.sh test      that, and the tests' oracles (tshark, chromium, Java's compiler)
 #   bootstrap.sh packages  the system packages alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,11 +18,11 @@ fi
   || fail "Python 3.11 or newer is needed as /usr/bin/python3, this is $(/usr/bin/python3 --version): use Debian 12 or Ubuntu 24.04"
 
 # command:package, for commands that packages bring.  What stacks need is in their stack.toml.
-needs=(mnexec:mininet ip:iproute2 nft:nftables tcpdump:tcpdump ping:iputils-ping nsenter:util-linux setpriv:util-linux)
+needs=(mnexec:mininet ip:iproute2 nft:nftables tcpdump:tcpdump ping:iputils-ping strace:strace nsenter:util-linux setpriv:util-linux)
 # The lab kernel, for machines whose own has no netem and for users who are not root; it is made for this processor only.
 # tcc builds its shim for processors with AMX.
 [ "$(uname -m)" = x86_64 ] && needs+=(linux.uml:user-mode-linux busybox:busybox-static tcc:tcc)
-[ "${1:-run}" = test ] && needs+=(tshark:tshark chromium:chromium git:git ethtool:ethtool strace:strace javac:openjdk-17-jdk-headless)
+[ "${1:-run}" = test ] && needs+=(tshark:tshark chromium:chromium git:git ethtool:ethtool javac:openjdk-17-jdk-headless)
 
 missing=()
 for need in "${needs[@]}"; do

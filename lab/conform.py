@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
@@ -15,9 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.conformance import proving
-from experiments.conformance.promises import PROMISES, Promise
+from experiments.conformance.promises import OF_RESTARTS, PROMISES, E, Promise
 from experiments.conformance.proving import Answer, Finding
-from experiments.conformance.stories import SHORT, STORIES, WHOLE
+from experiments.conformance.restart import Restarted, Task, tried
+from experiments.conformance.stories import ALL, SHORT, WHOLE
 from experiments.scenario.settings import REFERENCES
 from lab import execution
 from lab.beforehand import Care, kernels
@@ -27,7 +29,7 @@ from lab.start import tidy
 from lab.within import resuming
 from stacks import registry
 from stacks.driver import Stack
-from stacks.knobs import KnobsError, KnobValue
+from stacks.knobs import KnobsError, KnobValue, unsaid
 from stacks.reference.faults import parse
 
 _STYLES: Mapping[Answer, str] = {"kept": "green", "broken": "bold red", "untried": "yellow", "not promised": "dim"}
@@ -35,12 +37,12 @@ _STYLES: Mapping[Answer, str] = {"kept": "green", "broken": "bold red", "untried
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of a stack's promises.  campaign: the folder of its trials."""
+    """What became of a stack's promises.  campaign: the folder of its trials, None when none was needed."""
 
     stack: str
     knobs: Mapping[str, KnobValue]
     faults: Sequence[str]
-    campaign: str
+    campaign: Path | None
     findings: Sequence[Finding]
 
     @property
@@ -68,29 +70,37 @@ def conform(
 ) -> None:
     """Try the stack's promises, and print what became of each."""
     with told():
-        knobs, promises = _knobs(knob or []), _wanted(only or [])
-        driver = _driver(stack, knobs)
+        wanted = _wanted(only or [])
+        of_trials, of_restarts = _among(PROMISES, wanted), _among(OF_RESTARTS, wanted)
+        knobs, driver = _driver(stack, _knobs(knob or []))
         faults = _faults(stack, fault or [])
         chosen = kernels(kernel, medium)
         tidy(results)
         with TemporaryDirectory(prefix="airwire-conform-") as folder:
             path = Path(folder) / f"conform-{stack}.yaml"
             scenario = proving.write_scenario(
-                path, driver, SHORT if short else WHOLE, knobs=knobs, faults=faults, promises=promises
+                path, driver, SHORT if short else WHOLE, knobs=knobs, faults=faults, promises=of_trials
             )
-            if scenario is None:
-                fail(f"stack {stack!r} promises none of {', '.join(one.name for one in promises)}", Status.USAGE)
-            campaign, care = begun(scenario, results, chosen, new=True, care=Care(room=low_disk))
-        again = resuming(campaign, kernel=kernel, medium=medium, report=False, duration=None)
-        ended = execution.execute(campaign, chosen, again=again, closing=None, care=care)
-        if ended is Status.INTERRUPTED:
-            raise typer.Exit(ended)
+            if scenario is None and all(proving.not_promised(driver, one) for one in of_restarts):
+                fail(f"stack {stack!r} promises none of {', '.join(only or ['what is tried'])}", Status.USAGE)
+            campaign: Path | None = None
+            if scenario is not None:
+                campaign, care = begun(scenario, results, chosen, new=True, care=Care(room=low_disk))
+        if campaign is not None:
+            again = resuming(campaign, kernel=kernel, medium=medium, report=False, duration=None)
+            ended = execution.execute(campaign, chosen, again=again, closing=None, care=care)
+            if ended is Status.INTERRUPTED:
+                raise typer.Exit(ended)
+        findings = [
+            *proving.findings(campaign, driver, of_trials),
+            *proving.of_restarts(driver, of_restarts, lambda: _restarted(stack, knobs)),
+        ]
         result = Result(
             stack=stack,
             knobs=knobs,
             faults=fault or [],
-            campaign=shown(campaign),
-            findings=proving.findings(campaign, driver, promises),
+            campaign=campaign,
+            findings=findings,
         )
         out.print(table(result))
         out.print(line(result), markup=False)
@@ -109,7 +119,7 @@ def table(result: Result) -> Table:
         rows.add_column(heading, overflow="fold")
     for one in result.findings:
         about = f"{one.about}: {one.why}" if one.why else one.about
-        rows.add_row(one.promise, Text(one.answer, style=_STYLES[one.answer]), Text(about), STORIES[one.story].about)
+        rows.add_row(one.promise, Text(one.answer, style=_STYLES[one.answer]), Text(about), ALL[one.story].about)
     return rows
 
 
@@ -120,7 +130,7 @@ def line(result: Result) -> str:
     untried = f", {count['untried']} could not be tried" if count["untried"] else ""
     broken = f", {count['broken']} broken" if count["broken"] else ""
     kept = f"{result.stack} keeps {count['kept']} of the {promised} promises that it makes"
-    return f"{kept}{broken}{untried}; {result.campaign}"
+    return f"{kept}{broken}{untried}" + (f"; {shown(result.campaign)}" if result.campaign else "")
 
 
 def as_json(result: Result) -> str:
@@ -129,7 +139,7 @@ def as_json(result: Result) -> str:
         "stack": result.stack,
         "knobs": dict(result.knobs),
         "faults": list(result.faults),
-        "campaign": result.campaign,
+        "campaign": "/".join(result.campaign.parts[-2:]) if result.campaign else None,
         "promises": [one.as_json() for one in result.findings],
     }
     return dumps(said, indent=1) + "\n"
@@ -148,12 +158,26 @@ def as_junit(result: Result) -> ET.ElementTree:
     return ET.ElementTree(suite)
 
 
-def _wanted(names: Sequence[str]) -> tuple[Promise, ...]:
-    known = {one.name: one for one in PROMISES}
+def _wanted(names: Sequence[str]) -> frozenset[str]:
+    known = [*(one.name for one in PROMISES), *(one.name for one in OF_RESTARTS)]
     for name in names:
         if name not in known:
             fail(f"--only {name!r}: not one of the promises {', '.join(known)}", Status.USAGE)
-    return tuple(known[name] for name in dict.fromkeys(names)) or PROMISES
+    return frozenset(names or known)
+
+
+def _among(promises: Sequence[Promise[E]], names: Container[str]) -> tuple[Promise[E], ...]:
+    return tuple(one for one in promises if one.name in names)
+
+
+def _restarted(stack: str, knobs: Mapping[str, KnobValue]) -> Restarted | str:
+    if os.geteuid():
+        return "killing servers and watching their syncs takes root"
+    out.print("killing the servers, and starting them again")
+    with TemporaryDirectory(prefix="airwire-conform-") as folder, (Path(folder) / "log").open("w+") as log:
+        after = tried(Task(stack=stack, knobs=dict(knobs), folder=folder), messages=log)
+        log.seek(0)
+        return f"{after}\n{log.read()}".strip() if isinstance(after, str) else after
 
 
 def _knobs(words: Sequence[str]) -> dict[str, KnobValue]:
@@ -167,9 +191,13 @@ def _knobs(words: Sequence[str]) -> dict[str, KnobValue]:
     return found
 
 
-def _driver(stack: str, knobs: Mapping[str, KnobValue]) -> Stack:
+def _driver(stack: str, given: Mapping[str, KnobValue]) -> tuple[Mapping[str, KnobValue], Stack]:
+    """Knobs that a scenario would have to say are as they usually are."""
     try:
-        return registry.get(stack, knobs)
+        kind = registry.knobs_of(stack)
+        usual = {one: kind.model_fields[one].default for one in unsaid(kind, given)} if kind else {}
+        knobs = {**usual, **given}
+        return knobs, registry.get(stack, knobs)
     except (registry.UnknownStackError, KnobsError) as error:
         fail(str(error), Status.USAGE)
 

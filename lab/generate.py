@@ -1,15 +1,17 @@
-"""What is generated from what our stacks declare: README's table of stacks, and the lock file.
+"""What is generated: README's table of stacks, docs/stacks.md's of what they keep, and the lock file.
 
-python -m lab.generate         writes both; the lock file takes the network, and keeps the versions that it has
-python -m lab.generate table   the table alone
+python -m lab.generate          writes all; the lock file takes the network, and keeps the versions that it has
+python -m lab.generate tables   the tables alone
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from lab.common import ROOT, told
 from lab.stacks import listed
@@ -17,8 +19,11 @@ from records.errors import CannotGoOn
 from stacks.folders import Found, own
 
 README = ROOT / "README.md"
+KEPT = ROOT / "docs" / "stacks.md"
+CONFORMANCE = ROOT / "results" / "reference" / "conformance"
 LOCK = ROOT / "requirements.lock"
 BEGIN, END = "<!-- made by `make generate` -->\n\n", "\n<!-- end of what `make generate` makes -->\n"
+_SIGNS = {"kept": "kept", "broken": "**broken**", "untried": "untried", "not promised": "–"}
 _OF_STACKS = Path("build/stacks.in")  # as the lock file names where a requirement is from
 _UV = Path("build/lock")
 
@@ -30,16 +35,41 @@ def table() -> str:
         for row in listed(Found(own()))
     ]
     head = ("stack", "what it is", "runs on", "patterns", "guarantees")
-    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ("---",) * len(head), *rows))
+    return _table((head, ("---",) * len(head), *rows))
 
 
-def filled(text: str) -> str:
-    """README's text with the table as it is now; CannotGoOn where README has no place for it."""
-    before, begin, rest = text.partition(BEGIN)
+def kept() -> str:
+    """The table of what stacks keep of what they declare, by the results of `make conform`, and how they break it.
+
+    Raises CannotGoOn where these are not of the same promises.
+    """
+    found = sorted(CONFORMANCE.glob("*.json"))
+    results: list[dict[str, Any]] = [json.loads(path.read_text()) | {"called": path.stem} for path in found]
+    promises = {tuple((one["promise"], one["about"]) for one in result["promises"]) for result in results}
+    if len(promises) != 1:
+        raise CannotGoOn(
+            f"{CONFORMANCE}: has not one set of promises, but {len(promises)}; `make conform` makes all anew"
+        )
+    rows = [("promise", *(f"`{result['called']}`" for result in results))]
+    rows.append(("---",) * len(rows[0]))
+    for place, (promise, about) in enumerate(promises.pop()):
+        rows.append((f"{promise}: {about}", *(_SIGNS[result["promises"][place]["answer"]] for result in results)))
+    told = [
+        f"* `{result['called']}`, {one['promise']}: {one['why']}.\n"
+        for result in results
+        for one in result["promises"]
+        if one["answer"] in {"broken", "untried"}
+    ]
+    return _table(rows) + ("\n" + "".join(told) if told else "")
+
+
+def filled(path: Path, made: Callable[[], str]) -> str:
+    """A page's text with its table as it is now; CannotGoOn where it has no place for it."""
+    before, begin, rest = path.read_text().partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise CannotGoOn(f"{README}: has no lines {BEGIN.strip()} and {END.strip()}, between which the table is")
-    return f"{before}{BEGIN}{table()}{END}{after}"
+        raise CannotGoOn(f"{path}: has no lines {BEGIN.strip()} and {END.strip()}, between which the table is")
+    return f"{before}{BEGIN}{made()}{END}{after}"
 
 
 def requirements() -> tuple[str, ...]:
@@ -68,12 +98,19 @@ def _run(*command: str) -> None:
         raise CannotGoOn(f"{' '.join(command)}: ended with status {done.returncode}; {LOCK.name} is as it was")
 
 
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
 def _words(words: Sequence[str]) -> str:
     return ", ".join(words)
 
 
+TABLES = {README: table, KEPT: kept}
+
 if __name__ == "__main__":
     with told():
-        README.write_text(filled(README.read_text()))
-        if sys.argv[1:] != ["table"]:
+        for page, made in TABLES.items():
+            page.write_text(filled(page, made))
+        if sys.argv[1:] != ["tables"]:
             lock()

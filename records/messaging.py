@@ -21,6 +21,8 @@ class Guarantee(StrEnum):
     BODY_TYPES = "body_types"  # JMS's Text, Stream, Map and Object messages beside Bytes
     REFUSAL = "refusal"  # a full destination may refuse a send, which the publisher repeats
     MEMORY_LIMIT = "memory_limit"  # how much is held in memory for subscribers that are behind can be set
+    EXACTLY_ONCE = "exactly_once"  # nothing arrives twice, not even at a subscriber that was cut off and came back
+    HANDED_ON = "handed_on"  # what a queue's receiver leaves without having acknowledged it goes to another
 
 
 class Delivery(StrEnum):

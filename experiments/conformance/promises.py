@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from experiments.conformance.restart import Restarted
+from experiments.conformance.stories import RESTART
 from records.ledger import Reconciliation
 from records.messaging import Guarantee
 from records.schema import Outcome
@@ -33,8 +36,11 @@ class Seen:
         return self.counted.lost + max(0, self.counted.in_doubt - unanswered * self.audiences)
 
 
+E = TypeVar("E", Seen, Restarted)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promise:
+class Promise(Generic[E]):
     """about: what is promised.  story: after which it is looked at.  guarantees: who declares these promises it, beside
     what the story takes.  broken: how it was broken, '' when it was kept.
     """
@@ -42,7 +48,7 @@ class Promise:
     name: str
     about: str
     story: str
-    broken: Callable[[Seen], str]
+    broken: Callable[[E], str]
     guarantees: frozenset[Guarantee] = frozenset()
 
 
@@ -78,9 +84,22 @@ def _dead(seen: Seen) -> str:
     )
 
 
-_IN_ORDER = frozenset({Guarantee.ORDERED})
+def _not_kept(after: Restarted) -> str:
+    missing = after.answered - after.arrived
+    return f"{missing} of {after.answered} were answered and gone afterwards" if missing else ""
 
-PROMISES = (
+
+def _not_synced(after: Restarted) -> str:
+    without = after.answered - after.synced
+    return f"{without} of {after.answered} were answered without a sync" if without else ""
+
+
+_IN_ORDER = frozenset({Guarantee.ORDERED})
+_ONCE = frozenset({Guarantee.EXACTLY_ONCE})
+_HANDED_ON = frozenset({Guarantee.HANDED_ON})
+
+# By what is seen of a trial.
+PROMISES: tuple[Promise[Seen], ...] = (
     Promise(name="at least once", about="nothing that was answered is lost", story="topic", broken=_missing),
     Promise(name="once", about="nothing arrives twice while nobody leaves", story="topic", broken=_twice),
     Promise(
@@ -96,17 +115,40 @@ PROMISES = (
         name="durable", about="who was away has what was sent meanwhile", story="durable", broken=_missing
     ),
     Promise(
+        name="exactly once",
+        about="who was away has nothing twice",
+        story="durable",
+        broken=_twice,
+        guarantees=_ONCE,
+    ),
+    Promise(
         name="selection", about="subscribers have what they chose, all of it", story="selector", broken=_missing
     ),
     Promise(
-        name="selection only", about="and nothing else", story="selector", broken=_foreign
+        name="selection only", about="subscribers have nothing else", story="selector", broken=_foreign
     ),
     Promise(name="full", about="a broker that is full loses nothing", story="full", broken=_missing),
     Promise(name="queue", about="no message of a queue is lost", story="queue", broken=_missing),
     Promise(name="one receiver", about="each goes to one receiver", story="queue", broken=_twice),
+    Promise(name="survivors", about="who stays loses nothing", story="killed-subscriber", broken=_missing),
+    Promise(
+        name="handed on",
+        about="others get what it has not answered",
+        story="killed-receiver",
+        broken=_missing,
+        guarantees=_HANDED_ON,
+    ),
     Promise(name="requests", about="every request that is answered was served once", story="requests", broken=_missing),
-    Promise(name="own replies", about="and its reply goes to its caller", story="requests", broken=_foreign),
+    Promise(name="own replies", about="a reply goes to its caller", story="requests", broken=_foreign),
     Promise(name="group", about="every member has every message", story="group", broken=_missing),
     Promise(name="flow", about="nothing of a flow is lost", story="flow", broken=_missing),
     Promise(name="flow order", about="a flow is in order", story="flow", broken=_out_of_order),
+)  # fmt: skip
+
+# By what is seen of servers that are killed and started again.
+OF_RESTARTS: tuple[Promise[Restarted], ...] = (
+    Promise(
+        name="persistent", about="what was answered outlives the servers", story=RESTART, broken=_not_kept
+    ),
+    Promise(name="synced", about="an answer comes after a sync to disk", story=RESTART, broken=_not_synced),
 )  # fmt: skip

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
 import yaml
 
-from experiments.conformance.promises import PROMISES, Promise, Seen
-from experiments.conformance.stories import STORIES, Course, Story
+from experiments.conformance.promises import PROMISES, E, Promise, Seen
+from experiments.conformance.restart import Restarted
+from experiments.conformance.stories import ALL, STORIES, Course, Story
 from experiments.scenario import scenario as scenarios
 from experiments.scenario.scenario import Scenario
 from records.campaign import read_campaign
@@ -40,9 +42,9 @@ class Finding:
         return asdict(self)
 
 
-def not_promised(stack: Stack, promise: Promise) -> str:
+def not_promised(stack: Stack, promise: Promise[E]) -> str:
     """Why a stack does not promise it, '' when it does."""
-    story = STORIES[promise.story]
+    story = ALL[promise.story]
     if story.pattern not in stack.patterns:
         return f"the stack has no {story.pattern.value}"
     lacks = sorted((story.guarantees | promise.guarantees) - stack.guarantees)
@@ -56,7 +58,7 @@ def write_scenario(
     *,
     knobs: Mapping[str, KnobValue],
     faults: Mapping[str, str | int],
-    promises: Sequence[Promise] = PROMISES,
+    promises: Sequence[Promise[Seen]] = PROMISES,
 ) -> Scenario | None:
     """Write the scenario that tries what a stack promises, and read it; None when it promises none of these.
 
@@ -88,29 +90,38 @@ def _plain(story: Story, course: Course) -> dict[str, object]:
     return said
 
 
-def findings(folder: Path, stack: Stack, promises: Iterable[Promise] = PROMISES) -> list[Finding]:
-    """What became of each promise, by the trials of a campaign of `write_scenario`'s."""
-    campaign = read_campaign(folder)
-    cells = {cell.levels.get("case", ""): cell for cell in campaign.cells}
-    seen: dict[str, Seen | str] = {}
-    found = []
-    for promise in promises:
-        told = {"promise": promise.name, "about": promise.about, "story": promise.story}
-        if why := not_promised(stack, promise):
-            found.append(Finding(**told, answer="not promised", why=why))
-            continue
-        cell = cells[promise.story]
-        if promise.story not in seen:
-            finished = trials_of(folder / cell.name)
-            seen[promise.story] = _seen(finished[0]) if finished else "its trial failed: see trials.log"
-        after = seen[promise.story]
-        if isinstance(after, str):
-            found.append(Finding(**told, answer="untried", why=after))
-            continue
-        why = promise.broken(after)
-        path = str(Path(cell.name) / "trial-001")
-        found.append(Finding(**told, answer="broken" if why else "kept", why=why, trial=path))
-    return found
+def findings(folder: Path | None, stack: Stack, promises: Iterable[Promise[Seen]] = PROMISES) -> list[Finding]:
+    """What became of each promise, by the trials of a campaign of `write_scenario`'s; None where it had none."""
+    cells = {cell.levels.get("case", ""): cell.name for cell in read_campaign(folder).cells} if folder else {}
+
+    @cache
+    def seen(story: str) -> Seen | str:
+        finished = trials_of(folder / cells[story]) if folder else []
+        return _seen(finished[0]) if finished else "its trial failed: see trials.log"
+
+    return [
+        _judged(one, stack, partial(seen, one.story), trial=str(Path(cells.get(one.story, "")) / "trial-001"))
+        for one in promises
+    ]
+
+
+def of_restarts(
+    stack: Stack, promises: Iterable[Promise[Restarted]], tried: Callable[[], Restarted | str]
+) -> list[Finding]:
+    """What became of these.  tried: kills the servers, once, when the stack promises any of these; or why not."""
+    once = cache(tried)
+    return [_judged(one, stack, once) for one in promises]
+
+
+def _judged(promise: Promise[E], stack: Stack, after: Callable[[], E | str], *, trial: str = "") -> Finding:
+    told = {"promise": promise.name, "about": promise.about, "story": promise.story}
+    if why := not_promised(stack, promise):
+        return Finding(**told, answer="not promised", why=why)
+    seen = after()
+    if isinstance(seen, str):
+        return Finding(**told, answer="untried", why=seen)
+    why = promise.broken(seen)
+    return Finding(**told, answer="broken" if why else "kept", why=why, trial=trial)
 
 
 def _seen(trial: Trial) -> Seen | str:

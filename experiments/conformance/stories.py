@@ -16,7 +16,7 @@ _HERE = Path(__file__).parent
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
     """How long all of it takes.  impaired: the profile with the outage.  window_s, drain_s: of each trial, the latter
-    at most.  away_at_s, away_s: when subscribers are out of reach, and for how long.
+    at most.  away_at_s, away_s: when subscribers are out of reach, and for how long; a client is killed at that moment.
     """
 
     impaired: str
@@ -34,7 +34,7 @@ SHORT = Course(impaired="impaired-short.yaml", window_s=3, drain_s=20, away_at_s
 class Story:
     """A trial.  guarantees: what it takes of the stack beside the pattern.  workload: of the scenario.
 
-    sound: over a link that loses nothing.  more: of the scenario, beside workload, link and times.
+    sound: over a link that loses nothing.  killed: the station whose client is killed, '' for none.
     """
 
     about: str
@@ -43,22 +43,23 @@ class Story:
     guarantees: frozenset[Guarantee] = frozenset()
     sound: bool = False
     away: bool = False
-    more: Mapping[str, Any] | None = None
+    killed: str = ""
 
     def says(self, course: Course) -> dict[str, Any]:
         """What its scenario says, beside the stack."""
         workload: dict[str, Any] = {"pattern": self.pattern.value, "body_bytes": 200, **self.workload}
         if self.away:
             workload["away"] = {"at_s": course.away_at_s, "lasts_s": course.away_s}
+        killing = [{"at_s": course.away_at_s, "node": self.killed, "event": "kill"}]
         return {
             "network": str(_HERE / ("sound.yaml" if self.sound else course.impaired)),
             "workload": workload,
             "window": {"warmup_s": 0.5, "window_s": course.window_s, "drain_s": course.drain_s},
-            **(self.more or {}),
+            **({"nodes": killing} if self.killed else {}),
         }
 
 
-_TOPIC = {"clients": {"publishers": 2, "subscribers": 3, "topics": 1}, "loop": "open", "rate": 40}
+_TOPIC: dict[str, Any] = {"clients": {"publishers": 2, "subscribers": 3, "topics": 1}, "loop": "open", "rate": 40}
 _CALLS = {"clients": {"callers": 3, "services": 1}, "loop": "open", "rate": 20}
 
 STORIES: dict[str, Story] = {
@@ -69,7 +70,7 @@ STORIES: dict[str, Story] = {
         guarantees=frozenset({Guarantee.ACK_AUTO}),
     ),
     "steady": Story(
-        about="the same over a sound link",
+        about="two publishers and three subscribers over a sound link",
         pattern=Pattern.PUBSUB,
         workload=_TOPIC,
         guarantees=frozenset({Guarantee.ACK_AUTO}),
@@ -101,6 +102,20 @@ STORIES: dict[str, Story] = {
         },
         guarantees=frozenset({Guarantee.ACK_AUTO, Guarantee.MEMORY_LIMIT}),
     ),
+    "killed-subscriber": Story(
+        about="one of three subscribers is killed with messages under way to it, over 3 % loss and an outage",
+        pattern=Pattern.PUBSUB,
+        workload={**_TOPIC, "clients": {**_TOPIC["clients"], "apart": True}},
+        guarantees=frozenset({Guarantee.ACK_AUTO}),
+        killed="sta3",
+    ),
+    "killed-receiver": Story(
+        about="one of two receivers of a queue is killed with messages under way to it, over 3 % loss and an outage",
+        pattern=Pattern.QUEUE,
+        workload={"clients": {"senders": 1, "receivers": 2, "queues": 1, "apart": True}, "loop": "open", "rate": 40},
+        guarantees=frozenset({Guarantee.ACK_AUTO}),
+        killed="sta3",
+    ),
     "queue": Story(
         about="two senders and three receivers of a queue over 3 % loss and an outage",
         pattern=Pattern.QUEUE,
@@ -122,4 +137,15 @@ STORIES: dict[str, Story] = {
         pattern=Pattern.STREAM,
         workload={"clients": {"flows": 2}, "loop": "open", "rate": 40},
     ),
+}
+
+# Not a trial: experiments.conformance.restart.
+RESTART = "restart"
+ALL: dict[str, Story] = STORIES | {
+    RESTART: Story(
+        about="the servers are killed after twenty messages, each answered before the next, and started again",
+        pattern=Pattern.PUBSUB,
+        workload={},
+        guarantees=frozenset({Guarantee.ACK_AUTO, Guarantee.DURABLE, Guarantee.PERSISTENT}),
+    )
 }

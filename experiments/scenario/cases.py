@@ -22,10 +22,13 @@ NAME = "case"  # the factor's name, and the key of a case's own
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}")
 
 
-def problems(levels: Iterable[Any], factors: Iterable[Key], *, whole: Container[str] = ()) -> Iterator[tuple[Key, str]]:
+def problems(
+    levels: Iterable[Any], factors: Iterable[Key], *, whole: Container[str] = (), lists: Container[str] = ()
+) -> Iterator[tuple[Key, str]]:
     """What is wrong with the cases: where, and what.
 
-    factors: the keys of the scenario's other factors.  whole: keys that hold for the whole campaign.
+    factors: the keys of the scenario's other factors.  whole: keys that hold for the whole campaign.  lists: keys whose
+    lists are no levels.
     """
     others = [key for key in factors if key != KEY]
     for number, level in enumerate(levels):
@@ -39,7 +42,7 @@ def problems(levels: Iterable[Any], factors: Iterable[Key], *, whole: Container[
         for path, value in _leaves(level, ()):
             if path and path[0] in whole:
                 yield (*at, *path), "holds for the whole campaign, not for one case: say it beside the cases"
-            if isinstance(value, list):
+            if isinstance(value, list) and path[0] not in lists:
                 yield (*at, *path), "a list cannot stand in a case: each case is one combination; write two cases"
             for other in others:
                 if path == other[: len(path)] or path[: len(other)] == other:

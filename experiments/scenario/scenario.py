@@ -200,7 +200,7 @@ def _factors(data: Any, at: Key) -> Iterator[tuple[Key, list[Any]]]:
 
 def _check_factors(factors: dict[Key, list[Any]], complain: _Complaints) -> None:
     labels: dict[str, Key] = {}
-    for at, problem in cases.problems(factors.get(cases.KEY, ()), factors, whole=_OF_THE_WHOLE):
+    for at, problem in cases.problems(factors.get(cases.KEY, ()), factors, whole=_OF_THE_WHOLE, lists=_NOT_FACTORS):
         complain.add(at, problem)
     for factor in factors:
         if factor[0] in _OF_THE_WHOLE:

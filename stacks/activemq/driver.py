@@ -43,6 +43,7 @@ class ActiveMQ:
     guarantees = frozenset(Guarantee) - {
         Guarantee.ACK_CLIENT,
         Guarantee.ACK_NONE,
+        Guarantee.EXACTLY_ONCE,
         Guarantee.SYNC_RECEIVE,
         Guarantee.BODY_TYPES,
         Guarantee.REFUSAL,

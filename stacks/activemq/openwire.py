@@ -58,7 +58,7 @@ class ActiveMQOpenWire:
     name = "activemq-openwire"
     patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
     in_client = False
-    guarantees = frozenset(Guarantee) - {Guarantee.ACK_NONE}
+    guarantees = frozenset(Guarantee) - {Guarantee.ACK_NONE, Guarantee.EXACTLY_ONCE}
 
     def services(self) -> tuple[Service, ...]:
         """One broker, the same as `activemq`'s, with a port for OpenWire."""

@@ -32,7 +32,8 @@ class MqttKnobs(Knobs):
         """What the QoS promises: with 0 nothing is acknowledged, and nothing kept for whoever is away."""
         if self.qos == 0:
             return frozenset({Guarantee.ACK_NONE, Guarantee.ORDERED})
-        return frozenset({Guarantee.ACK_AUTO, Guarantee.ORDERED, Guarantee.DURABLE})
+        once = {Guarantee.EXACTLY_ONCE} if self.qos == 2 else set()
+        return frozenset({Guarantee.ACK_AUTO, Guarantee.ORDERED, Guarantee.DURABLE, *once})
 
     def terms(self, client_id: str, version: Version) -> Terms:
         """What a client asks for with its first packet, as long as nothing of it is kept."""

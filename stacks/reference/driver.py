@@ -108,6 +108,7 @@ class Reference:
             Guarantee.ACK_DUPS_OK,
             Guarantee.SELECTOR,
             Guarantee.ORDERED,
+            Guarantee.HANDED_ON,
         }
     )
     in_client: bool = False

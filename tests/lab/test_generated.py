@@ -1,7 +1,8 @@
-"""What is generated from the stacks' declarations is up to date: README's table, the lock file."""
+"""What is generated is up to date: the tables of what stacks declare and of what they keep, the lock file."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -41,16 +42,46 @@ def of_project() -> list[str]:
     return [*project["dependencies"], *project["optional-dependencies"]["test"]]
 
 
-def test_the_readmes_table_is_that_of_the_stacks() -> None:
-    text = generate.README.read_text()
-    assert generate.filled(text) == text, CURE
+@pytest.mark.parametrize("page", generate.TABLES, ids=lambda page: page.name)
+def test_a_table_is_that_of_what_it_is_made_from(page: Path) -> None:
+    assert generate.filled(page, generate.TABLES[page]) == page.read_text(), CURE
+
+
+def test_the_readmes_table_has_every_stack() -> None:
     for name in folders.Found(folders.own()).names():
-        assert f"| `{name}` |" in text
+        assert f"| `{name}` |" in generate.README.read_text()
 
 
-def test_a_table_without_its_place_is_told() -> None:
+def test_a_table_without_its_place_is_told(tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    page.write_text("# Airwire\n")
     with pytest.raises(CannotGoOn, match=r"README\.md: has no lines <!-- made by"):
-        generate.filled("# Airwire\n")
+        generate.filled(page, generate.table)
+
+
+def test_a_broken_promise_is_shown_with_how_it_was_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(generate, "CONFORMANCE", tmp_path)
+    for stack, answer, why in (("one", "kept", ""), ("two", "broken", "3 of 90 were answered and never arrived")):
+        told = {"promise": "queue", "about": "nothing is lost", "answer": answer, "why": why}
+        (tmp_path / f"{stack}.json").write_text(json.dumps({"stack": stack, "promises": [told]}))
+    assert generate.kept().splitlines() == [
+        "| promise | `one` | `two` |",
+        "| --- | --- | --- |",
+        "| queue: nothing is lost | kept | **broken** |",
+        "",
+        "* `two`, queue: 3 of 90 were answered and never arrived.",
+    ]
+
+
+def test_results_of_other_promises_make_no_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(generate, "CONFORMANCE", tmp_path)
+    with pytest.raises(CannotGoOn, match="not one set of promises, but 0"):
+        generate.kept()
+    for stack in ("one", "two"):
+        told = {"promise": stack, "about": "", "answer": "kept", "why": ""}
+        (tmp_path / f"{stack}.json").write_text(json.dumps({"stack": stack, "promises": [told]}))
+    with pytest.raises(CannotGoOn, match="not one set of promises, but 2"):
+        generate.kept()
 
 
 def test_the_lock_file_has_what_the_project_and_its_stacks_need_and_no_more() -> None:

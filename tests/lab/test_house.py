@@ -45,7 +45,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "campaign": {"deploy", "scenario", "trial", "trial.checks", "trial.observers", "workers"},
         "tools": {"campaign", "scenario", "trial", "trial.observers", "workers"},
         "papers": {"scenario"},
-        "conformance": {"scenario"},
+        "conformance": {"deploy", "scenario", "workers"},
     },
 }
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ from activemq_brokers import Broker, quiet, running_broker, until
 from activemq_clients import Clients, Got, numbered, wanted
 from here import HERE
 
+from experiments.conformance import syncs
 from records.messaging import Ack, Delivery
 from stacks.activemq.driver import ActiveMQ
 from stacks.activemq.openwire import ActiveMQOpenWire
@@ -214,25 +212,6 @@ def test_persistent_messages_outlive_the_broker_and_others_do_not(
     assert broker.run(after) == {Delivery.PERSISTENT: numbered(3), Delivery.NONPERSISTENT: []}
 
 
-@contextmanager
-def syncs_written_to(file: Path, pid: int) -> Iterator[None]:
-    """Every sync to disk of a process while the block runs, as strace tells it."""
-    command = ["strace", "-f", "-ttt", "-T", "-e", "trace=fsync,fdatasync,msync", "-o", str(file), "-p", str(pid)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace:
-        try:
-            assert strace.stderr is not None
-            assert "attached" in strace.stderr.readline()
-            yield
-        finally:
-            strace.terminate()
-
-
-def ends_of_syncs(text: str) -> list[float]:
-    """When each sync was done, seconds since the epoch: lines are `PID TIME call(...) = 0 <DURATION>`."""
-    found = re.findall(r"^\d+ +(\d+\.\d+) (<\.\.\. )?\w+.* = 0 <(\d+\.\d+)>$", text, re.MULTILINE)
-    return [float(at) + (0 if resumed else float(lasted)) for at, resumed, lasted in found]
-
-
 def test_a_persistent_message_is_on_disk_before_its_answer(
     broker: Broker, clients: Clients, at: Endpoint, tmp_path: Path
 ) -> None:
@@ -250,13 +229,7 @@ def test_a_persistent_message_is_on_disk_before_its_answer(
                 spans[delivery].append((begun, time.time()))
         await connection.close()
 
-    with syncs_written_to(tmp_path / "syncs", broker.pid()):
+    with syncs.watched([broker.pid()], tmp_path / "syncs"):
         broker.run(talk)
-    done = ends_of_syncs((tmp_path / "syncs").read_text())
-    synced = {
-        delivery: sum(any(begun <= end <= answered for end in done) for begun, answered in spans[delivery])
-        for delivery in Delivery
-    }
-    assert synced[Delivery.PERSISTENT] == 10
-    begun, answered = spans[Delivery.NONPERSISTENT][0][0], spans[Delivery.NONPERSISTENT][-1][1]
-    assert synced[Delivery.NONPERSISTENT] <= 1 + (answered - begun) // 5  # the store's own checkpoint, every 5 seconds
+    done = syncs.ends((tmp_path / "syncs").read_text())
+    assert syncs.covered(spans[Delivery.PERSISTENT], done) == 10

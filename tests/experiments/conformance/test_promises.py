@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from experiments.campaign import campaign as campaigns
-from experiments.conformance.promises import PROMISES
-from experiments.conformance.proving import findings, not_promised, write_scenario
-from experiments.conformance.stories import SHORT, STORIES, WHOLE, Course
+from experiments.conformance.promises import OF_RESTARTS, PROMISES
+from experiments.conformance.proving import findings, not_promised, of_restarts, write_scenario
+from experiments.conformance.stories import ALL, SHORT, STORIES, WHOLE, Course
 from records.messaging import Guarantee
 from records.workload import Pattern
 from stacks import registry
@@ -28,7 +28,8 @@ def stack(name: str) -> Stack:
 
 def test_every_promise_has_a_story_and_every_story_a_promise() -> None:
     assert {one.story for one in PROMISES} == set(STORIES)
-    names = [one.name for one in PROMISES]
+    assert {one.story for one in OF_RESTARTS} == ALL.keys() - STORIES.keys()
+    names = [*(one.name for one in PROMISES), *(one.name for one in OF_RESTARTS)]
     assert len(names) == len(set(names))
 
 
@@ -72,3 +73,17 @@ def test_a_promise_whose_trial_failed_is_untried(tmp_path: Path) -> None:
     assert promised
     assert {name for name, one in found.items() if one.answer == "untried"} == promised
     assert all(found[name].why == "its trial failed: see trials.log" for name in promised)
+
+
+def test_servers_are_killed_once_for_all_that_is_promised_and_never_for_nothing() -> None:
+    calls = []
+
+    def tried() -> str:
+        calls.append(1)
+        return "killing servers takes root"
+
+    assert [one.answer for one in of_restarts(stack("reference"), OF_RESTARTS, tried)] == ["not promised"] * 2
+    assert calls == []
+    found = of_restarts(stack("activemq"), OF_RESTARTS, tried)
+    assert [(one.answer, one.why) for one in found] == [("untried", "killing servers takes root")] * 2
+    assert calls == [1]

@@ -53,6 +53,13 @@ def test_a_part_can_be_chosen_by_case(tmp_path: Path) -> None:
     assert [cell.levels["case"] for cell in part.cells] == ["many", "many"]
 
 
+def test_a_case_has_its_own_nodes_since_their_list_is_no_list_of_levels(tmp_path: Path) -> None:
+    events = "nodes: [{at_s: 1, node: sta2, event: kill}]"
+    scenario = load(tmp_path, CASES.replace("case: many,", f"case: many, stations: 2, {events},"))
+    nodes = {cell.levels["case"]: [one.node for one in cell.settings.nodes] for cell in scenario.cells}
+    assert nodes == {"few": [], "many": ["sta2"]}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
