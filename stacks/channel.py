@@ -57,10 +57,7 @@ class Channel(asyncio.Protocol):
 
         StackError without root.
         """
-        try:
-            self._transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, _TCP_REPAIR, 1)
-        except OSError as error:
-            raise StackError(f"a connection cannot be cut without a word: {error.strerror} (CAP_NET_ADMIN)") from error
+        silence(self._transport.get_extra_info("socket"))
         self.abort()
 
     def lose(self, reason: str) -> str:
@@ -154,6 +151,14 @@ class Client(Generic[C]):
     def vanish(self) -> None:
         """Drop the connection silently: no FIN, no RST."""
         self._channel.vanish()
+
+
+def silence(connection: socket.socket) -> None:
+    """Have a connection end without FIN or RST when it is closed; StackError without root."""
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, _TCP_REPAIR, 1)
+    except OSError as error:
+        raise StackError(f"a connection cannot be cut without a word: {error.strerror} (CAP_NET_ADMIN)") from error
 
 
 async def opened(kind: Callable[[], C], at: Endpoint) -> C:

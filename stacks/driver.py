@@ -47,11 +47,30 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """A client of a conversation in which clients speak to each other.
+
+    client_id: as it connects.  channel: name of its topic, queue, service, group or flow.  port: one that is its own,
+    on its host.
+    """
+
+    client_id: str
+    role: Literal["producer", "consumer"]
+    channel: str
+    address: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Here:
-    """The host that a client runs on."""
+    """The host that a client runs on.
+
+    peers: all clients of the load, itself included, where the stack is in its clients alone (see `between_clients`).
+    """
 
     node: str
     address: str
+    peers: tuple[Peer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,3 +266,8 @@ class Stack(Protocol):
         services: all that the stack has, the one that this client's load is placed at first; none for a stack that
         has no services.
         """
+
+
+def between_clients(stack: Stack) -> bool:
+    """Whether clients speak to each other, as there are no services of the stack's and they are not one process."""
+    return not stack.in_client and not stack.services()

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 from experiments.load.clock import Clock
 from experiments.load.pattern import PatternModule, Site, module
-from experiments.load.protocol import NodePlan
+from experiments.load.protocol import NodePlan, client_id
 from experiments.load.recording import DeliveredLog
 from records.manifest import ClientSocket, Consumer, Producer
 from records.nodes import Absence
-from stacks.driver import Connection, Endpoint, Here, Publisher, Stack, StackError, from_home
+from stacks.driver import Connection, Endpoint, Here, Peer, Publisher, Stack, StackError, from_home
 
 PARALLEL = 16
 CLOSE_TIMEOUT_S = 5.0
@@ -74,7 +74,9 @@ async def connected(plan: NodePlan, *, stack: Stack, log: DeliveredLog, clock: C
     turn = asyncio.Semaphore(PARALLEL)
     replies = {one.caller: one.id for one in plan.consumers if one.caller is not None}
     site = Site(log=log, clock=clock, seed=plan.seed, replies=replies)
-    node = _Node(plan, stack, module(plan.workload.pattern), site)
+    peers = tuple(Peer(**one.model_dump()) for one in plan.peers)
+    here = Here(node=plan.node, address=plan.address, peers=peers)
+    node = _Node(plan, here, stack, module(plan.workload.pattern), site)
     clients = Clients(consume=lambda consumer: node.consume(consumer, clients))
 
     async def limited(label: str, action: Callable[[T], Awaitable[None]], client: T) -> None:
@@ -97,6 +99,7 @@ class _Node:
     """Connects the clients of one node as their pattern wants them."""
 
     plan: NodePlan
+    here: Here
     stack: Stack
     pattern: PatternModule
     site: Site
@@ -122,8 +125,7 @@ class _Node:
     async def _connect(self, role: str, client: Producer | Consumer) -> Connection:
         plan = self.plan
         at = [Endpoint(**one.model_dump()) for one in plan.services]
-        here = Here(node=plan.node, address=plan.address)
-        return await self.stack.connect(here, from_home(at, client.topic), f"{plan.node}-{role}-{client.id}")
+        return await self.stack.connect(self.here, from_home(at, client.topic), client_id(plan.node, role, client.id))
 
 
 def _at(plan: NodePlan) -> str:

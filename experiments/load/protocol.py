@@ -30,11 +30,27 @@ class ServiceAt(Record):
     port: Port
 
 
+class PeerAt(Record):
+    """A client of a load whose clients speak to each other, as stacks.driver.Peer."""
+
+    client_id: str
+    role: Literal["producer", "consumer"]
+    channel: str
+    address: str
+    port: Port
+
+
+def client_id(node: str, role: str, number: int) -> str:
+    """What a client connects as."""
+    return f"{node}-{role}-{number}"
+
+
 class NodePlan(Record):
     """Everything that one client process does: the workload, and which of its clients are on this node.
 
     knobs: what is set of the stack.  address: the node's own.
     services: where the stack's services listen, as the node sees them.
+    peers: all clients of the load, on this node or another, where they speak to each other; else none.
     late: its clients connect when it is told to go, and not before.
     """
 
@@ -43,6 +59,7 @@ class NodePlan(Record):
     knobs: dict[str, KnobValue] = Field(default_factory=dict)
     address: str
     services: tuple[ServiceAt, ...]
+    peers: tuple[PeerAt, ...] = ()
     workload: AnyWorkload
     producers: tuple[Producer, ...] = ()
     consumers: tuple[Consumer, ...] = ()

@@ -30,7 +30,10 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
     if placement.between_stations(settings):
         yield (
             ("nodes",),
-            f"stack {settings.stack!r} has its services on stations, which stay: use another stack",
+            (
+                f"stack {settings.stack!r} has its services on stations, or is in clients that speak to each other, "
+                "which stay: use another stack"
+            ),
         )
     try:
         plan = topology_plan(settings)

@@ -7,7 +7,7 @@ from itertools import product
 
 from experiments.scenario.settings import Settings
 from stacks import registry
-from stacks.driver import Service, from_home
+from stacks.driver import Service, between_clients, from_home
 from topologies.plan import TopologyPlan
 
 
@@ -29,19 +29,33 @@ def placed(plan: TopologyPlan, services: Iterable[Service]) -> tuple[tuple[str, 
 
 
 def between_stations(settings: Settings) -> bool:
-    """Whether clients talk to services on stations.  UnknownStackError as stacks.registry.get."""
-    return any(one.placement == "nodes" for one in settings.driver().services())
+    """Whether clients talk to services on stations, or to each other.  UnknownStackError as stacks.registry.get."""
+    driver = settings.driver()
+    return between_clients(driver) or any(one.placement == "nodes" for one in driver.services())
 
 
 def ways(settings: Settings, plan: TopologyPlan) -> tuple[tuple[str, str], ...]:
     """A station and a host with a service, for every two that clients' packets can go between, there and back.
 
     Where services are on stations these are the clients' own stations and their channels' homes, but for clients that
-    are at home.  Else every station and every server.  UnknownStackError as stacks.registry.get.
+    are at home; where clients talk to each other, the stations of a channel's producers and consumers.  Else every
+    station and every server.  UnknownStackError as stacks.registry.get.
     """
+    if between_clients(settings.driver()):
+        return _met(settings, plan)
     if not between_stations(settings):
         return tuple(product(plan.of_role("station"), plan.of_role("server")))
     return tuple(dict.fromkeys((here, there) for here, there in homes(settings, plan) if here != there))
+
+
+def _met(settings: Settings, plan: TopologyPlan) -> tuple[tuple[str, str], ...]:
+    stations, clients = plan.of_role("station"), settings.workload.clients
+    consuming: dict[int, dict[str, None]] = {}
+    for end in clients.consumers(len(stations)):
+        consuming.setdefault(end.channel, {})[stations[end.station]] = None
+    producing = dict.fromkeys((stations[end.station], end.channel) for end in clients.producers(len(stations)))
+    found = ((here, there) for here, channel in producing for there in consuming.get(channel, ()) if here != there)
+    return tuple(dict.fromkeys(found))
 
 
 def homes(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str]]:
@@ -60,14 +74,18 @@ def problems(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str]
         others = ", ".join(_without_servers())
         why = f"{kind} has no server, which stack {stack!r} needs: use another topology, or a stack of {others}"
         yield "topology", why
-    if "nodes" not in placements:
+    if not between_stations(settings):
         return
-    on_stations = f"stack {stack!r} has its services on stations"
+    on_stations = (
+        f"stack {stack!r} has its services on stations"
+        if placements
+        else f"stack {stack!r} is in clients that speak to each other"
+    )
     in_lab = settings.kernel == "lab"
     if len(plan.segments) > 1:
         yield "topology", f"{on_stations}, which have to be on one medium: use peers or star, not {kind}"
     elif not ways(settings, plan):
-        why = f"{on_stations}, and all clients are at home, so that nothing would cross the medium: "
+        why = f"{on_stations}, and each is where those are that it talks to, so that nothing would cross the medium: "
         yield "workload", f"{why}use two stations or more (now {settings.stations}), or another number of channels"
     elif plan.emulated[0].wired and (in_lab or settings.medium == "tc"):
         why = f"{on_stations}, and by tc what these send each other on topology {kind} misses the uplink's delay: "

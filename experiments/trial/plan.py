@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import count
 from pathlib import Path
+from typing import Literal
 
-from experiments.load.protocol import NodePlan, ServiceAt
+from experiments.load.protocol import NodePlan, PeerAt, ServiceAt, client_id
 from experiments.scenario.settings import Settings
 from records.manifest import Consumer, PlacedWorkload, Producer
 from records.workload import PubSub
-from stacks.driver import Endpoint
+from stacks.driver import Endpoint, between_clients
+
+_FIRST_PORT = 20_000  # below those that Linux gives out by itself, from 32,768 on
 
 
 def workload(settings: Settings, stations: Sequence[str]) -> PlacedWorkload:
@@ -58,6 +62,7 @@ def node_plans(
     folder for its ledger.
     connect_limit_s: what a client may take to connect and subscribe.  late: nodes that join later.
     """
+    peers = _peers(work, addresses) if between_clients(settings.driver()) else ()
     nodes = sorted({one.node for one in work.producers} | {one.node for one in work.consumers})
     return tuple(
         NodePlan(
@@ -68,6 +73,7 @@ def node_plans(
             services=tuple(
                 ServiceAt(service=one.service, node=one.node, host=one.host, port=one.port) for one in services
             ),
+            peers=peers,
             workload=work.asked,
             producers=tuple(one for one in work.producers if one.node == node),
             consumers=tuple(one for one in work.consumers if one.node == node),
@@ -77,4 +83,24 @@ def node_plans(
             late=node in late,
         )
         for node in nodes
+    )
+
+
+def _peers(work: PlacedWorkload, addresses: Mapping[str, str]) -> tuple[PeerAt, ...]:
+    """Every client, each with a port that no other has on its node; a caller's replies come to its own."""
+    ports = {node: count(_FIRST_PORT) for node in addresses}
+    clients: list[tuple[Literal["producer", "consumer"], Producer | Consumer]] = [
+        *(("producer", one) for one in work.producers),
+        *(("consumer", one) for one in work.consumers if one.caller is None),
+    ]
+    channels = work.asked.clients.channels
+    return tuple(
+        PeerAt(
+            client_id=client_id(one.node, role, one.id),
+            role=role,
+            channel=channels[one.topic],
+            address=addresses[one.node],
+            port=next(ports[one.node]),
+        )
+        for role, one in clients
     )

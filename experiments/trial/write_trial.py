@@ -110,6 +110,7 @@ def write_trial(
             path_rtt=path_rtt(measured.connecting, _least_rtt(context), expected=bool(context.services)),
             bare=context.settings.connect == "bare",
             in_client=context.settings.driver().in_client,
+            serverless=not context.services,
             line=measured.line,
         ),
         context.settings.checks,

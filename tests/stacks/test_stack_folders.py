@@ -15,7 +15,7 @@ from stacks.declaration import Debian, DeclarationError
 from stacks.installed import missing, needs, version
 from stacks.registry import UnknownStackError, UnusableStackError, get, names, stacks
 
-OURS = {"activemq", "activemq-openwire", "null", "reference", "reference-peers"}
+OURS = {"activemq", "activemq-openwire", "null", "reference", "reference-peers", "zeromq"}
 DECLARED = "class Other:\n name, patterns, guarantees, in_client = 'other', frozenset(), frozenset(), True\n"
 
 

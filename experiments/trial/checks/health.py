@@ -46,6 +46,7 @@ class Evidence:
     path_rtt: what experiments.trial.checks.path_rtt found.  bare: whether the scenario had clients connect on another
     link.
     in_client: whether the stack runs inside its clients' processes, so that what these use is not the generator's.
+    serverless: whether the stack has no processes of its own.
     """
 
     link_checks: Sequence[LinkCheck]
@@ -71,6 +72,7 @@ class Evidence:
     stale: int = 0
     bare: bool = False
     in_client: bool = False
+    serverless: bool = False
     line: LineSeen | None = None
 
 

@@ -11,15 +11,16 @@ if TYPE_CHECKING:
     from experiments.trial.checks.health import Evidence
 
 _SERVER, _THREAD = "server:", "thread:"
+_NONE: Measured = (0.0, "the stack has no servers")
 
 
 def process_checks(evidence: Evidence) -> dict[Check, Measured]:
     """Processor and memory of servers and clients; lateness of the generator and of a sleeper."""
     return {
         Check.GENERATOR_CPU: _busiest(evidence, "generator:", 1),
-        Check.SERVER_CPU: _together(evidence),
-        Check.SERVER_THREAD: _thread(evidence),
-        Check.SERVER_MEMORY: _memory(evidence),
+        Check.SERVER_CPU: _NONE if evidence.serverless else _together(evidence),
+        Check.SERVER_THREAD: _NONE if evidence.serverless else _thread(evidence),
+        Check.SERVER_MEMORY: _NONE if evidence.serverless else _memory(evidence),
         Check.SEND_LATENESS: (evidence.send_lateness_s, "longest that the generator was late with a send"),
         Check.HEARTBEAT: _heartbeat(evidence),
     }

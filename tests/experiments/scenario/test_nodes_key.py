@@ -65,7 +65,10 @@ def test_what_cannot_be_is_refused_at_its_line(
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"stack": "reference-peers", "topology": "peers"}, "has its services on stations, which stay"),
+        (
+            {"stack": "reference-peers", "topology": "peers"},
+            "or is in clients that speak to each other, which stay",
+        ),
         (
             {"workload": SMALL["workload"] | {"away": {"at_s": 0.5, "lasts_s": 0.5}}},
             "workload.away takes subscribers off as well",

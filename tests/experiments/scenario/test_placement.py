@@ -77,12 +77,23 @@ def test_for_servers_every_station_has_a_way_to_every_server() -> None:
     assert ways == tuple((station, server) for station in ("sta1", "sta2") for server in ("server1", "server2"))
 
 
+def test_where_clients_talk_to_each_other_ways_are_from_producers_to_consumers_of_their_channel(tmp_path: Path) -> None:
+    clients = {"publishers": 2, "subscribers": 4, "topics": 2}
+    work = {"clients": clients, "body_bytes": 100, "ack": "none"}
+    marks = {"send_high_water": 10, "receive_high_water": 10}
+    given = {"stack": "zeromq", "knobs": {"zeromq": marks}, "topology": "peers", "workload": work}
+    ways = placement.ways(scenario(tmp_path, **given, stations=3).settings, PEERS)
+    assert ways == (("sta1", "sta3"), ("sta2", "sta1"))
+    with pytest.raises(ScenarioError, match="stack 'zeromq' is in clients that speak to each other, and each is where"):
+        scenario(tmp_path, **given, stations=2)
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
         (
             {"stations": 1, "topology": "star"},
-            "workload: stack 'reference-peers' has its services on stations, and all",
+            "workload: stack 'reference-peers' has its services on stations, and each is where",
         ),
         ({"topology": {"kind": "cells"}}, ":4: topology: stack 'reference-peers' has its services on stations, which"),
         ({"topology": "star", "medium": "tc"}, ":5: medium: stack 'reference-peers' has its services on stations, and"),

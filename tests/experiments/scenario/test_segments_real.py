@@ -173,3 +173,24 @@ def test_stations_talk_to_services_on_each_other(
         "reference-peers@sta1.log", "reference-peers@sta2.log",
     }  # fmt: skip
     assert reduce_trial(trial.path, 0).num_rows, "a trial without a server can be analysed"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        {"clients": {"publishers": 2, "subscribers": 4, "topics": 1}, "ack": "none"},
+        {"pattern": "request_reply", "clients": {"callers": 2, "services": 2}},
+    ],
+    ids=["topics", "requests"],
+)
+def test_clients_talk_to_each_other_without_a_server(tmp_path: Path, pattern: dict[str, Any]) -> None:
+    """The ways between them are proven, their packets are known by their ports, and nothing is lost."""
+    work = {"body_bytes": 200, "loop": "open", "rate": 20} | pattern
+    marks = {"send_high_water": 100, "receive_high_water": 100}
+    trial = ran(tmp_path, stack="zeromq", topology="peers", knobs={"zeromq": marks}, workload=work)
+    assert {one.path for one in trial.link().checks if one.source == "probe"} == {"sta1 to sta2"}
+    found = assert_books_close(trial)
+    assert (found.lost, found.duplicates, found.foreign) == (0, 0, 0)
+    clients = (*trial.manifest().workload.producers, *trial.manifest().workload.consumers)
+    assert all(20_000 <= port < 20_010 for one in clients for port in one.ports)
+    assert reduce_trial(trial.path, 0).num_rows

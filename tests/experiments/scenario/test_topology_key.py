@@ -74,7 +74,7 @@ def test_it_can_be_a_factor_and_a_campaign_keeps_the_profiles_of_its_links(tmp_p
             "peers",
             (
                 "4: topology: peers has no server, which stack 'reference' needs: use another topology, or a stack of "
-                "null, reference-peers"
+                "null, reference-peers, zeromq"
             ),
         ),
         ({"kind": "peers", "via": "air"}, "6: topology.via: 'air': Input should be 'access-point' or 'ad-hoc'"),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.load.protocol import NodePlan
 from experiments.scenario.settings import Settings
 from experiments.trial.plan import node_plans, workload
 from stacks.driver import Endpoint
@@ -63,3 +64,24 @@ def test_clients_are_spread_evenly() -> None:
     work = workload(settings(1, 50, 1), ["sta1", "sta2", "sta3", "sta4"])
     counts = [sum(one.node == f"sta{number}" for one in work.consumers) for number in range(1, 5)]
     assert max(counts) - min(counts) <= 1
+
+
+def test_clients_that_speak_to_each_other_know_all_of_them_and_others_know_none() -> None:
+    names = ["sta1", "sta2"]
+    addresses = {"sta1": "10.0.0.1", "sta2": "10.0.0.2"}
+
+    def plans(stack: str) -> list[NodePlan]:
+        cell = settings(2, 3, 2).model_copy(update={"stack": stack})
+        work = workload(cell, names)
+        return list(node_plans(cell, work, addresses=addresses, services=(), seed=1, out_dir=Path))
+
+    assert [one.peers for one in plans("null")] == [(), ()]
+    first, second = plans("zeromq")
+    assert first.peers == second.peers
+    assert [(one.client_id, one.channel, one.address, one.port) for one in first.peers] == [
+        ("sta1-producer-0", "topic-0", "10.0.0.1", 20_000),
+        ("sta2-producer-1", "topic-1", "10.0.0.2", 20_000),
+        ("sta1-consumer-0", "topic-0", "10.0.0.1", 20_001),
+        ("sta2-consumer-1", "topic-1", "10.0.0.2", 20_001),
+        ("sta1-consumer-2", "topic-0", "10.0.0.1", 20_002),
+    ]

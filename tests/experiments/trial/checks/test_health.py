@@ -155,3 +155,15 @@ def test_a_stack_inside_its_clients_is_judged_by_the_machine() -> None:
     verdict = judge(replace(busy, in_client=True), CheckSettings(), {})
     assert verdict.state is State.VALID
     assert "which machine_use judges" in verdict.reasons()[0]
+
+
+def test_servers_that_a_stack_has_not_are_not_missed() -> None:
+    subjects = GOOD.resources["subject"].to_pylist()
+    kept = pa.array([not one.startswith(("server:", "thread:")) for one in subjects])
+    without = replace(GOOD, resources=GOOD.resources.filter(kept))
+    of_servers = {Check.SERVER_CPU, Check.SERVER_THREAD, Check.SERVER_MEMORY}
+    missed = judge(without, CheckSettings(), {})
+    assert {one.check for one in missed.checks if one.health is Health.UNKNOWN} == of_servers
+    judged = judge(replace(without, serverless=True), CheckSettings(), {})
+    assert {one.check for one in judged.checks if one.detail == "the stack has no servers"} == of_servers
+    assert judged.state is State.VALID
