@@ -31,9 +31,9 @@ def probe_group(plan: LinkPlan, link: Link, stations: Mapping[str, End]) -> tupl
     """Send datagrams to all from the first station, and count who has heard which.
 
     Both checks are exact, since losses are lists, but where frames are doubled on their way to the access point or come
-    damaged: then any that are heard will do.  They are counted and not compared one by one, as stations of equal settings
-    number their copies together, in whatever order jitter leaves them.  stations: all of the medium, in the order of
-    their ports.  Nothing else may use the link meanwhile.  No check of a medium with a single station.
+    damaged: then any that are heard will do.  They are counted and not compared one by one, as stations of equal
+    settings number their copies together, in whatever order jitter leaves them.  stations: all of the medium, in the
+    order of their ports.  Nothing else may use the link meanwhile.  No check of a medium with a single station.
     """
     if len(stations) < 2:
         return ()
@@ -43,16 +43,16 @@ def probe_group(plan: LinkPlan, link: Link, stations: Mapping[str, End]) -> tupl
     before = _sent(link)
     found = len(_heard(plan, sender, stations))
     most, exact = _FRAMES * (len(stations) - 1), not any(one.duplicate or one.corrupt for one in _sides(plan))
-    what = f"{_FRAMES} frames from {sender} to the {len(stations) - 1} others"
-    checks = [_check("group", heard, found, (heard, heard) if exact else (1, most), sender, f"heard of {what}")]
+    what = f"{_FRAMES} frames to the {len(stations) - 1} others"
+    checks = [_check("group", heard, found, (heard, heard) if exact else (1, most), f"heard of {what}")]
     if plan.profile.medium == "shared" and exact and link.queue_counts():
         air = _FRAMES + came
-        checks.append(_check("group_air", air, _sent(link) - before, (air, air), sender, f"times on the air of {what}"))
-    return tuple(checks)
+        checks.append(_check("group_air", air, _sent(link) - before, (air, air), f"times on the air of {what}"))
+    return tuple(check.model_copy(update={"path": f"{sender} to all"}) for check in checks)
 
 
 def foretold(plan: LinkPlan, sender: str, stations: list[str]) -> tuple[int, int]:
-    """Of the probe's frames, how many the access point sends on (ad hoc: none), and how many copies are heard in all."""
+    """How many of the probe's frames the access point sends on (ad hoc: none), and how many copies are heard in all."""
     groups = {station: number for number, members in enumerate(plan.groups) for station in members}
 
     def losses(station: str, direction: Direction) -> SeededLosses:
@@ -69,13 +69,12 @@ def foretold(plan: LinkPlan, sender: str, stations: list[str]) -> tuple[int, int
 
 
 def _check(
-    quantity: Literal["group", "group_air"], asked: int, delivered: int, tolerated: tuple[int, int], sender: str,
-    detail: str,
+    quantity: Literal["group", "group_air"], asked: int, delivered: int, tolerated: tuple[int, int], detail: str
 ) -> LinkCheck:  # fmt: skip
     low, high = tolerated
     return LinkCheck(
         quantity=quantity, direction="uplink", source="probe", asked=asked, delivered=delivered, low=low, high=high,
-        detail=detail, path=f"{sender} to all",
+        detail=detail,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Frames to a group by the line: what is heard of them and what they take of the air are as foretold, else found out."""
+"""Frames to a group by the line: who hears them and what they take of the air is as foretold, else found out."""
 
 from __future__ import annotations
 
