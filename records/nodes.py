@@ -105,8 +105,8 @@ def problems(
     """What cannot be: the event's index and key, and what is wrong.
 
     stations: those that have clients.  servers: the hosts of services (stations may be) to which something can happen,
-    with the stations whose clients need them.  routers: those of the network.  others: its other nodes, with why nothing
-    can happen to them.  never_late: why no station can join late, '' when it can.
+    with the stations whose clients need them.  routers: those of the network.  others: its other nodes, with why
+    nothing can happen to them.  never_late: why no station can join late, '' when it can.
     """
     there = tuple(dict.fromkeys((*stations, *servers, *routers)))
     was: dict[str, NodeEvent] = {}
