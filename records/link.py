@@ -187,6 +187,8 @@ class LinkProof(Record):
     later: states that the timeline leads to, each proven once per campaign; None = not recorded.
     states: what the link was asked to be, in order, of a recorded trace only its beginning; interruptions: what was
     asked to interrupt it.  None = not recorded (records.store fills them in from the manifest's profile).
+    made_by: what made the link.  transmission_time: whether a frame takes its transmission time on it when it is idle,
+    too.  '' and None = not recorded: then the manifest says both of the first segment's.
     segment: whose proof it is, '' where the network has no other.  further: the other segments', in the proof of the
     first one, which is a medium that stations hang on.  link: whether it is of no medium, but of a link between routers
     or servers.
@@ -206,6 +208,8 @@ class LinkProof(Record):
     later: tuple[LaterProof, ...] | None = None
     states: tuple[LinkState, ...] | None = None
     interruptions: tuple[LinkInterruption, ...] | None = None
+    made_by: Literal["tc", "line", ""] = ""
+    transmission_time: bool | None = None
     segment: str = ""
     link: bool = False
     further: tuple[LinkProof, ...] = ()

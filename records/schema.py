@@ -51,8 +51,9 @@ DELIVERED = pa.schema(
 # "thread:<service>/<tid> <name>" (the busiest), "softirq" and "ports" (of the trial's kernel), "host" (the machine,
 # seen from outside the trial: busy_s, foreign_s, trial_s, steal_s, io_stalled_s, throttled_periods, all cumulative),
 # "line" (the process of a medium of our own, all links together, once a second: lateness_p50_s, lateness_p99_s and
-# lateness_max_s of the frames that it gave out and of its beats since the last sample; released_frames, refused_frames
-# and too_large_frames, cumulative, and largest_bytes, the size of the largest of those).
+# lateness_max_s of the frames that it gave out and of its beats since the last sample; release_p50_s, release_p99_s and
+# release_max_s of these frames alone; released_frames, refused_frames and too_large_frames, cumulative, and
+# largest_bytes, the size of the largest of those).
 # metric: cpu_seconds (cumulative), rss_bytes, load_1m, lateness_s (worst since the last sample),
 # backlog_bytes, sent_bytes, sent_packets, dropped_packets (cumulative), rate_bit_per_s and frame_overhead_s (from
 # t_ns on, where a timeline changes one of them).

@@ -33,19 +33,30 @@ def places(manifests: Sequence[Manifest]) -> str:
 def untimed(records: Sequence[tuple[Manifest, LinkProof]]) -> str:
     """A sentence about trials whose frames crossed an idle link in no time; '' when there are none.
 
-    On a link without a rate no frame takes any.
+    On a link without a rate no frame takes any.  What a link's own proof does not say, the manifest says of the first.
     """
-    short = [(one, link) for one, link in records if one.transmission_time is False and _longest_s(link)]
+    short = [(one, some) for one, link in records if (some := _untimed(one, link))]
     if not short:
         return ""
     cells = ", ".join(dict.fromkeys(one.cell.name for one, _ in short))
-    longest = quantity(_SECONDS, max(_longest_s(link) for _, link in short))
+    found = [link for _, some in short for link in some]
+    longest = quantity(_SECONDS, max(map(_longest_s, found)))
     which = "this trial" if len(records) == 1 else f"{len(short)} of {len(records)} trials ({cells})"
+    names = dict.fromkeys(link.segment for link in found if link.segment)
+    where = f"an idle link ({', '.join(names)}; up to" if names else "an idle link (up to"
     return (
-        f"In {which} a frame did not take its transmission time on an idle link (up to {longest} for a full one, each "
+        f"In {which} a frame did not take its transmission time on {where} {longest} for a full one, each "
         "way): tc needs netem for that, and the kernel had none. Rates, queues and losses are as asked; latency is too "
         "low by as much."
     )
+
+
+def _untimed(manifest: Manifest, link: LinkProof) -> list[LinkProof]:
+    """Of a trial's links those on which a frame takes no transmission time although they have a rate."""
+    first, *others = link.segments
+    told = first.transmission_time if first.transmission_time is not None else manifest.transmission_time
+    found = [(first, told), *((one, one.transmission_time) for one in others)]
+    return [one for one, timed in found if timed is False and _longest_s(one)]
 
 
 def _longest_s(link: LinkProof) -> float:

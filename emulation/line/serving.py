@@ -36,6 +36,8 @@ class LineProcess:
         self._process: _Conversation | None = None
         self._links: list[str] = []
         self._over = ""
+        # Whether idle processors are kept from deep sleep; None before there is a link.
+        self.awake: bool | None = None
 
     @property
     def processes(self) -> Mapping[str, int]:
@@ -49,6 +51,7 @@ class LineProcess:
             self._process = self._process or _Conversation()
             ready = self._answered(words, Ready, _BEGIN_LIMIT_S)
             self._links.append(name)
+            self.awake = ready.awake
         return ready
 
     def remove(self, name: str) -> None:

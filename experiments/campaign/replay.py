@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from emulation.line import layout
+from emulation.plan.stages import Feature
 from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
 from experiments.campaign import campaign as campaigns
@@ -21,9 +23,12 @@ from experiments.scenario.segments import first_profile, further_plans, problems
 from experiments.scenario.settings import Settings, from_campaign
 from experiments.trial.context import link_plan
 from experiments.workers.kernels import Kernels, NotPossible
+from experiments.workers.place import Place
 from records.campaign import Campaign, Cell, Planned, read_campaign
 from records.store import Trial
 from stacks import registry
+
+_MADE_BY = {"line": "the line", "tc": "tc"}
 
 
 def create(trial: Trial, root: Path, *, stack: str | None, kernels: Kernels) -> Path:
@@ -47,17 +52,27 @@ def create(trial: Trial, root: Path, *, stack: str | None, kernels: Kernels) -> 
         ) from error
     medium = manifest.medium or "tc"
     settings = settings.model_copy(update={"medium": medium})
-    _require(medium, trial, profile, settings, links_of(cell), kernels)
+    place = _required(medium, trial, profile, settings, links_of(cell), kernels)
     stations = topology_plan(settings).emulated[0].stations
     plan = link_plan(first_profile(settings, profile), settings, stations, manifest.seed, medium)
     losses = {one.name or one.direction: one.sha256 for one in proof.loss_lists}
     fates = {one.name: one.sha256 for one in proof.fates}
     _same(trial, "losses", losses, {one.name: one.digest for one in plan.losses})
-    further = further_plans(settings, profile, links_of(cell), plan)
+    timed = place.kernel == "lab" or not kernels.host_features[Feature.NETEM]
+    further = further_plans(settings, profile, links_of(cell), replace(plan, times_frames=timed))
     for other in proof.further:
+        again = further[other.segment]
+        if other.made_by not in ("", again.made_by):
+            raise NotPossible(
+                f"{trial.path}: its segment {other.segment} was made by {_MADE_BY[other.made_by]}, and would be by "
+                f"{_MADE_BY[again.made_by]} here: replay it on a kernel {'without' if timed else 'with'} netem, as its "
+                "trial had"
+            )
         recorded = {one.name: one.sha256 for one in other.loss_lists}
-        again = {one.name: one.digest for one in further[other.segment].losses}
-        _same(trial, f"losses of segment {other.segment}", recorded, again)
+        _same(trial, f"losses of segment {other.segment}", recorded, {one.name: one.digest for one in again.losses})
+        if other.fates:
+            drawn = {one.name: one.sha256 for one in other.fates}
+            _same(trial, f"fates of packets of segment {other.segment}", drawn, layout.digests(again))
     if fates:  # a link made by queueing disciplines has none that could be had again
         _same(trial, "fates of packets", fates, layout.digests(plan))
     levels = dict(cell.levels)
@@ -99,20 +114,20 @@ def _digest(cell: Cell, seed: int) -> str:
     return hashlib.sha256(json.dumps([cell.model_dump(mode="json"), seed], sort_keys=True).encode()).hexdigest()
 
 
-def _require(  # noqa: PLR0917 - all that a place follows from
+def _required(  # noqa: PLR0917 - all that a place follows from
     medium: MediumName,
     trial: Trial,
     profile: LinkProfile,
     settings: Settings,
     links: Mapping[str, LinkProfile],
     kernels: Kernels,
-) -> None:
-    """NotPossible when the medium that made a trial's link cannot make it again."""
-    made = f"{trial.path}: its link was made by {'the line' if medium == 'line' else 'tc'}, and a replay's is, too"
+) -> Place:
+    """Where a trial's link can be made again; NotPossible when its medium cannot be had."""
+    made = f"{trial.path}: its link was made by {_MADE_BY[medium]}, and a replay's is, too"
     if kernels.medium not in ("auto", medium):
         raise NotPossible(f"{made}: --medium {kernels.medium} would give packets other fates; leave it out")
     try:
-        place_of(settings, profile, links, kernels)
+        return place_of(settings, profile, links, kernels)
     except NotPossible as error:
         raise NotPossible(f"{made}: {error}") from error
 

@@ -168,6 +168,9 @@ class _Complaints:
         self.path, self._places = path, places
         self._found: dict[str, None] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
     def file_of(self, at: Key) -> Path:
         """The file that says what stands at `at`."""
         return self._place(at)[0]
@@ -245,6 +248,8 @@ def _cell(
         return _invalid_cell(levels)
     profile = _check_against_the_lab(settings, place, complain)
     links = _links(settings, place, complain)
+    if settings.medium == "line" and not complain and (why := segments.left_to_tc(settings, profile, links)):
+        complain.add(place(("medium",)), f"'line': {why}")
     return ScenarioCell(name=cell_name(levels), levels=levels, settings=settings, profile=profile, links=links)
 
 

@@ -72,7 +72,8 @@ def carried(
     """What the line carries in a trial where `first` makes the first segment's link, by segment.
 
     Where that is the line, all media of stations, and links between routers and servers as long as it carries them
-    without being heavy; in any case links that need netem, where there is none.  All together they may be too much.
+    without being heavy, all of one profile or none, so that equal links are equal; in any case links that need netem,
+    where there is none.  All together they may be too much.
     """
     plan = topology_plan(settings)
     of = {
@@ -87,11 +88,28 @@ def carried(
     if first == "tc":
         return {name: of[name] for name in unlike}
     found = {one.name: of[one.name] for one in plan.emulated if is_medium(plan, one) or one.name in unlike}
-    for name, load in of.items():
-        more = (*found.values(), load)
-        if name not in found and not ceiling.why_not(*more) and not ceiling.is_heavy(*more):
-            found[name] = load
+    for profile in dict.fromkeys(str(one.profile) for one in plan.emulated):
+        some = {one.name: of[one.name] for one in plan.emulated if one.profile == profile and one.name not in found}
+        together = (*found.values(), *some.values())
+        if not ceiling.why_not(*together) and not ceiling.is_heavy(*together):
+            found |= some
     return found
+
+
+def left_to_tc(settings: Settings, network: LinkProfile, links: Mapping[str, LinkProfile]) -> str:
+    """Why the line, insisted on, would not make all links of a topology, '' when it does.
+
+    Media of stations alone may be heavy: who insists has chosen that.
+    """
+    by_line = carried(settings, network, links, first="line", has_netem=False)
+    left = [one for one in topology_plan(settings).emulated if one.name not in by_line]
+    if not left:
+        return ""
+    names, profiles = ", ".join(one.name for one in left), ", ".join(dict.fromkeys(str(one.profile) for one in left))
+    return (
+        f"beside the stations' media the line has no room for {names} ({profiles}): together they would take more than "
+        f"{ceiling.HEAVY_SHARE:.0%} of a core; use slower links or fewer, or medium auto, which leaves them to tc"
+    )
 
 
 def further_plans(

@@ -167,6 +167,8 @@ def link_proof(
     seen_s = (window.drained_ns - window.start_ns) / 1e9
     return LinkProof(
         segment=segment,
+        made_by=plan.made_by,
+        transmission_time=_pays_for_frames(plan),
         profile=profile.name,
         medium=profile.medium,
         rate_uplink=profile.uplink.rate,
@@ -276,8 +278,15 @@ def _manifest(
         shared_machine=spec.shared_machine,
         connecting=measured.connecting,
         node_events=measured.node_events,
-        notes=(*spec.notes, *measured.notes),
+        notes=(*spec.notes, *measured.notes, *_sleepy(context)),
     )
+
+
+def _sleepy(context: TrialContext) -> tuple[str, ...]:
+    """What the manifest says where the line was not given processors that wake up at once."""
+    if context.line.awake is not False:
+        return ()
+    return ("this machine refused /dev/cpu_dma_latency, so idle processors slept deeply and wake the line later",)
 
 
 def _pays_for_frames(plan: LinkPlan) -> bool:

@@ -61,6 +61,17 @@ def test_a_missing_transmission_time_is_told_with_what_it_is() -> None:
     )
 
 
+def test_a_link_behind_the_medium_that_takes_no_time_is_named() -> None:
+    behind = PLAIN.model_copy(update={"segment": "link2", "made_by": "tc", "transmission_time": False})
+    first = PLAIN.model_copy(update={"segment": "medium", "made_by": "line", "transmission_time": True})
+    said = untimed([(LINE, first.model_copy(update={"further": (behind,)}))])
+    assert said.startswith(
+        "In this trial a frame did not take its transmission time on an idle link (link2; up to 13.1 ms"
+    )
+    timed = behind.model_copy(update={"transmission_time": True})
+    assert untimed([(LINE, first.model_copy(update={"further": (timed,)}))]) == ""
+
+
 @pytest.mark.parametrize("records", [[], [LINE], [LAB], [OLD], [LINE, LAB, OLD]])
 def test_where_frames_took_their_time_or_nobody_recorded_it_nothing_is_said(records: list[Manifest]) -> None:
     assert untimed([(one, PLAIN) for one in records]) == ""

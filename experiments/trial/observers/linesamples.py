@@ -63,6 +63,10 @@ class LineSamples:
             (now, SUBJECT, "lateness_p50_s", both.quantile_s(0.5)),
             (now, SUBJECT, "lateness_p99_s", both.quantile_s(0.99)),
             (now, SUBJECT, "lateness_max_s", both.worst_ns / 1e9),
+            # Frames alone: on a slow link they are few beside the even moments of reading.
+            (now, SUBJECT, "release_p50_s", frames.quantile_s(0.5)),
+            (now, SUBJECT, "release_p99_s", frames.quantile_s(0.99)),
+            (now, SUBJECT, "release_max_s", frames.worst_ns / 1e9),
         ]
         self._count(late)
 

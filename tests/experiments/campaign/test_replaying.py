@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,17 @@ import yaml
 from invented import manifest
 
 from emulation.line import layout
+from emulation.plan.linkplan import LinkPlan
 from emulation.profile.profile import LinkProfile
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import replay
 from experiments.campaign.campaign import CampaignError
+from experiments.campaign.prepare import links_of
 from experiments.scenario import scenario
+from experiments.scenario.segments import further_plans
 from experiments.scenario.settings import from_campaign
 from experiments.trial.context import link_plan
-from experiments.workers.kernels import Kernels
+from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
 from records.campaign import read_campaign
 from records.link import FateList, LinkProof, LossList
@@ -36,27 +40,19 @@ ONCE = {
 }
 
 
-def recorded(root: Path, change: Callable[[LinkProof], LinkProof] = lambda proof: proof, *, line: bool = True) -> Trial:
+def recorded(
+    root: Path, change: Callable[[LinkProof], LinkProof] = lambda proof: proof, *, line: bool = True, **more: Any
+) -> Trial:
     """The folder of a trial that was run, with a link proof that `change` may have changed."""
-    (root / "once.yaml").write_text(yaml.safe_dump(ONCE))
+    (root / "once.yaml").write_text(yaml.safe_dump(ONCE | more))
     folder = campaigns.create(scenario.load(root / "once.yaml"), root)
     (cell,) = read_campaign(folder).cells
     settings = from_campaign(cell.settings["settings"])
     stations = ["sta1", "sta2"]
     profile = LinkProfile.model_validate(cell.settings["profile"])
     plan = link_plan(profile, settings, stations, 7, "line" if line else "tc")
-    proof = LinkProof(
-        profile=profile.name, medium="duplex", rate_uplink=1e6, rate_downlink=1e6, checks=(), counters=(),
-        loss_lists=tuple(
-            LossList(name=one.name, direction=one.direction, model=one.model, seed=7, modulus=one.modulus,
-                     listed=len(one.indices), sha256=one.digest)
-            for one in plan.losses
-        ),
-        fates=tuple(
-            FateList(name=name, packets=layout.digested(plan), sha256=digest)
-            for name, digest in layout.digests(plan).items()
-        ) if line else (),
-    )  # fmt: skip
+    further = further_plans(settings, profile, links_of(cell), replace(plan, times_frames=True))
+    proof = proof_of(plan).model_copy(update={"further": tuple(proof_of(one, name) for name, one in further.items())})
     writer = TrialWriter(folder, cell.name, 1)
     made = writer.open()
     for name, schema in (("published", PUBLISHED), ("delivered", DELIVERED), ("resources", RESOURCES)):
@@ -69,6 +65,23 @@ def recorded(root: Path, change: Callable[[LinkProof], LinkProof] = lambda proof
     write_record(made / "link.json", change(proof))
     write_record(made / "verdict.json", Verdict(checks=()))
     return writer.commit()
+
+
+def proof_of(plan: LinkPlan, segment: str = "") -> LinkProof:
+    """What a trial says of a link that was as planned."""
+    return LinkProof(
+        profile=plan.profile.name, medium="duplex", rate_uplink=1e6, rate_downlink=1e6, checks=(), counters=(),
+        segment=segment, made_by=plan.made_by,
+        loss_lists=tuple(
+            LossList(name=one.name, direction=one.direction, model=one.model, seed=plan.seed, modulus=one.modulus,
+                     listed=len(one.indices), sha256=one.digest)
+            for one in plan.losses
+        ),
+        fates=tuple(
+            FateList(name=name, packets=layout.digested(plan), sha256=digest)
+            for name, digest in layout.digests(plan).items()
+        ) if plan.made_by == "line" else (),
+    )  # fmt: skip
 
 
 class AnyKernel(Kernels):
@@ -113,6 +126,40 @@ def test_a_trial_whose_digests_differ_is_refused_with_the_list_and_the_way_out(
 ) -> None:
     with pytest.raises(CampaignError, match=words):
         replayed(recorded(tmp_path, other("downlink", field)), tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def behind(change: Callable[[LinkProof], LinkProof]) -> Callable[[LinkProof], LinkProof]:
+    """The same in the proof of the link behind the medium."""
+    return lambda proof: proof.model_copy(update={"further": tuple(change(one) for one in proof.further)})
+
+
+def by_tc(proof: LinkProof) -> LinkProof:
+    return proof.model_copy(update={"made_by": "tc", "fates": ()})
+
+
+CHAIN = {"topology": {"kind": "chain", "routers": 1, "link": "geo-satellite"}}
+
+
+def test_links_behind_the_medium_have_the_same_fates_again_too(tmp_path: Path) -> None:
+    trial = recorded(tmp_path, **CHAIN)
+    assert [(one.segment, one.made_by, bool(one.fates)) for one in trial.link().further] == [("link1", "line", True)]
+    replayed(trial, tmp_path / "again")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (other("uplink", "fates"), r"other fates of packets of segment link1 \(uplink\)"),
+        (other("uplink", "loss_lists"), r"other losses of segment link1 \(uplink\)"),
+        (by_tc, r"segment link1 was made by tc, and would be by the line here: replay it on a kernel with"),
+    ],
+)
+def test_a_link_behind_the_medium_that_would_differ_is_refused(
+    tmp_path: Path, change: Callable[[LinkProof], LinkProof], words: str
+) -> None:
+    with pytest.raises((CampaignError, NotPossible), match=words):
+        replayed(recorded(tmp_path, behind(change), **CHAIN), tmp_path / "again")
     assert not (tmp_path / "again").exists()
 
 

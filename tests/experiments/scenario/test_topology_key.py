@@ -138,9 +138,8 @@ def test_a_link_is_made_by_what_makes_the_medium_where_that_can(tmp_path: Path) 
 
 
 def test_links_are_the_lines_as_long_as_it_carries_all_of_the_trial_together(tmp_path: Path) -> None:
-    fitting = by_line(tmp_path, WIRE, routers=9, first="line", has_netem=True)
-    assert fitting == ["medium", *(f"link{number}" for number in range(1, len(fitting)))]
-    assert 2 < len(fitting) < 10, "a single one would never be too much"
+    assert len(by_line(tmp_path, WIRE, routers=2, first="line", has_netem=True)) == 3
+    assert by_line(tmp_path, WIRE, routers=9, first="line", has_netem=True) == ["medium"], "equal links are equal"
     far = profile(rate="30 Mbit/s", delay="20 ms")
     assert len(by_line(tmp_path, far, routers=9, first="line", has_netem=False)) == 10, "what only it can do it has to"
 
@@ -164,6 +163,13 @@ def test_a_line_that_cannot_carry_all_media_is_refused_with_its_line_and_all_fig
     told = str(caught.value)
     assert told.startswith(f"{path}:{line}: medium: 'line': the line, one process for a trial, carries 50,000 frames/s")
     assert "the trial's 3 links have up to 74,306 together (3 of profile 'wireline-100m' with 1 station, each" in told
+
+
+def test_who_insists_on_the_line_is_told_of_links_that_it_would_leave_to_tc(tmp_path: Path) -> None:
+    wires = {"kind": "chain", "routers": 2, "link": "wireline-100m"}
+    with pytest.raises(ScenarioError, match=r"medium: 'line': beside .* no room for link1, link2 \(wireline-100m\)"):
+        scenario(tmp_path, network="nistnet-80211", topology=wires, medium="line")
+    assert scenario(tmp_path, network="nistnet-80211", topology=wires).settings.medium == "auto"
 
 
 def test_frames_to_a_group_are_the_media_s_and_not_the_links(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from records.verdict import Check, Health, Limiter, Verdict
 pytestmark = [pytest.mark.root]
 
 PER_SECOND = {
-    "lateness_p50_s", "lateness_p99_s", "lateness_max_s",
+    "lateness_p50_s", "lateness_p99_s", "lateness_max_s", "release_p50_s", "release_p99_s", "release_max_s",
     "released_frames", "refused_frames", "too_large_frames", "largest_bytes",
 }  # fmt: skip
 

@@ -167,6 +167,7 @@ def test_a_line_is_asked_once_a_second_and_all_answers_add_up() -> None:
     assert values["too_large_frames"] == [0, 0, 1]
     assert values["largest_bytes"] == [0, 0, 2014]
     assert values["lateness_max_s"] == [820e-6, 20e-6]
+    assert values["release_max_s"] == [820e-6, 20e-6]
     assert values["lateness_p50_s"][0] < 10e-6
     assert 800e-6 < values["lateness_p99_s"][0] <= 820e-6
     assert samples.seen is not None
