@@ -32,7 +32,7 @@ class Passages:
     row of the same packet where it entered the medium; NONE where it is no packet that left the medium, SEVERAL when
     that cannot be told.
 
-    Of each flow, station (row in Ends) and ports.  reused: another connection had the same ports.
+    Of each flow, station and server (rows in Ends) with their ports.  reused: another connection had the same ports.
     """
 
     places: int
@@ -49,6 +49,8 @@ class Passages:
     twin: np.ndarray
     station: np.ndarray
     station_port: np.ndarray
+    server: np.ndarray
+    server_port: np.ndarray
     reused: np.ndarray
 
     def __len__(self) -> int:
@@ -72,6 +74,7 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damagin
     rows = _without(rows, left & (rows["twin"] == NONE))
     begin = _positions(rows, flows=len(keys), places=places)
     body = begin + rows["opens"]
+    pair, servers = keys >> 32, max(len(ends.servers), 1)
     return Passages(
         places=places,
         place=rows["place"],
@@ -85,8 +88,10 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damagin
         at=rows["at"],
         view=rows["view"],
         twin=rows["twin"],
-        station=(keys >> 32) // max(len(ends.servers), 1),
+        station=pair // servers,
         station_port=keys >> 16 & 0xFFFF,
+        server=pair % servers,
+        server_port=keys & 0xFFFF,
         reused=_reused(rows, len(keys)),
     )
 
