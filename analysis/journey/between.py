@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from analysis.journey import clients, places
 from analysis.journey.clients import ABSENT, HOME, Deliveries
-from analysis.journey.legs import Leg
+from analysis.journey.legs import UNKNOWN, Leg, turned
 from analysis.journey.places import Ends, View
 from analysis.journey.reasons import Kind
-from analysis.journey.split import split_direct, split_relayed
+from analysis.journey.split import Split, halved, split_direct, split_relayed
 from analysis.journey.ways import Copies, Crossing, Way, bodies, read_way
 from records.manifest import Manifest
 
@@ -24,10 +24,12 @@ class Between:
 
     Relayed, the way to the broker and the way from it are two of these.  A client that is on the broker's own station
     has a way of which nothing crosses the medium, as has a client of its own receiver's station: HOME instead of a hit.
+    turns: whether packets were captured where they turn from their way up to their way down.
     """
 
     way: Way
     kind: Kind
+    turns: bool
     manifest: Manifest
     ends: Ends
     of_connection: dict[int, int]
@@ -71,11 +73,29 @@ class Between:
         up = self._legs(row, sent, at_home_ns=t_begin_ns + offset)
         if self.kind == "direct":
             times = split_direct(t_sched_ns=t_begin_ns, t_recv_ns=t_end_ns, leg=up, clock_offset_ns=offset)
+            times = self._halved(times, row, {"air": (sent, up)})
             return Crossing(times=times, copies=(Copies(direction="uplink", times=up.copies),))
         down = self._legs(row, got, at_home_ns=t_end_ns + offset)
         times = split_relayed(t_sched_ns=t_begin_ns, t_recv_ns=t_end_ns, up=up, down=down, clock_offset_ns=offset)
+        times = self._halved(times, row, {"to_broker_air": (sent, up), "from_broker_air": (got, down)})
         copies = Copies(direction="uplink", times=up.copies, once=True), Copies(direction="uplink", times=down.copies)
         return Crossing(times=times, copies=copies)
+
+    def _halved(self, times: Split, row: np.ndarray, airs: Mapping[str, tuple[np.ndarray, Leg]]) -> Split:
+        """With air up and air down where it was captured between the two.  airs: by part the hits and their legs."""
+        if not self.turns:
+            return times
+        return halved(times, {name: (leg, self._turned(row, hit, leg)) for name, (hit, leg) in airs.items()})
+
+    def _turned(self, row: np.ndarray, hit: np.ndarray, leg: Leg) -> np.ndarray:
+        away = np.flatnonzero(hit >= 0)
+        hits = self.way.hits
+        end = hits.position[hit[away]] + bodies(self.published, self.manifest, row[away])
+        seen = turned(self.way.passages, self.way.streams, flow=hits.flow[hit[away]], end=end)
+        found = leg.sent.copy()
+        # As the moment when it was sent: not before the message's last byte was first.
+        found[away] = np.where(seen == UNKNOWN, UNKNOWN, np.maximum(seen, leg.sent[away]))
+        return found
 
     def _direct(self, wanted: Deliveries, mine: np.ndarray, senders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """mine: the hits of the right sender.  senders: its station, for each delivery."""
@@ -132,9 +152,8 @@ def read_between(
 ) -> Between:  # fmt: skip
     """What went from station to station, as these views show it.  ValueError for packets that are no TCP streams."""
     peers = places.peers(ends)
-    way = read_way(
-        places.between_stations(views), peers, manifest, "uplink", published=published, damaging=damaging, between=True
-    )
+    seen = places.between_stations(views)
+    way = read_way(seen, peers, manifest, "uplink", published=published, damaging=damaging, between=True)
     work = manifest.workload
     known = clients.connections((*work.producers, *work.consumers), peers)
     flows = np.unique(way.hits.flow)
@@ -142,6 +161,7 @@ def read_between(
     return Between(
         way=way,
         kind="direct" if direct.any() else "relayed",
+        turns=bool((way.passages.place == places.SERVER).any()),
         manifest=manifest,
         ends=peers,
         of_connection=of_connection,

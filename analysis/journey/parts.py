@@ -36,13 +36,21 @@ def of_reply(part: str) -> str:
     return _SERVICE if part == "client" else f"{_REPLY}{part}"
 
 
+def halves(part: str) -> tuple[str, str]:
+    """Of the air between two stations: its way up to an access point, and down again."""
+    return f"{part}_up", f"{part}_down"
+
+
 def of_response(part: str) -> bool:
     """Whether only a response time has it: the service's own time, or a part of the reply's way."""
     return part == _SERVICE or part.startswith(_REPLY)
 
 
 # In the order of the way: of the parts that stand for each other on different ways, those to and from a server first.
-_ONE_WAY = (*PARTS[:3], *RELAYED[1:3], *DIRECT[1:3], *PARTS[3:7], *RELAYED[4:6], PARTS[7])
+_ONE_WAY = (
+    *PARTS[:3], *RELAYED[1:3], *halves(RELAYED[2]), *DIRECT[1:3], *halves(DIRECT[2]), *PARTS[3:7],
+    *RELAYED[4:6], *halves(RELAYED[5]), PARTS[7],
+)  # fmt: skip
 _ORDER = (*_ONE_WAY, *map(of_reply, _ONE_WAY))
 
 

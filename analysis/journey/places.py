@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 
 import numpy as np
@@ -103,10 +103,12 @@ def between_stations(views: Sequence[View]) -> list[View]:
     """The same for packets from station to station: at one's port those that it sends enter the medium, and those that
     are for it have left it, as elsewhere at the wired end.
 
-    The receivers are the servers of these views (peers).
+    The receivers are the servers of these views (peers).  Where packets turn at the wired port between their way up
+    and their way down, they are seen there as at a server's port.
     """
     ports = [view for view in views if view.place == STATION]
-    return ports + [View(place=LEAVE["uplink"], station=None, server=one.station, file=one.file) for one in ports]
+    there = [View(place=LEAVE["uplink"], station=None, server=one.station, file=one.file) for one in ports]
+    return ports + there + [replace(view, place=SERVER) for view in views if view.place == WIRED]
 
 
 def peers(known: Ends) -> Ends:

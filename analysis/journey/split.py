@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analysis.journey.legs import UNKNOWN, Leg
-from analysis.journey.parts import DIRECT, PARTS, RELAYED, WIRES, of_link, of_reply
+from analysis.journey.parts import DIRECT, PARTS, RELAYED, WIRES, halves, of_link, of_reply
 
 # The captures' clock is read by another processor than the clients' one: so much may a part be below nothing.
 TOLERANCE_NS = 1_000_000
@@ -100,6 +100,23 @@ def split_direct(*, t_sched_ns: np.ndarray, t_recv_ns: np.ndarray, leg: Leg, clo
         latency=t_recv_ns - t_sched_ns,
         moments=(leg.left, leg.sent, leg.arrived),
     )
+
+
+def halved(found: Split, airs: Mapping[str, tuple[Leg, np.ndarray]]) -> Split:
+    """With the air of ways between stations in two: by part its leg, and when its messages turned (legs.turned)."""
+    names: list[str] = []
+    rows: list[np.ndarray] = []
+    for name, row in zip(found.names, found.parts, strict=True):
+        if name not in airs:
+            names, rows = [*names, name], [*rows, row]
+            continue
+        leg, turned = airs[name]
+        names += halves(name)
+        rows += [turned - leg.sent, leg.arrived - turned]
+    moments = [turned for _, turned in airs.values()]
+    made = _split(tuple(names), rows, latency=found.latency, moments=moments)
+    parts = np.where(found.complete, made.parts, 0)
+    return replace(made, parts=parts, complete=found.complete & made.complete, ordered=found.ordered & made.ordered)
 
 
 def _split(

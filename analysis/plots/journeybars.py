@@ -31,6 +31,8 @@ COLOUR = {
     "broker": "#bfe0cf", "downlink_recovery": "#9c3a00", "downlink_air": "#f6b26b", "receiver": "#f3ea8a",
     "service": "#4d4d4d", "recovery": "#00645c", "air": "#86d3c8", "to_broker_recovery": "#004a7c",
     "to_broker_air": "#7fc4ec", "from_broker_recovery": "#9c3a00", "from_broker_air": "#f6b26b",
+    "air_up": "#c2e9e3", "air_down": "#86d3c8", "to_broker_air_up": "#c3e3f7", "to_broker_air_down": "#7fc4ec",
+    "from_broker_air_up": "#fbdcba", "from_broker_air_down": "#f6b26b",
 }  # fmt: skip
 _LINK_FILLS = ("#d5dade", "#b7c0c7")  # greys between the wire's and white, in turn
 UNEXPLAINED = "unexplained"

@@ -103,6 +103,58 @@ def test_a_lost_copy_is_recovery(tmp_path: Path) -> None:
     assert found.copies == {"uplink": 2.0}
 
 
+def turning() -> World:
+    """Peers whose wired port was captured, where packets from station to station turn."""
+    world = peers()
+    world.sides = ("station", "wired")
+    return world
+
+
+def test_where_packets_turn_the_air_up_is_told_from_the_air_down(tmp_path: Path) -> None:
+    world = turning()
+    text = world.publish(0, at_ms=0)
+    world.cross(THERE, PORTS, seq=1000, payload=UP + text, t=(2, 35), turns=(20, 20.01))
+    world.deliver(0, at_ms=40)
+    found = world.journey(tmp_path)
+    assert parts_ms(found) == [{"client": 2, "air_up": 18, "air_down": 15, "receiver": 5}]
+    assert found.names == ("client", "recovery", "air_up", "air_down", "receiver")
+
+
+def test_the_way_up_of_a_copy_that_was_lost_on_its_way_down_is_not_the_others(tmp_path: Path) -> None:
+    world = turning()
+    text = world.publish(0, at_ms=0)
+    world.cross(THERE, PORTS, seq=1000, payload=UP + text, t=(2,), turns=(20, 20.01))
+    world.cross(THERE, PORTS, seq=1000, payload=UP + text, t=(202, 235), turns=(220, 220.01))
+    world.deliver(0, at_ms=240)
+    found = world.journey(tmp_path)
+    assert parts_ms(found) == [{"client": 2, "recovery": 200, "air_up": 18, "air_down": 15, "receiver": 5}]
+    assert found.copies == {"uplink": 2.0}
+
+
+def test_a_packet_that_was_not_seen_to_turn_is_not_guessed(tmp_path: Path) -> None:
+    world = turning()
+    texts = [world.publish(seq, at_ms=0) for seq in range(2)]
+    for seq, (text, turns) in enumerate(zip(texts, ((20, 20.01), ()), strict=True)):
+        world.cross(THERE, PORTS, seq=1000 + 113 * seq, payload=UP + text, t=(2, 35), turns=turns)
+        world.deliver(seq, at_ms=40)
+    found = world.journey(tmp_path)
+    assert (found.account.attributed, found.account.incomplete) == (1, 1)
+
+
+def test_by_a_broker_both_ways_turn(tmp_path: Path) -> None:
+    world = turning()
+    text = world.publish(0, at_ms=0)
+    world.cross(*TO_BROKER, seq=1000, payload=UP + text, t=(2, 12), turns=(6, 6.01))
+    world.cross(*FROM_BROKER, seq=5000, payload=DOWN + text, t=(15, 35), turns=(27, 27.01))
+    world.deliver(0, at_ms=40)
+    (parts,) = parts_ms(world.journey(tmp_path))
+    assert parts == {
+        "client": 2, "to_broker_air_up": 4, "to_broker_air_down": 6, "broker": 3, "from_broker_air_up": 12,
+        "from_broker_air_down": 8, "receiver": 5,
+    }  # fmt: skip
+    assert ordered(reversed(parts)) == tuple(parts)
+
+
 def test_each_subscriber_has_its_own_copy_of_the_publisher(tmp_path: Path) -> None:
     world = peers(
         consumers=tuple(Consumer(id=10 + n, node=f"sta{2 + n}", topic=0, ports=(CONSUMER_PORT,)) for n in (0, 1))

@@ -109,12 +109,18 @@ class World:
             self.frames.setdefault((node, side), []).append((self.ns(when) + self.offset_ns, frame))
 
     def cross(
-        self, ways: tuple[str, str], ports: tuple[int, int], *, seq: int, payload: bytes, t: Sequence[float]
-    ) -> None:
-        """A packet goes from station to station.  t: at the sender's port, and at the receiver's if it arrives."""
+        self, ways: tuple[str, str], ports: tuple[int, int], *, seq: int, payload: bytes, t: Sequence[float],
+        turns: Sequence[float] = (),
+    ) -> None:  # fmt: skip
+        """A packet goes from station to station.  t: at the sender's port, and at the receiver's if it arrives.
+
+        turns: when it leaves by the wired port, and comes back in.
+        """
         there = {"server": STATIONS[ways[1]], "server_port": ports[1]}
         packet = self.packet(up=True, seq=seq, payload=payload, station=ways[0], port=ports[0], **there)
         self.seen(packet, **dict(zip((f"{ways[0]}:station", f"{ways[1]}:station"), t, strict=False)))
+        for when in turns:
+            self.seen(packet, wired=when)
 
     def send(self, *, up: bool, seq: int, payload: bytes, t: Iterable[float], **more: Any) -> Packet:
         """A packet that gets through: the times at station, wired and server, in the order of its way."""
@@ -177,7 +183,8 @@ class World:
     def recorded(self, folder: Path) -> Recorded:
         found: Recorded = []
         wanted = {(name, side) for name in STATIONS for side in ("station", "client")}
-        wanted |= {("srv", side) for side in ("wired", "server") if not self.serverless}
+        wanted |= {("srv", "wired"), ("srv", "server")}
+        own = "" if self.serverless else "srv"
         more = [(link, side) for link in self.links for side in ("station", "wired")]
         more += [(relay, "server") for relay in self.relays]
         for node, side in sorted(wanted) + [one for one in more if one in self.frames]:
@@ -189,7 +196,7 @@ class World:
             capture = Capture(
                 file=path.name, port=path.stem, side=side, snap_bytes=self.snap,  # type: ignore[arg-type]
                 packets=len(frames), dropped=0, bytes=path.stat().st_size, sha256="0" * 64,
-                node="srv" if (node, side) == (self.own_link, "station") else node,
+                node=own if node == "srv" or (node, side) == (self.own_link, "station") else node,
                 link=node if node in self.links else "",
             )  # fmt: skip
             found.append((capture, read_capture(path)))
