@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.journey import clients, places
-from analysis.journey.clients import ABSENT, HOME, Deliveries
+from analysis.journey.clients import ABSENT, HOME, NOBODY, Deliveries
 from analysis.journey.legs import UNKNOWN, Leg, turned
 from analysis.journey.places import Ends, View
 from analysis.journey.reasons import Kind
@@ -45,9 +45,10 @@ class Between:
         mine = clients.of_producers(
             self.way.hits, self.way.senders, self.manifest.workload.producers, ends=self.ends, published=self.published
         )
-        producers = {one.id: self.ends.names.index(one.node) for one in self.manifest.workload.producers}
+        producers = {one.id: one.node for one in self.manifest.workload.producers if one.node in self.ends.names}
+        stations = {number: self.ends.names.index(node) for number, node in producers.items()}
         producer = self.published.column("producer").to_numpy()[wanted.row]
-        senders = np.array([producers[int(one)] for one in producer], dtype=np.int64)
+        senders = np.array([stations.get(int(one), NOBODY) for one in producer], dtype=np.int64)
         if self.kind == "direct":
             return self._direct(wanted, mine, senders)
         sent = clients.sent_copy(self.way.hits, mine, messages=len(self.published))[wanted.row]
@@ -100,7 +101,7 @@ class Between:
     def _direct(self, wanted: Deliveries, mine: np.ndarray, senders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """mine: the hits of the right sender.  senders: its station, for each delivery."""
         found = self._came(wanted, mine)
-        found[(found == ABSENT) & (senders == self._stations(wanted))] = HOME
+        found[(found == ABSENT) & (senders != NOBODY) & (senders == self._stations(wanted))] = HOME
         return found, found
 
     def _by_the_broker(
@@ -112,7 +113,7 @@ class Between:
         """
         flows, flow = self.way.passages, self.way.hits.flow
         into, out = flows.server[flow[np.maximum(sent, 0)]], flows.station[flow[np.maximum(got, 0)]]
-        nothing = (sent == ABSENT) & (got == ABSENT) & (senders == receivers)
+        nothing = (sent == ABSENT) & (got == ABSENT) & (senders != NOBODY) & (senders == receivers)
         at_sender = (sent == ABSENT) & (got >= 0) & (out == senders)
         at_receiver = (got == ABSENT) & (sent >= 0) & (into == receivers)
         return np.where(nothing | at_sender, HOME, sent), np.where(nothing | at_receiver, HOME, got)
@@ -128,9 +129,9 @@ class Between:
         return found
 
     def _stations(self, wanted: Deliveries) -> np.ndarray:
-        """The station of each delivery's consumer, -1 where its connection is not known."""
+        """The station of each delivery's consumer, NOBODY where its connection is not known."""
         of_group = {group: number >> 16 for number, group in self.of_connection.items()}
-        return np.array([of_group.get(int(one), -1) for one in wanted.group], dtype=np.int64)
+        return np.array([of_group.get(int(one), NOBODY) for one in wanted.group], dtype=np.int64)
 
     def _legs(self, row: np.ndarray, hit: np.ndarray, *, at_home_ns: np.ndarray) -> Leg:
         """Of messages that did not leave their station every moment is that of at_home_ns."""

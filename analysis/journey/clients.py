@@ -16,7 +16,7 @@ from records.manifest import Consumer, Producer, Window
 
 # Instead of the number of a hit.  HOME: there is none, as the message did not leave the station there.
 ABSENT, AMBIGUOUS, HOME = -1, -2, -3
-NOBODY = -1  # instead of the number of a connection
+NOBODY = -1  # instead of the number of a connection, or of a station
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
