@@ -331,6 +331,14 @@ def test_another_connection_with_the_same_ports_is_not_guessed(tmp_path: Path) -
     assert found.account.attributed == 0
 
 
+def test_an_attempt_to_connect_that_was_refused_is_no_other_connection(tmp_path: Path) -> None:
+    world = World()
+    for seq, at in ((77, -9), (999, -3), (999, -2)):
+        world.send(up=True, seq=seq, payload=b"", t=(at, at + 0.5, at + 0.5), flags=SYN)
+    one_message(world)
+    assert parts_ms(world.journey(tmp_path)) == [WHOLE]
+
+
 def test_a_connection_that_opens_inside_the_capture_counts_its_syn(tmp_path: Path) -> None:
     world = World()
     world.send(up=True, seq=999, payload=b"", t=(-3, -2, -2), flags=SYN)
