@@ -40,6 +40,11 @@ class Between:
         """The one."""
         return (self.way,)
 
+    @property
+    def told(self) -> bool:
+        """Whether a marker was found at all."""
+        return any(len(way.hits.row) for way in self.directions)
+
     def of_messages(self, wanted: Deliveries) -> tuple[np.ndarray, np.ndarray]:
         """For each delivery the hit that its producer sent, and the one that came to its consumer."""
         mine = clients.of_producers(

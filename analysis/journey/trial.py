@@ -67,22 +67,28 @@ def journey(
     if len(of_messages(them)) < len(them):
         replies = clients.deliveries(published, delivered, of_replies(them), manifest.window, of_consumer)
         wanted = responses(published, arrivals, replies, manifest.window)
-    between = not len(ends.servers) or places.are_peers(views, ends)
+    wired = len(ends.servers) > 0 and any(view.place == places.WIRED for view in views)
+    peers = not wired and (not len(ends.servers) or places.are_peers(views, ends))
     reason = reasons.cannot(
-        views, (*work.producers, *work.consumers), stations=_stations(manifest), between_stations=between
+        views, (*work.producers, *work.consumers), stations=_stations(manifest), between_stations=peers
     )
     if reason is not None or not len(wanted):
         return _nothing(wanted, reason or wanted.none)
-    ways: Ways | Between
-    if between:
-        ways = read_between(views, ends, manifest, of_connection=of_connection, published=published, damaging=damaging)
-    else:
-        ways = read_ways(
+
+    def by_servers() -> Ways:
+        return read_ways(
             views, ends, manifest, links=places.links(recorded), of_connection=of_connection, published=published,
             damaging=damaging,
         )  # fmt: skip
+
+    def between() -> Between:
+        return read_between(views, ends, manifest, of_connection=of_connection, published=published, damaging=damaging)
+
+    ways: Ways | Between = between() if peers else by_servers()
+    if not peers and not ways.told and places.are_peers(views, ends):
+        ways = between()
     seen = [way.passages for way in ways.directions]
-    if not any(len(way.hits.row) for way in ways.directions):
+    if not ways.told:
         return _nothing(wanted, reasons.unreadable(seen))
     if (reason := reasons.uncertain(seen, damaging=damaging)) is not None:
         return _nothing(wanted, reason)

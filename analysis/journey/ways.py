@@ -107,6 +107,11 @@ class Ways:
         """By what messages go."""
         return "server"
 
+    @property
+    def told(self) -> bool:
+        """Whether a marker was found at all."""
+        return any(len(way.hits.row) for way in self.directions)
+
     def of_messages(self, wanted: Deliveries) -> tuple[np.ndarray, np.ndarray]:
         """For each delivery the hit of the way up that its producer sent, and that of the way down that came of it."""
         hits, count = self.up.hits, len(self.published)
