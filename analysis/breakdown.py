@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.findings import TrialFinding
-from analysis.journey.parts import KEYS, LATENCY, REPLY_PARTS, ordered
+from analysis.journey.parts import KEYS, LATENCY, of_response, ordered
 
 MISFIT = 0.01  # of the latency: parts that sum to it within this share explain it
 UNSAID = "nothing was found that joins its packets with its messages"
@@ -29,7 +29,7 @@ class Breakdown:
     @property
     def of_responses(self) -> bool:
         """Whether what is split is a response time, of a request and its reply."""
-        return any(part in self.parts for part in REPLY_PARTS)
+        return any(map(of_response, self.parts))
 
     @property
     def unexplained(self) -> float:

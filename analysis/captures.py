@@ -25,7 +25,7 @@ def capture_rows(recorded: Recorded, manifest: Manifest, rows: Rows) -> None:
     window = manifest.window
     totals = {name: empty_direction(window, manifest.clock_offset_ns) for name in DIRECTIONS.values()}
     for capture, file in recorded:
-        if capture.side in DIRECTIONS:
+        if capture.side in DIRECTIONS and _entering(manifest, capture):
             _flow_rows(analyse(file.tcp), capture, manifest, rows, totals[DIRECTIONS[capture.side]])
     for name, total in totals.items():
         direction_rows(name, total, window, rows)
@@ -59,7 +59,7 @@ def _as_sent(analysis: Analysis, entering: np.ndarray) -> Analysis:
 
 
 def _entering(manifest: Manifest, capture: Capture) -> set[int]:
-    """Addresses whose packets enter the medium at this capture's port."""
+    """Addresses whose packets enter the medium at this capture's port; none at a wired port without a server."""
     role = "station" if capture.side == "station" else "server"
     nodes = [node for node in manifest.nodes if node.role == role]
     mine = [node for node in nodes if node.name == capture.node] if role == "station" else nodes

@@ -141,9 +141,10 @@ class Capture(Record):
 
     side: of the access point's ports, `station` ones see an uplink packet before the air and a downlink packet
     after it, the `wired` one the other way round; `client` and `server` are the nodes' own ports, at the other
-    ends of the same cables.  node: the node at this end or the other end of the port's cable.  sha256: empty when the
-    file was not kept.  link: the segment, where that is a link between routers or servers; '' = a medium that stations
-    hang on.
+    ends of the same cables.  node: the node at this end or the other end of the port's cable, '' where nobody is: at
+    a wired port without a server packets from station to station turn from their way up to their way down.  sha256:
+    empty when the file was not kept.  link: the segment, where that is a link between routers or servers; '' = a
+    medium that stations hang on.
     """
 
     file: str

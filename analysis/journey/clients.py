@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pyarrow as pa
 
 from analysis.journey.markers import Hits
-from analysis.journey.passages import Passages
 from analysis.journey.places import Ends
 from records.audience import Audience, audience_of
 from records.ledger import first_deliveries, message_keys
 from records.manifest import Consumer, Producer, Window
 
-ABSENT, AMBIGUOUS = -1, -2
+# Instead of the number of a hit.  HOME: there is none, as the message did not leave the station there.
+ABSENT, AMBIGUOUS, HOME = -1, -2, -3
+NOBODY = -1  # instead of the number of a connection, or of a station
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,15 +37,19 @@ class Deliveries:
     def __len__(self) -> int:
         return len(self.row)
 
+    def take(self, which: np.ndarray) -> Deliveries:
+        """Those at these places."""
+        return Deliveries(**{one.name: getattr(self, one.name)[which] for one in fields(self)})
+
     @property
     def none(self) -> str:
         """What is said when there is none."""
         return "nothing that was sent inside the window arrived"
 
 
-def connection(passages: Passages) -> np.ndarray:
-    """Each flow's connection as one number: the station and its port."""
-    found: np.ndarray = passages.station << 16 | passages.station_port
+def connection(node: np.ndarray, port: np.ndarray) -> np.ndarray:
+    """A client's end of a connection as one number: the station (row in Ends) and its port."""
+    found: np.ndarray = node << 16 | port
     return found
 
 
@@ -52,6 +57,11 @@ def _numbers(client: Producer | Consumer, ends: Ends) -> set[int]:
     if client.node not in ends.names:
         return set()
     return {ends.names.index(client.node) << 16 | port for port in client.ports}
+
+
+def connections(them: Sequence[Producer | Consumer], ends: Ends) -> np.ndarray:
+    """All of these clients' ends of connections, each once."""
+    return np.array(sorted(set().union(*(_numbers(one, ends) for one in them))), dtype=np.int64)
 
 
 def groups(consumers: Sequence[Consumer], ends: Ends) -> tuple[dict[int, int], dict[int, int]]:
@@ -71,19 +81,25 @@ def groups(consumers: Sequence[Consumer], ends: Ends) -> tuple[dict[int, int], d
     return of_consumer, of_connection
 
 
-def sent_copy(
-    hits: Hits, passages: Passages, producers: Sequence[Producer], *, ends: Ends, published: pa.Table
+def of_producers(
+    hits: Hits, connections: np.ndarray, producers: Sequence[Producer], *, ends: Ends, published: pa.Table
 ) -> np.ndarray:
-    """For each published message the hit that its producer sent; ABSENT, or AMBIGUOUS when there are several."""
+    """Mask over the hits: whether the message's own producer has that end.  connections: one for each flow."""
     known = {(one.id, number) for one in producers for number in _numbers(one, ends)}
     pairs = np.array([producer << 32 | number for producer, number in known], dtype=np.int64)
     producer = published.column("producer").to_numpy().astype(np.int64)
-    mine = np.flatnonzero(
-        np.isin(producer[hits.row] << 32 | connection(passages)[hits.flow], pairs) & ~passages.reused[hits.flow]
-    )
-    count = np.bincount(hits.row[mine], minlength=len(producer))
-    found = np.full(len(producer), ABSENT, dtype=np.int64)
-    found[hits.row[mine]] = mine
+    return np.isin(producer[hits.row] << 32 | connections[hits.flow], pairs)
+
+
+def sent_copy(hits: Hits, mine: np.ndarray, *, messages: int) -> np.ndarray:
+    """For each published message the hit that its producer sent; ABSENT, or AMBIGUOUS when there are several.
+
+    mine: mask over the hits (of_producers).  messages: number of published ones.
+    """
+    which = np.flatnonzero(mine)
+    count = np.bincount(hits.row[which], minlength=messages)
+    found = np.full(messages, ABSENT, dtype=np.int64)
+    found[hits.row[which]] = which
     found[count > 1] = AMBIGUOUS
     return found
 
@@ -124,17 +140,16 @@ def _own(consumer: np.ndarray, producer: np.ndarray, them: Sequence[Audience]) -
 
 
 def carried_copy(
-    wanted: Deliveries, hits: Hits, passages: Passages, of_connection: dict[int, int], *, messages: int
+    wanted: Deliveries, hits: Hits, connections: np.ndarray, of_connection: dict[int, int], *, messages: int
 ) -> np.ndarray:
     """For each delivery the hit that its connection carried; ABSENT, or AMBIGUOUS.
 
-    hits: of the way down, or, of what the consumer itself sent with the message's marker, of the way up.  There must be
-    as many copies as deliveries.  When they are several they must all be one consumer's and have
-    come over one connection: the first delivery is then the one that stands first in the stream.  messages: number
-    of published ones.
+    connections: for each flow the end that may be the consumer's, NOBODY where none is: the receiver's, or, of what the
+    consumer itself sent with the message's marker, the sender's.  There must be as many copies as deliveries.  When
+    they are several they must all be one consumer's and have come over one connection: the first delivery is then the
+    one that stands first in the stream.  messages: number of published ones.
     """
-    flows = [of_connection.get(int(one), -1) for one in connection(passages)]
-    group = np.where(passages.reused, -1, np.array(flows, dtype=np.int64))[hits.flow]
+    group = np.array([of_connection.get(int(one), -1) for one in connections], dtype=np.int64)[hits.flow]
     order = np.lexsort((hits.position, hits.flow, hits.row, group))
     order = order[group[order] >= 0]
     keys, first, count = np.unique(

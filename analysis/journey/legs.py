@@ -59,3 +59,16 @@ def legs(
         links=np.where((one != UNKNOWN) & (other != UNKNOWN), np.abs(other - one), 0),
         copies=(streams.sent_before(flow, end) - streams.sent_before(flow, begin)) / length,
     )
+
+
+def turned(passages: Passages, streams: Intervals, *, flow: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Of messages between stations: when the packet whose arrival completed the stream turned from its way up to its
+    way down (places.between_stations); UNKNOWN where that was not seen.
+    """
+    first = np.full(len(passages) + 1, len(passages))  # of each packet where it entered, the row where it turned
+    there = np.flatnonzero((passages.place == SERVER) & (passages.twin >= 0))
+    np.minimum.at(first, passages.twin[there], there)
+    twin = np.append(passages.twin, -1)
+    sender = twin[streams.ready[LEAVE["uplink"], streams.at(flow, end - 1)]]
+    found: np.ndarray = np.append(passages.t_ns, UNKNOWN)[first[np.where(sender >= 0, sender, len(passages))]]
+    return found

@@ -27,6 +27,10 @@ class Hits:
     position: np.ndarray
     row: np.ndarray
 
+    def take(self, which: np.ndarray) -> Hits:
+        """Those at these places."""
+        return Hits(flow=self.flow[which], position=self.position[which], row=self.row[which])
+
 
 def find(
     passages: Passages, streams: Intervals, views: Sequence[View], published: pa.Table, *, in_texts: bool = False

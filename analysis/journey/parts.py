@@ -14,8 +14,13 @@ REPLY_PARTS = (
     "reply_downlink_air", "reply_receiver",
 )  # fmt: skip
 EVERY = (*PARTS, *REPLY_PARTS)
+# From station to station: of what goes there at once, and of what goes by a broker on a station.
+DIRECT = ("client", "recovery", "air", "receiver")
+RELAYED = (
+    "client", "to_broker_recovery", "to_broker_air", "broker", "from_broker_recovery", "from_broker_air", "receiver",
+)  # fmt: skip
 WIRES = ("wire", "reply_wire")
-_REPLY, _LINK = "reply_", "link_"
+_REPLY, _LINK, _SERVICE = "reply_", "link_", "service"
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 MEAN = "mean"
 KEYS = (MEAN, *PERCENTILES)
@@ -28,7 +33,25 @@ def of_link(name: str) -> str:
 
 def of_reply(part: str) -> str:
     """The part of a reply's way that is like one of the request's; the service's own time stands for the client's."""
-    return "service" if part == "client" else f"{_REPLY}{part}"
+    return _SERVICE if part == "client" else f"{_REPLY}{part}"
+
+
+def halves(part: str) -> tuple[str, str]:
+    """Of the air between two stations: its way up to an access point, and down again."""
+    return f"{part}_up", f"{part}_down"
+
+
+def of_response(part: str) -> bool:
+    """Whether only a response time has it: the service's own time, or a part of the reply's way."""
+    return part == _SERVICE or part.startswith(_REPLY)
+
+
+# In the order of the way: of the parts that stand for each other on different ways, those to and from a server first.
+_ONE_WAY = (
+    *PARTS[:3], *RELAYED[1:3], *halves(RELAYED[2]), *DIRECT[1:3], *halves(DIRECT[2]), *PARTS[3:7],
+    *RELAYED[4:6], *halves(RELAYED[5]), PARTS[7],
+)  # fmt: skip
+_ORDER = (*_ONE_WAY, *map(of_reply, _ONE_WAY))
 
 
 def kind(part: str) -> str:
@@ -51,6 +74,6 @@ def ordered(parts: Iterable[str]) -> tuple[str, ...]:
     """Each part once, in the order of the way; links in the order in which they are given, behind the wire."""
 
     def place(part: str) -> int:
-        return EVERY.index(WIRES[kind(part) != part] if is_link(part) else part)
+        return _ORDER.index(WIRES[kind(part) != part] if is_link(part) else part)
 
     return tuple(sorted(dict.fromkeys(parts), key=lambda part: (place(part), is_link(part))))

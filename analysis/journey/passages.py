@@ -32,7 +32,7 @@ class Passages:
     row of the same packet where it entered the medium; NONE where it is no packet that left the medium, SEVERAL when
     that cannot be told.
 
-    Of each flow, station (row in Ends) and ports.  reused: another connection had the same ports.
+    Of each flow, station and server (rows in Ends) with their ports.  reused: another connection had the same ports.
     """
 
     places: int
@@ -49,6 +49,8 @@ class Passages:
     twin: np.ndarray
     station: np.ndarray
     station_port: np.ndarray
+    server: np.ndarray
+    server_port: np.ndarray
     reused: np.ndarray
 
     def __len__(self) -> int:
@@ -65,6 +67,7 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damagin
     rows = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in _COLUMNS}
     rows["flow"], keys = _flows(rows)
     rows = _taken(rows, np.lexsort((rows["frame"], rows["t_ns"])))
+    rows = _taken(rows, ~_in_vain(rows, len(keys), ENTER[direction]))
     places = max([LINKS, *(view.place + 1 for view in views)])
     places += (places - LINKS) % 2  # a link has two ends, seen or not
     left = np.isin(rows["place"], beyond(direction, places))
@@ -72,6 +75,7 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damagin
     rows = _without(rows, left & (rows["twin"] == NONE))
     begin = _positions(rows, flows=len(keys), places=places)
     body = begin + rows["opens"]
+    pair, servers = keys >> 32, max(len(ends.servers), 1)
     return Passages(
         places=places,
         place=rows["place"],
@@ -85,8 +89,10 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damagin
         at=rows["at"],
         view=rows["view"],
         twin=rows["twin"],
-        station=(keys >> 32) // max(len(ends.servers), 1),
+        station=pair // servers,
         station_port=keys >> 16 & 0xFFFF,
+        server=pair % servers,
+        server_port=keys & 0xFFFF,
         reused=_reused(rows, len(keys)),
     )
 
@@ -143,6 +149,25 @@ def _flows(rows: Columns) -> tuple[np.ndarray, np.ndarray]:
 
 def _taken(rows: Columns, which: np.ndarray) -> Columns:
     return {name: column[which] for name, column in rows.items()}
+
+
+def _in_vain(rows: Columns, flows: int, enter: int) -> np.ndarray:
+    """Mask: attempts to open a connection which was opened by a later one, as while nobody listened yet.
+
+    Where anything was sent in between they were connections, and are not in vain.  Rows are in order of time.
+    """
+    flow, number = rows["flow"], np.arange(len(rows["flow"]))
+    opening = rows["opens"] > 0
+    entering = np.flatnonzero(opening & (rows["place"] == enter))
+    last = np.full(flows, -1)
+    last[flow[entering]] = entering  # of several assignments to one place the last one stays
+    newest = rows["seq"] == rows["seq"][last[flow]]
+    begun, again = np.full(flows, -1), entering[newest[entering]][::-1]
+    begun[flow[again]] = again
+    used = np.zeros(flows, dtype=bool)
+    used[flow[(rows["payload"] > 0) & (number < begun[flow])]] = True
+    found: np.ndarray = opening & ~newest & (last[flow] >= 0) & ~used[flow]
+    return found
 
 
 def _twins(rows: Columns, origin: np.ndarray, arrival: np.ndarray) -> np.ndarray:

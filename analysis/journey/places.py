@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 
 import numpy as np
 
+from analysis.capture.columns import Packets
 from analysis.capture.reader import Capture as PacketFile
 from analysis.recorded import Recorded
 from records.directions import Direction
@@ -98,8 +99,28 @@ def views(recorded: Recorded, known: Ends) -> list[View]:
     return found
 
 
-def between_stations(views: Sequence[View], known: Ends) -> bool:
+def between_stations(views: Sequence[View]) -> list[View]:
+    """The same for packets from station to station: at one's port those that it sends enter the medium, and those that
+    are for it have left it, as elsewhere at the wired end.
+
+    The receivers are the servers of these views (peers).  Where packets turn at the wired port between their way up
+    and their way down, they are seen there as at a server's port.
+    """
+    ports = [view for view in views if view.place == STATION]
+    there = [View(place=LEAVE["uplink"], station=None, server=one.station, file=one.file) for one in ports]
+    return ports + there + [replace(view, place=SERVER) for view in views if view.place == WIRED]
+
+
+def peers(known: Ends) -> Ends:
+    """The stations, each as a server to the others, too."""
+    return Ends(stations=known.stations, servers=known.stations, names=known.names, server_names=known.names)
+
+
+def are_peers(views: Sequence[View], known: Ends) -> bool:
     """Whether packets with payload went from station to station."""
-    packets = [view.file.packets for view in views if view.place == STATION]
-    ways = ((one.src, one.dst) for one in (some.select(some.payload > 0) for some in packets))
-    return any((np.isin(src, known.stations) & np.isin(dst, known.stations)).any() for src, dst in ways)
+    return any(_between(view.file.packets, known) for view in views if view.place == STATION)
+
+
+def _between(packets: Packets, known: Ends) -> bool:
+    ways = [np.isin(end, known.stations) for end in (packets.src, packets.dst)]
+    return bool((ways[0] & ways[1] & (packets.payload > 0)).any())

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from analysis.journey.passages import Passages
 from analysis.journey.places import SERVER, STATION, WIRED, View
 from records.manifest import Consumer, Producer
 
-_UNFOLLOWED = "messages between stations are not followed"
+# By what messages go from their senders to their receivers: a server, a broker on a station, nothing.
+Kind = Literal["server", "relayed", "direct"]
+_OUT: Mapping[Kind, str] = {"server": "on the way up ", "relayed": "on the way to the broker ", "direct": ""}
+_IN: Mapping[Kind, str] = {"server": "on the way down ", "relayed": "on the way from the broker ", "direct": ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,35 +21,44 @@ class Account:
     """Numbers of deliveries by what became of them; each is counted once, at the first thing that is missing.
 
     replies: these are answered requests, each with its reply.  unanswered: further requests, which are in no other
-    count.
+    count.  at_the_broker: how many of the attributed ones have a client on the station of their broker.
     """
 
     deliveries: int
+    kind: Kind = "server"
     replies: bool = False
     unanswered: int = 0
     misanswered: int = 0
     no_uplink_marker: int = 0
     no_downlink_marker: int = 0
     no_reply_marker: int = 0
+    crossed_nothing: int = 0
     ambiguous: int = 0
     incomplete: int = 0
     negative: int = 0
+    at_the_broker: int = 0
 
     @property
     def attributed(self) -> int:
         """Deliveries whose journey is known."""
         markers = self.no_uplink_marker + self.no_downlink_marker + self.no_reply_marker
-        return self.deliveries - self.misanswered - markers - self.ambiguous - self.incomplete - self.negative
+        unclear = self.ambiguous + self.incomplete + self.negative
+        return self.deliveries - self.misanswered - markers - self.crossed_nothing - unclear
 
 
-def cannot(views: Sequence[View], clients: Iterable[Producer | Consumer], *, stations: int, servers: int) -> str | None:
-    """What is missing for any journey at all, before a packet is looked at; None when nothing is."""
-    if not servers:
-        return f"there is no server: {_UNFOLLOWED}"
+def cannot(
+    views: Sequence[View], clients: Iterable[Producer | Consumer], *, stations: int, between_stations: bool
+) -> str | None:
+    """What is missing for any journey at all, before a packet is looked for; None when nothing is.
+
+    between_stations: whether packets went from station to station, so that stations are on both sides of the link.
+    """
     places = {view.place for view in views}
     if not places:
         return "there are no captures"
-    if WIRED not in places or STATION not in places:
+    if between_stations and STATION not in places:
+        return "packets were not captured where they leave and enter stations: points must have station or client"
+    if not between_stations and (WIRED not in places or STATION not in places):
         return "packets were not captured on both sides of the link: points must have wired, and station or client"
     seen = len({view.station for view in views if view.place == STATION})
     if seen < stations:
@@ -69,12 +82,10 @@ def uncertain(directions: Sequence[Passages], *, damaging: bool) -> str | None:
     return None
 
 
-def unreadable(directions: Sequence[Passages], *, between_stations: bool) -> str:
-    """Why no marker was found at all.  between_stations: whether packets went from station to station."""
+def unreadable(directions: Sequence[Passages]) -> str:
+    """Why no marker was found at all."""
     bodies = [one.payload > 0 for one in directions]
     if not any(mask.any() for mask in bodies):
-        if between_stations:
-            return f"the services are on stations: {_UNFOLLOWED}"
         return "the captures hold no packet of the clients with payload"
     kept = [(one.kept - one.body)[mask] for one, mask in zip(directions, bodies, strict=True)]
     cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
@@ -99,9 +110,10 @@ def explain(account: Account, views: Sequence[View], directions: Sequence[Passag
     unseen = "cut off or not captured" if cut else "not captured"
     counts = (
         (account.misanswered, "whose answer was no service's reply to them"),
-        (account.no_uplink_marker, f"whose marker on the way up was {unseen}"),
-        (account.no_downlink_marker, f"whose marker on the way down was {unseen}"),
+        (account.no_uplink_marker, f"whose marker {_OUT[account.kind]}was {unseen}"),
+        (account.no_downlink_marker, f"whose marker {_IN[account.kind]}was {unseen}"),
         (account.no_reply_marker, f"whose reply's marker was {unseen}"),
+        (account.crossed_nothing, "whose sender and receiver are on one station, so that they crossed no link"),
         (account.ambiguous, "of which several copies may be the one"),
         (account.incomplete, "whose bytes were not all seen on both sides of the link"),
         (account.negative, "whose times contradict each other by more than 1 ms"),
@@ -114,6 +126,10 @@ def explain(account: Account, views: Sequence[View], directions: Sequence[Passag
         lines.append(f"{missing} of {account.deliveries} {what} not attributed: {', '.join(said)}")
     if account.unanswered:
         lines.append(f"{account.unanswered} requests of the window were not answered, and have no journey")
+    if account.at_the_broker:
+        lines.append(f"{account.at_the_broker} have a client on their broker's station: the way between is in `broker`")
+    if account.kind != "server":
+        return "; ".join(lines)
     server_seen = any(view.place == SERVER for view in views)
     if not server_seen:
         lines.append("the server's own port was not captured, so `broker` includes the wire")

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.journey import reasons
-from analysis.journey.clients import ABSENT, AMBIGUOUS, Deliveries
-from analysis.journey.messages import Followed
+from analysis.journey.between import Between
+from analysis.journey.clients import ABSENT, AMBIGUOUS, HOME, Deliveries
+from analysis.journey.messages import Followed, at_home, mean_copies, to_follow
 from analysis.journey.ways import Ways
-from records.directions import Direction
 from records.manifest import Window
 from records.schema import Outcome
 
@@ -57,43 +57,43 @@ def responses(published: pa.Table, arrivals: Deliveries, replies: Deliveries, wi
     )
 
 
-def follow_responses(wanted: Responses, ways: Ways) -> Followed:
+def follow_responses(wanted: Responses, ways: Ways | Between) -> Followed:
     """Follow each of these requests to its service, and the reply to its caller.
 
     The times of both ways meet when the service has the request, so their parts sum to the response time.
     """
     both = np.flatnonzero((wanted.served >= 0) & (wanted.replied >= 0))
-    row, served, replied = wanted.row[both], wanted.served[both], wanted.replied[both]
-    sent, got = ways.sent()[row], ways.carried(ways.down, wanted.arrivals)[served]
-    answer, back = ways.carried(ways.up, wanted.arrivals)[served], ways.carried(ways.down, wanted.replies)[replied]
-    found = np.flatnonzero(np.all([hit >= 0 for hit in (sent, got, answer, back)], axis=0))
-    t_served = wanted.arrivals.t_recv_ns[served[found]]
+    row = wanted.row[both]
+    served, replied = wanted.arrivals.take(wanted.served[both]), wanted.replies.take(wanted.replied[both])
+    hits = sent, got, answer, back = *ways.of_messages(served), *ways.of_replies(served, replied)
+    stayed = np.all([hit == HOME for hit in hits], axis=0)
+    for way in (hits[:2], hits[2:]):  # one way alone cannot have stayed: it was not seen
+        way[0][np.all([hit == HOME for hit in way], axis=0) & ~stayed] = ABSENT
+    found = to_follow(hits)
+    t_served = served.t_recv_ns[found]
     named = {name: ways.published.column(name) for name in ("t_sched_ns", "t_ack_ns")}
     t_sched, t_ack = (column.fill_null(0).to_numpy()[row[found]] for column in named.values())
     there = ways.crossing(row[found], sent=sent[found], got=got[found], t_begin_ns=t_sched, t_end_ns=t_served)
     home = ways.crossing(row[found], sent=answer[found], got=back[found], t_begin_ns=t_served, t_end_ns=t_ack)
     times = there.times.then(home.times)
-    ambiguous = np.any([hit == AMBIGUOUS for hit in (sent, got, answer, back)], axis=0)
-    absent = [~ambiguous & (hit == ABSENT) for hit in (sent, got, answer, back)]
+    ambiguous = np.any([hit == AMBIGUOUS for hit in hits], axis=0)
+    absent = [~ambiguous & (hit == ABSENT) for hit in hits]
     account = reasons.Account(
+        kind=ways.kind,
         deliveries=len(wanted),
         replies=True,
         unanswered=wanted.unanswered,
         misanswered=len(wanted) - len(both),
+        crossed_nothing=int(np.count_nonzero(stayed)),
         ambiguous=int(np.count_nonzero(ambiguous)),
         no_uplink_marker=int(np.count_nonzero(absent[0])),
         no_downlink_marker=int(np.count_nonzero(~absent[0] & absent[1])),
         no_reply_marker=int(np.count_nonzero(~absent[0] & ~absent[1] & (absent[2] | absent[3]))),
         incomplete=int(np.count_nonzero(~times.complete)),
         negative=int(np.count_nonzero(times.complete & ~times.ordered)),
+        at_the_broker=int(np.count_nonzero(times.attributed & at_home([hit[found] for hit in hits]))),
     )
-    copies: dict[Direction, float] = {}
-    if (known := times.attributed).any():
-        copies = {
-            "uplink": float(np.concatenate([there.up.copies[known], home.up.copies[known]]).mean()),
-            "downlink": float(np.concatenate([there.down.copies[known], home.down.copies[known]]).mean()),
-        }
-    return Followed(account=account, times=times, copies=copies)
+    return Followed(account=account, times=times, copies=mean_copies([there, home], row[found]))
 
 
 def _by_row(deliveries: Deliveries, messages: int) -> np.ndarray:

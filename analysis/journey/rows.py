@@ -19,8 +19,11 @@ def journey_rows(trial: Trial, manifest: Manifest, recorded: Recorded, rows: Row
 
 
 def add_journey(found: Journey, rows: Rows) -> None:
-    """Table `journey`: key `mean` or a percentile, metric a part or `latency`, value in seconds; and metric `why`."""
-    if found.account.deliveries:
+    """Table `journey`: key `mean` or a percentile, metric a part or `latency`, value in seconds; and metric `why`.
+
+    Where nothing can be told at all there is no share of what was attributed, but only the reason.
+    """
+    if found.told:
         rows.add("trial", "journey_share", value=found.account.attributed / found.account.deliveries)
     for direction, copies in found.copies.items():
         rows.add("trial", f"copies_{direction}", value=copies)

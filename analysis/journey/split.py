@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analysis.journey.legs import UNKNOWN, Leg
-from analysis.journey.parts import PARTS, of_link, of_reply
+from analysis.journey.parts import DIRECT, PARTS, RELAYED, WIRES, halves, of_link, of_reply
 
 # The captures' clock is read by another processor than the clients' one: so much may a part be below nothing.
 TOLERANCE_NS = 1_000_000
@@ -55,13 +55,12 @@ def split(
     was captured; if not, the wire's share is the broker's, and part `wire` is 0.
     """
     into_broker, out_of_broker = (up.server, down.server) if server_seen else (up.arrived, down.left)
-    moments = (up.left, up.sent, up.arrived, into_broker, out_of_broker, down.left, down.sent, down.arrived)
-    complete = np.all([moment != UNKNOWN for moment in moments], axis=0)
     on_links = up.links + down.links
     between = into_broker - up.arrived + down.left - out_of_broker
     at_broker = out_of_broker - into_broker
     ways = (between - on_links.sum(axis=0), at_broker) if server_seen else (between, at_broker - on_links.sum(axis=0))
-    parts = np.stack(
+    return _split(
+        (*PARTS, *map(of_link, links)),
         [
             up.left - clock_offset_ns - t_sched_ns,
             up.sent - up.left,
@@ -71,13 +70,61 @@ def split(
             down.arrived - down.sent,
             t_recv_ns - (down.arrived - clock_offset_ns),
             *on_links,
-        ]
-    )
-    parts[:, ~complete] = 0
-    return Split(
-        names=(*PARTS, *map(of_link, links)),
-        parts=parts,
+        ],
         latency=t_recv_ns - t_sched_ns,
-        complete=complete,
-        ordered=np.all(parts >= -TOLERANCE_NS, axis=0),
+        moments=(up.left, up.sent, up.arrived, into_broker, out_of_broker, down.left, down.sent, down.arrived),
     )
+
+
+def split_relayed(
+    *, t_sched_ns: np.ndarray, t_recv_ns: np.ndarray, up: Leg, down: Leg, clock_offset_ns: int
+) -> Split:  # fmt: skip
+    """As split, of a broker on a station: `up` goes to it, `down` comes from it."""
+    found = split(
+        t_sched_ns=t_sched_ns, t_recv_ns=t_recv_ns, up=up, down=down, clock_offset_ns=clock_offset_ns, server_seen=False
+    )
+    parts = found.parts[[name not in WIRES for name in found.names]]
+    return replace(found, names=RELAYED, parts=parts)
+
+
+def split_direct(*, t_sched_ns: np.ndarray, t_recv_ns: np.ndarray, leg: Leg, clock_offset_ns: int) -> Split:
+    """As split, of what goes from its sender to its receiver at once."""
+    return _split(
+        DIRECT,
+        [
+            leg.left - clock_offset_ns - t_sched_ns,
+            leg.sent - leg.left,
+            leg.arrived - leg.sent,
+            t_recv_ns - (leg.arrived - clock_offset_ns),
+        ],
+        latency=t_recv_ns - t_sched_ns,
+        moments=(leg.left, leg.sent, leg.arrived),
+    )
+
+
+def halved(found: Split, airs: Mapping[str, tuple[Leg, np.ndarray]]) -> Split:
+    """With the air of ways between stations in two: by part its leg, and when its messages turned (legs.turned)."""
+    names: list[str] = []
+    rows: list[np.ndarray] = []
+    for name, row in zip(found.names, found.parts, strict=True):
+        if name not in airs:
+            names, rows = [*names, name], [*rows, row]
+            continue
+        leg, turned = airs[name]
+        names += halves(name)
+        rows += [turned - leg.sent, leg.arrived - turned]
+    moments = [turned for _, turned in airs.values()]
+    made = _split(tuple(names), rows, latency=found.latency, moments=moments)
+    parts = np.where(found.complete, made.parts, 0)
+    return replace(made, parts=parts, complete=found.complete & made.complete, ordered=found.ordered & made.ordered)
+
+
+def _split(
+    names: tuple[str, ...], rows: Sequence[np.ndarray], *, latency: np.ndarray, moments: Sequence[np.ndarray]
+) -> Split:
+    """moments: those that have to be known."""
+    complete = np.all([moment != UNKNOWN for moment in moments], axis=0)
+    parts = np.stack(rows)
+    parts[:, ~complete] = 0
+    ordered = np.all(parts >= -TOLERANCE_NS, axis=0)
+    return Split(names=names, parts=parts, latency=latency, complete=complete, ordered=ordered)

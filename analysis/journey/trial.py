@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.journey import clients, places, reasons
+from analysis.journey.between import Between, read_between
 from analysis.journey.clients import Deliveries
 from analysis.journey.messages import follow_messages
 from analysis.journey.parts import is_link, kind, of_link
 from analysis.journey.responses import Responses, follow_responses, responses
-from analysis.journey.ways import read_ways
+from analysis.journey.ways import Ways, read_ways
 from analysis.recorded import Recorded
 from records.audience import of_messages, of_replies
 from records.directions import Direction
@@ -40,6 +41,11 @@ class Journey:
     copies: dict[Direction, float]
     why: str
 
+    @property
+    def told(self) -> bool:
+        """Whether there was something to split, and packets that it could be looked for in."""
+        return bool(self.names)
+
 
 def journey(
     recorded: Recorded, manifest: Manifest, *, published: pa.Table, delivered: pa.Table, damaging: bool
@@ -61,19 +67,30 @@ def journey(
     if len(of_messages(them)) < len(them):
         replies = clients.deliveries(published, delivered, of_replies(them), manifest.window, of_consumer)
         wanted = responses(published, arrivals, replies, manifest.window)
+    wired = len(ends.servers) > 0 and any(view.place == places.WIRED for view in views)
+    peers = not wired and (not len(ends.servers) or places.are_peers(views, ends))
     reason = reasons.cannot(
-        views, (*work.producers, *work.consumers), stations=_stations(manifest), servers=len(ends.servers)
+        views, (*work.producers, *work.consumers), stations=_stations(manifest), between_stations=peers
     )
     if reason is not None or not len(wanted):
         return _nothing(wanted, reason or wanted.none)
-    ways = read_ways(
-        views, ends, manifest, links=places.links(recorded), of_connection=of_connection, published=published,
-        damaging=damaging,
-    )  # fmt: skip
-    both = [ways.up.passages, ways.down.passages]
-    if not len(ways.up.hits.row) and not len(ways.down.hits.row):
-        return _nothing(wanted, reasons.unreadable(both, between_stations=places.between_stations(views, ends)))
-    if (reason := reasons.uncertain(both, damaging=damaging)) is not None:
+
+    def by_servers() -> Ways:
+        return read_ways(
+            views, ends, manifest, links=places.links(recorded), of_connection=of_connection, published=published,
+            damaging=damaging,
+        )  # fmt: skip
+
+    def between() -> Between:
+        return read_between(views, ends, manifest, of_connection=of_connection, published=published, damaging=damaging)
+
+    ways: Ways | Between = between() if peers else by_servers()
+    if not peers and not ways.told and places.are_peers(views, ends):
+        ways = between()
+    seen = [way.passages for way in ways.directions]
+    if not ways.told:
+        return _nothing(wanted, reasons.unreadable(seen))
+    if (reason := reasons.uncertain(seen, damaging=damaging)) is not None:
         return _nothing(wanted, reason)
     found = follow_responses(wanted, ways) if isinstance(wanted, Responses) else follow_messages(wanted, ways)
     known = found.times.attributed
@@ -85,9 +102,9 @@ def journey(
         names=names,
         parts=parts[shown],
         latency=found.times.latency[known] / 1e9,
-        wire_known=ways.server_seen,
+        wire_known=any(view.place == places.SERVER for view in views),
         copies=found.copies,
-        why=reasons.explain(found.account, views, both, _unseen(manifest, names)),
+        why=reasons.explain(found.account, views, seen, _unseen(manifest, names)),
     )
 
 

@@ -4,46 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from analysis.journey import clients, markers
-from analysis.journey.clients import Deliveries
+from analysis.journey.clients import NOBODY, Deliveries
 from analysis.journey.intervals import Intervals, intervals
 from analysis.journey.legs import Leg, legs
 from analysis.journey.markers import Hits
 from analysis.journey.passages import Passages, passages
 from analysis.journey.places import ENTER, SERVER, Ends, View
+from analysis.journey.reasons import Kind
 from analysis.journey.split import Split, split
 from records.body import extents
-from records.directions import Direction
+from records.directions import DIRECTIONS, Direction
 from records.manifest import Manifest
 from records.messaging import BodyType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Way:
-    """One direction: its packets, their streams cut at segments' edges, and the markers in them."""
+    """One direction: its packets, their streams cut at segments' edges, and the markers in them.
+
+    between: whether it leads from station to station (journey.between); its direction is then where it enters the
+    medium, which is the uplink.
+    """
 
     direction: Direction
     passages: Passages
     streams: Intervals
     hits: Hits
+    between: bool = False
 
     def legs(self, hit: np.ndarray, body_bytes: np.ndarray) -> Leg:
         """The legs of the messages of these hits, with bodies of so many bytes."""
         flow, begin = self.hits.flow[hit], self.hits.position[hit]
         return legs(self.passages, self.streams, self.direction, flow=flow, begin=begin, end=begin + body_bytes)
 
+    @cached_property
+    def senders(self) -> np.ndarray:
+        """Each flow's sending end (clients.connection), NOBODY where that is a server or its ports were used twice."""
+        return self._clients(at_station=self.direction == "uplink")
+
+    @cached_property
+    def receivers(self) -> np.ndarray:
+        """Each flow's receiving end, likewise."""
+        return self._clients(at_station=self.direction == "downlink")
+
+    def _clients(self, *, at_station: bool) -> np.ndarray:
+        flows = self.passages
+        if at_station:
+            found = clients.connection(flows.station, flows.station_port)
+        elif self.between:
+            found = clients.connection(flows.server, flows.server_port)
+        else:
+            return np.full(len(flows.station), NOBODY)
+        return np.where(flows.reused, NOBODY, found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copies:
+    """How often bytes entered the medium, one entry for each message.  once: whether all receivers of it share them."""
+
+    direction: Direction
+    times: np.ndarray
+    once: bool = False
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crossing:
-    """Messages that went up and came down again, one entry each: the legs, and the parts of the time it took."""
+    """Messages that went from their senders to their receivers: the parts of the time it took, and their copies."""
 
-    up: Leg
-    down: Leg
     times: Split
+    copies: tuple[Copies, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,16 +97,34 @@ class Ways:
     server_seen: bool
     links: tuple[str, ...]
 
-    def sent(self) -> np.ndarray:
-        """For each published message the hit of the way up that its producer sent (clients.sent_copy)."""
-        producers = self.manifest.workload.producers
-        up = self.up
-        return clients.sent_copy(up.hits, up.passages, producers, ends=self.ends, published=self.published)
+    @property
+    def directions(self) -> tuple[Way, ...]:
+        """All of them."""
+        return self.up, self.down
 
-    def carried(self, way: Way, wanted: Deliveries) -> np.ndarray:
-        """For each delivery the hit of a way that its consumer's connection carried (clients.carried_copy)."""
-        count = len(self.published)
-        return clients.carried_copy(wanted, way.hits, way.passages, self.of_connection, messages=count)
+    @property
+    def kind(self) -> Kind:
+        """By what messages go."""
+        return "server"
+
+    @property
+    def told(self) -> bool:
+        """Whether a marker was found at all."""
+        return any(len(way.hits.row) for way in self.directions)
+
+    def of_messages(self, wanted: Deliveries) -> tuple[np.ndarray, np.ndarray]:
+        """For each delivery the hit of the way up that its producer sent, and that of the way down that came of it."""
+        hits, count = self.up.hits, len(self.published)
+        mine = clients.of_producers(
+            hits, self.up.senders, self.manifest.workload.producers, ends=self.ends, published=self.published
+        )
+        sent = clients.sent_copy(hits, mine, messages=count)[wanted.row]
+        return sent, self._carried(wanted, self.down.hits, self.down.receivers)
+
+    def of_replies(self, served: Deliveries, replied: Deliveries) -> tuple[np.ndarray, np.ndarray]:
+        """For each reply, to the request that was served and at the caller, likewise."""
+        answer = self._carried(served, self.up.hits, self.up.senders)
+        return answer, self._carried(replied, self.down.hits, self.down.receivers)
 
     def crossing(
         self, row: np.ndarray, *, sent: np.ndarray, got: np.ndarray, t_begin_ns: np.ndarray, t_end_ns: np.ndarray
@@ -80,20 +133,18 @@ class Ways:
 
         sent, got: hits of the way up and of the way down.
         """
-        body = self._bodies(row)
+        body = bodies(self.published, self.manifest, row)
         up, down = self.up.legs(sent, body), self.down.legs(got, body)
         times = split(
             t_sched_ns=t_begin_ns, t_recv_ns=t_end_ns, up=up, down=down,
             clock_offset_ns=self.manifest.clock_offset_ns, server_seen=self.server_seen,
             links=self.links,
         )  # fmt: skip
-        return Crossing(up=up, down=down, times=times)
+        copies = Copies(direction="uplink", times=up.copies, once=True)
+        return Crossing(times=times, copies=(copies, Copies(direction="downlink", times=down.copies)))
 
-    def _bodies(self, row: np.ndarray) -> np.ndarray:
-        """How many bytes of a stream each body takes."""
-        named = {name: self.published.column(name).to_numpy()[row] for name in ("producer", "seq", "t_send_ns")}
-        size = self.published.column("body_bytes").to_numpy().astype(np.int64)[row]
-        return extents(self.manifest.workload.asked.body_type, size, **named)
+    def _carried(self, wanted: Deliveries, hits: Hits, connections: np.ndarray) -> np.ndarray:
+        return clients.carried_copy(wanted, hits, connections, self.of_connection, messages=len(self.published))
 
 
 def read_ways(
@@ -101,17 +152,12 @@ def read_ways(
     published: pa.Table, damaging: bool,
 ) -> Ways:  # fmt: skip
     """Both directions, as these views show them.  ValueError for packets that are no TCP streams."""
-    in_texts = manifest.workload.asked.body_type is BodyType.TEXT
-
-    def way(direction: Direction) -> Way:
-        found = passages(views, ends, direction, damaging=damaging)
-        streams = intervals(found, ENTER[direction])
-        hits = markers.find(found, streams, views, published, in_texts=in_texts)
-        return Way(direction=direction, passages=found, streams=streams, hits=hits)
-
+    up, down = (
+        read_way(views, ends, manifest, direction, published=published, damaging=damaging) for direction in DIRECTIONS
+    )
     return Ways(
-        up=way("uplink"),
-        down=way("downlink"),
+        up=up,
+        down=down,
         manifest=manifest,
         ends=ends,
         of_connection=of_connection,
@@ -119,3 +165,22 @@ def read_ways(
         server_seen=any(view.place == SERVER for view in views),
         links=links,
     )
+
+
+def read_way(
+    views: Sequence[View], ends: Ends, manifest: Manifest, direction: Direction, *, published: pa.Table,
+    damaging: bool, between: bool = False,
+) -> Way:  # fmt: skip
+    """One of them."""
+    found = passages(views, ends, direction, damaging=damaging)
+    streams = intervals(found, ENTER[direction])
+    in_texts = manifest.workload.asked.body_type is BodyType.TEXT
+    hits = markers.find(found, streams, views, published, in_texts=in_texts)
+    return Way(direction=direction, passages=found, streams=streams, hits=hits, between=between)
+
+
+def bodies(published: pa.Table, manifest: Manifest, row: np.ndarray) -> np.ndarray:
+    """How many bytes of a stream the body of each message at these rows takes."""
+    named = {name: published.column(name).to_numpy()[row] for name in ("producer", "seq", "t_send_ns")}
+    size = published.column("body_bytes").to_numpy().astype(np.int64)[row]
+    return extents(manifest.workload.asked.body_type, size, **named)

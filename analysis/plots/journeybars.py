@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from analysis.breakdown import Breakdown, breakdowns, share, told_of, whys
 from analysis.compare import level_of
 from analysis.findings import CellFinding, Findings, TrialFinding
-from analysis.journey.parts import REPLY_PARTS, is_link, kind, label, ordered
+from analysis.journey.parts import is_link, kind, label, of_response, ordered
 from analysis.metrics import METRICS
 from analysis.plots.cells import colours, groups
 from analysis.plots.eventmarks import text_length
@@ -29,11 +29,14 @@ from analysis.units import digits, quantity
 COLOUR = {
     "client": "#c9a3c4", "uplink_recovery": "#004a7c", "uplink_air": "#7fc4ec", "wire": "#8b959e",
     "broker": "#bfe0cf", "downlink_recovery": "#9c3a00", "downlink_air": "#f6b26b", "receiver": "#f3ea8a",
-    "service": "#4d4d4d",
+    "service": "#4d4d4d", "recovery": "#00645c", "air": "#86d3c8", "to_broker_recovery": "#004a7c",
+    "to_broker_air": "#7fc4ec", "from_broker_recovery": "#9c3a00", "from_broker_air": "#f6b26b",
+    "air_up": "#c2e9e3", "air_down": "#86d3c8", "to_broker_air_up": "#c3e3f7", "to_broker_air_down": "#7fc4ec",
+    "from_broker_air_up": "#fbdcba", "from_broker_air_down": "#f6b26b",
 }  # fmt: skip
 _LINK_FILLS = ("#d5dade", "#b7c0c7")  # greys between the wire's and white, in turn
 UNEXPLAINED = "unexplained"
-_DARK = {"uplink_recovery", "downlink_recovery", "wire", "service"}
+_DARK = {"wire", "service"}
 _WIDTH, _MARGIN = WIDTH_IN * 72, 7.0
 _LEFT, _RIGHT = 38.0, 303.0  # ends of the bars
 _BAR, _STEP, _SIZE = 12.0, 15.0, 7.0  # height, distance of bars, letters
@@ -90,7 +93,8 @@ def _bars(trials: Sequence[TrialFinding], *, name: str, colour: str, why: tuple[
     notes = [] if attributed is None else [f"{digits(attributed * 100)} % of the {what} attributed"]
     if shown and shown[0].latency_of == "arrived":
         notes.append("of arrivals (older reduction)")
-    if shown and not any("wire" in one.parts for one in shown):
+    known = {part for one in shown for part in one.parts}
+    if "uplink_air" in known and "wire" not in known:
         notes.append("broker includes the wire")
     return Bars(name=name, colour=colour, note="; ".join(notes), shown=shown, why=why)
 
@@ -165,7 +169,7 @@ def _bar(one: Breakdown, y: float) -> list[Shape]:
         shapes.append(_box(part, x, y, width, _BAR))
         text = quantity(_TIME, one.unexplained if part == UNEXPLAINED else one.parts[part])
         if text_length(text) + 5 <= width:
-            colour = "#ffffff" if kind(part) in _DARK else INK
+            colour = "#ffffff" if kind(part) in _DARK or kind(part).endswith("recovery") else INK
             shapes.append(Label(x=x + width / 2, y=base, text=text, size=_SIZE, colour=colour, align="center"))
     if one.of_responses:
         shapes += [_mark(at, y) for at in dict.fromkeys(_service(one))]
@@ -175,7 +179,7 @@ def _bar(one: Breakdown, y: float) -> list[Shape]:
 
 def _service(one: Breakdown) -> tuple[float, float]:
     """Where the request has come, and where the reply leaves, in shares of the bar."""
-    ends = [right for part, _, right in segments(one) if part not in (*REPLY_PARTS, UNEXPLAINED) and kind(part) == part]
+    ends = [right for part, _, right in segments(one) if part != UNEXPLAINED and not of_response(part)]
     begins = [left for part, left, _ in segments(one) if kind(part) != part]
     return max(ends, default=0.0), min(begins, default=1.0)
 

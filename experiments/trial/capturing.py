@@ -26,7 +26,7 @@ MOST_CLIENTS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """One port to record.  node: at this end or the other end of its cable.
+    """One port to record.  node: at this end or the other end of its cable, '' where nobody is.
 
     link: the segment, where it is not a medium that stations hang on but a link between routers or servers.
     """
@@ -60,7 +60,7 @@ def capture_plan(settings: CaptureSettings, links: Sequence[LinkPlan], network: 
     snap_bytes, points = snap_and_points(settings, highest, len(network.stations))
     return CapturePlan(
         snap_bytes=snap_bytes,
-        places=tuple(place for place in _places(network) if place.point in points),
+        places=tuple(place for place in _places(network, turned=_turned(links[0])) if place.point in points),
     )
 
 
@@ -113,18 +113,25 @@ def _points(*, slow: bool, stations: int) -> tuple[CapturePoint, ...]:
     return tuple(point for point in CAPTURE_POINTS if point != "client" or stations <= MOST_CLIENTS)
 
 
-def _places(network: Network) -> Iterator[Place]:
+def _turned(link: LinkPlan) -> bool:
+    """Whether a frame from station to station passes the wired port between its way up and its way down."""
+    return link.made_by == "tc" and link.via == "access-point"
+
+
+def _places(network: Network, *, turned: bool) -> Iterator[Place]:
     for segment in network.emulated:
-        yield from _of_segment(network, segment)
+        yield from _of_segment(network, segment, turned=turned)
 
 
-def _of_segment(network: Network, segment: BuiltSegment) -> Iterator[Place]:
+def _of_segment(network: Network, segment: BuiltSegment, *, turned: bool) -> Iterator[Place]:
     """Ports of the access point, and at the other ends of their cables those of servers and stations."""
     ports, name = segment.ports, "" if is_medium(network.plan, segment.plan) else segment.plan.name
     there = {one.host: one for one in network.plan.on(segment.plan.name)}
     behind = segment.plan.wired
     if behind:
         yield Place(point="wired", node=behind[0], tap=Tap(pid=ports.pid, port=ports.wired), link=name)
+    elif turned:
+        yield Place(point="wired", node="", tap=Tap(pid=ports.pid, port=ports.wired))
     for node in map(network.node, behind):
         if node.role == "server":
             yield Place(point="server", node=node.name, tap=Tap(pid=node.pid, port=there[node.name].name), link=name)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journey_world import World
+from journey_world import CONSUMER_PORT, PRODUCER_PORT, World
 from slow_journey import Leg, Sending, leg
 
 from analysis.journey.parts import PARTS
@@ -88,6 +88,30 @@ def test_random_transfers_agree_with_the_model(data: st.DataObject, messages: in
     if copies:
         assert found.copies["uplink"] == pytest.approx(mean(copies))
     assert found.account.attributed == len(wanted)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), messages=st.integers(1, 4), first=st.sampled_from([0, 2**32 - 70]))
+def test_random_transfers_between_stations_agree_with_the_model(data: st.DataObject, messages: int, first: int) -> None:
+    world = World(sides=("station",), serverless=True)
+    stream = b"".join(HEADER + world.publish(seq, at_ms=seq, size=SIZE) for seq in range(messages))
+    sent = sendings(data.draw(transfers(len(stream))), 10.0)
+    for one in sent:
+        times = (one.left,) if one.arrived is None else (one.left, one.arrived)
+        payload = stream[one.begin : one.end]
+        world.cross(("sta1", "sta2"), (PRODUCER_PORT, CONSUMER_PORT), seq=first + one.begin, payload=payload, t=times)
+    for seq in range(messages):
+        world.deliver(seq, at_ms=200)
+    with tempfile.TemporaryDirectory() as folder:
+        found = world.journey(Path(folder))
+    ways = [leg(sent, seq * FRAME + len(HEADER), (seq + 1) * FRAME) for seq in range(messages)]
+    wanted = [
+        (way.left - seq, way.sent - way.left, way.arrived - way.sent, 200 - way.arrived)
+        for seq, way in enumerate(ways) if way is not None
+    ]  # fmt: skip
+    assert found.account.attributed == len(wanted)
+    for column, one in zip(found.parts.T * 1e3, wanted, strict=True):
+        assert column.tolist() == pytest.approx(one, abs=1e-5)
 
 
 @given(latency=st.lists(st.floats(0.001, 10), min_size=1, max_size=300).map(np.array), share=st.floats(0, 0.9999))

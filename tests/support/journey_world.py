@@ -23,7 +23,8 @@ from records.schema import DELIVERED, PUBLISHED, Outcome
 from records.workload import Workload, workload_of
 
 MS = 1_000_000
-STATIONS, SERVER, SERVER_PORT = {"sta1": "10.0.0.1", "sta2": "10.0.0.3"}, "10.0.0.2", 7000
+STATIONS = {"sta1": "10.0.0.1", "sta2": "10.0.0.3", "sta3": "10.0.0.4"}
+SERVER, SERVER_PORT = "10.0.0.2", 7000
 PRODUCER_PORT, CONSUMER_PORT = 40001, 40002
 SIDES = ("station", "wired", "server")
 
@@ -37,7 +38,7 @@ def body(seq: int, *, producer: int = 1, sent_ns: int, size: int = 100, inside: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packet:
-    """A segment with its bytes.  up: from the station to the server.  server: its address."""
+    """A segment with its bytes.  up: from the station to the server.  server: its address; may be a station's."""
 
     up: bool
     seq: int
@@ -48,9 +49,10 @@ class Packet:
     flags: int = ACK
     udp: bool = False
     server: str = SERVER
+    server_port: int = SERVER_PORT
 
     def frame(self) -> bytes:
-        ends = [(STATIONS[self.station], self.port), (self.server, SERVER_PORT)]
+        ends = [(STATIONS[self.station], self.port), (self.server, self.server_port)]
         (src, sport), (dst, dport) = ends if self.up else ends[::-1]
         length, protocol = (8, 17) if self.udp else (20, 6)
         ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + length + len(self.payload), self.ip_id, 0x4000, 64, protocol, 0)
@@ -80,6 +82,7 @@ class World:
     links: Sequence[str] = ()
     own_link: str = ""  # the one that `srv` is at the stations' end of
     relays: Sequence[str] = ()  # further servers, which pass on what is for `srv`
+    serverless: bool = False  # `srv` is not there
 
     def ns(self, at_ms: float) -> int:
         return START + round(at_ms * MS)
@@ -91,7 +94,7 @@ class World:
         return Packet(up=up, seq=seq, payload=payload, ip_id=self.ids if ip_id is None else ip_id, **more)
 
     def seen(self, packet: Packet, damage: dict[int, int] | None = None, **at_ms: float) -> None:
-        """The packet passes ports: side to milliseconds; of a link's ports `link1:station`, of a relay's `name:server`.
+        """The packet passes ports: side to milliseconds; of a link's ports `link1:station`, of others' `name:side`.
 
         damage: byte of the frame to the bits that are turned.
         """
@@ -104,6 +107,20 @@ class World:
             if ":" in side:
                 node, side = side.split(":")  # noqa: PLW2901
             self.frames.setdefault((node, side), []).append((self.ns(when) + self.offset_ns, frame))
+
+    def cross(
+        self, ways: tuple[str, str], ports: tuple[int, int], *, seq: int, payload: bytes, t: Sequence[float],
+        turns: Sequence[float] = (),
+    ) -> None:  # fmt: skip
+        """A packet goes from station to station.  t: at the sender's port, and at the receiver's if it arrives.
+
+        turns: when it leaves by the wired port, and comes back in.
+        """
+        there = {"server": STATIONS[ways[1]], "server_port": ports[1]}
+        packet = self.packet(up=True, seq=seq, payload=payload, station=ways[0], port=ports[0], **there)
+        self.seen(packet, **dict(zip((f"{ways[0]}:station", f"{ways[1]}:station"), t, strict=False)))
+        for when in turns:
+            self.seen(packet, wired=when)
 
     def send(self, *, up: bool, seq: int, payload: bytes, t: Iterable[float], **more: Any) -> Packet:
         """A packet that gets through: the times at station, wired and server, in the order of its way."""
@@ -145,7 +162,7 @@ class World:
         asked = (self.asked or made.workload.asked).model_copy(update={"body_bytes": 100, "body_type": self.body_type})
         work = PlacedWorkload(asked=asked, producers=self.producers, consumers=self.consumers)
         nodes = [Node(name=name, role="station", address=address) for name, address in STATIONS.items()]
-        server = Node(name="srv", role="server", address=SERVER)
+        servers = [] if self.serverless else [Node(name="srv", role="server", address=SERVER)]
         relays = [Node(name=name, role="server", address=f"10.0.1.{n}") for n, name in enumerate(self.relays)]
         links = tuple(
             Capture(
@@ -158,16 +175,16 @@ class World:
             update={
                 "captures": links,
                 "workload": work,
-                "nodes": (*nodes, server, *relays),
+                "nodes": (*nodes, *servers, *relays),
                 "clock_offset_ns": self.offset_ns,
             }
         )
 
     def recorded(self, folder: Path) -> Recorded:
         found: Recorded = []
-        wanted = {(name, side) for name in STATIONS for side in ("station", "client")} | {
-            ("srv", "wired"), ("srv", "server"),
-        }  # fmt: skip
+        wanted = {(name, side) for name in STATIONS for side in ("station", "client")}
+        wanted |= {("srv", "wired"), ("srv", "server")}
+        own = "" if self.serverless else "srv"
         more = [(link, side) for link in self.links for side in ("station", "wired")]
         more += [(relay, "server") for relay in self.relays]
         for node, side in sorted(wanted) + [one for one in more if one in self.frames]:
@@ -179,7 +196,7 @@ class World:
             capture = Capture(
                 file=path.name, port=path.stem, side=side, snap_bytes=self.snap,  # type: ignore[arg-type]
                 packets=len(frames), dropped=0, bytes=path.stat().st_size, sha256="0" * 64,
-                node="srv" if (node, side) == (self.own_link, "station") else node,
+                node=own if node == "srv" or (node, side) == (self.own_link, "station") else node,
                 link=node if node in self.links else "",
             )  # fmt: skip
             found.append((capture, read_capture(path)))

@@ -11,7 +11,7 @@ from lab_runs import SMALL
 from unbuilt import unbuilt
 
 from emulation.plan import linkplan
-from emulation.profile.media import Via
+from emulation.profile.media import MediumName, Via
 from emulation.profile.profile import LinkProfile
 from experiments.scenario import placement, segments
 from experiments.scenario.scenario import Scenario, ScenarioError, load
@@ -141,11 +141,17 @@ def test_connecting_by_an_access_point_may_take_twice_as_long() -> None:
     assert connect_time_of(relayed, profile, {}, kernel="host") == once + once
 
 
-def test_of_peers_the_stations_ports_are_recorded() -> None:
+@pytest.mark.parametrize(
+    ("made_by", "via", "turned"),
+    [("tc", "access-point", True), ("tc", "ad-hoc", False), ("line", "access-point", False)],
+)
+def test_of_peers_the_stations_ports_are_recorded(made_by: MediumName, via: Via, *, turned: bool) -> None:
+    """And the wired one, where frames come by it between their way up and their way down."""
     profile = LinkProfile.model_validate(AIR)
-    link = linkplan.plan(profile, ["sta1", "sta2"], seed=1, seconds=1, timeline_s=1)
-    plan = capture_plan(CaptureSettings(), [link], unbuilt(2, "peers"))
+    link = linkplan.plan(profile, ["sta1", "sta2"], seed=1, seconds=1, timeline_s=1, made_by=made_by, via=via)
+    plan = capture_plan(CaptureSettings(), [link], unbuilt(2, {"kind": "peers", "via": via}))
     assert [(one.point, one.node) for one in plan.places] == [
+        *([("wired", "")] if turned else []),
         ("station", "sta1"), ("client", "sta1"), ("station", "sta2"), ("client", "sta2"),
     ]  # fmt: skip
 

@@ -12,10 +12,11 @@ from line_trials import lines_seen
 from shown_scenarios import small
 from trial_runs import run_file
 
-from analysis.journey.parts import LATENCY, of_link
+from analysis.journey.parts import DIRECT, LATENCY, PARTS, RELAYED, halves, of_link, of_reply
 from analysis.trial import reduce_trial
 from emulation.link import features
 from emulation.plan.stages import LINE
+from emulation.profile.media import MediumName
 from experiments.campaign import campaign as campaigns
 from records.ledger import Reconciliation, reconcile
 from records.store import Trial, trials
@@ -39,19 +40,34 @@ def assert_books_close(trial: Trial) -> Reconciliation:
     return found
 
 
-def ran(folder: Path, **settings: Any) -> Trial:
+def ran(folder: Path, *, made_by: MediumName = "line", **settings: Any) -> Trial:
+    """By tc without the air's delay, for which that would need netem."""
     skip_without_line()
-    for name, profile in (("air", AIR), ("wire", WIRE)):
+    air = AIR if made_by == "line" else {key: value for key, value in AIR.items() if key != "delay"}
+    for name, profile in (("air", air), ("wire", WIRE)):
         about = {"name": name, "description": "for tests", "source": "made for tests"}
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(about | profile))
     scenario = scenario_file(folder, network="air.yaml", **settings)
-    done = lab("run", scenario, "--medium", "line", "--no-report", results=folder / "results")
+    done = lab("run", scenario, "--medium", made_by, "--no-report", results=folder / "results")
     assert done.returncode in (0, 3), done.stdout + done.stderr
     (campaign,) = campaigns.folders(folder / "results")
     (trial,) = trials(campaign)
     assert_sound(trial.verdict())
     assert_books_close(trial)
     return trial
+
+
+def followed(trial: Trial) -> set[str]:
+    """The parts of nearly all of its deliveries, or answered requests; they sum to what these took."""
+    rows = reduce_trial(trial.path, 0).to_pylist()
+    assert not [row["text"] for row in rows if row["table"] in ("damage", "partial")]
+    (share,) = [row["value"] for row in rows if (row["table"], row["metric"]) == ("trial", "journey_share")]
+    assert share > 0.95, [row["text"] for row in rows if (row["table"], row["metric"]) == ("journey", "why")]
+    mean = {row["metric"]: row["value"] for row in rows if (row["table"], row["key"]) == ("journey", "mean")}
+    latency = mean.pop(LATENCY)
+    assert sum(mean.values()) == pytest.approx(latency, rel=0.01)
+    assert min(mean.values()) > -0.001
+    return set(mean)
 
 
 def shown(folder: Path, name: str, stack: str, servers: list[str], segments: list[str]) -> Trial:
@@ -137,7 +153,9 @@ SHOWN = [
 def test_the_scenario_of_a_topology_carries_its_load(
     tmp_path: Path, name: str, stack: str, servers: list[str], segments: list[str]
 ) -> None:
-    shown(tmp_path, name, stack, servers, segments)
+    trial = shown(tmp_path, name, stack, servers, segments)
+    if name == "tree" and stack == "reference":
+        assert followed(trial) == {*PARTS, of_link("link2"), of_link("link3")}
 
 
 @pytest.mark.parametrize(
@@ -172,25 +190,34 @@ def test_stations_talk_to_services_on_each_other(
     assert {log.name for log in (trial.path / "logs").glob("reference-peers@*")} == {
         "reference-peers@sta1.log", "reference-peers@sta2.log",
     }  # fmt: skip
-    assert reduce_trial(trial.path, 0).num_rows, "a trial without a server can be analysed"
+    assert followed(trial) == {*RELAYED, *(map(of_reply, RELAYED) if "pattern" in pattern else ())}
+
+
+TURNED = ("client", "recovery", *halves("air"), "receiver")
 
 
 @pytest.mark.parametrize(
-    "pattern",
+    ("pattern", "made_by", "parts"),
     [
-        {"clients": {"publishers": 2, "subscribers": 4, "topics": 1}, "ack": "none"},
-        {"pattern": "request_reply", "clients": {"callers": 2, "services": 2}},
+        ({"clients": {"publishers": 2, "subscribers": 4, "topics": 1, "apart": True}, "ack": "none"}, "line", DIRECT),
+        (
+            {"pattern": "request_reply", "clients": {"callers": 2, "services": 2, "apart": True}},
+            "tc",
+            (*TURNED, *map(of_reply, TURNED)),
+        ),
     ],
     ids=["topics", "requests"],
 )
-def test_clients_talk_to_each_other_without_a_server(tmp_path: Path, pattern: dict[str, Any]) -> None:
-    """The ways between them are proven, their packets are known by their ports, and nothing is lost."""
+def test_clients_talk_to_each_other_without_a_server(
+    tmp_path: Path, pattern: dict[str, Any], made_by: MediumName, parts: tuple[str, ...]
+) -> None:
+    """The ways between them are proven, their packets are known by their ports and followed, and nothing is lost."""
     work = {"body_bytes": 200, "loop": "open", "rate": 20} | pattern
-    marks = {"send_high_water": 100, "receive_high_water": 100}
-    trial = ran(tmp_path, stack="zeromq", topology="peers", knobs={"zeromq": marks}, workload=work)
+    knobs = {"zeromq": {"send_high_water": 100, "receive_high_water": 100}}
+    trial = ran(tmp_path, made_by=made_by, stack="zeromq", topology="peers", knobs=knobs, workload=work)
     assert {one.path for one in trial.link().checks if one.source == "probe"} == {"sta1 to sta2"}
     found = assert_books_close(trial)
     assert (found.lost, found.duplicates, found.foreign) == (0, 0, 0)
     clients = (*trial.manifest().workload.producers, *trial.manifest().workload.consumers)
     assert all(20_000 <= port < 20_010 for one in clients for port in one.ports)
-    assert reduce_trial(trial.path, 0).num_rows
+    assert followed(trial) == set(parts)
