@@ -52,7 +52,10 @@ ADDED_LATER = frozenset(
 
 
 class Limiter(StrEnum):
-    """What limited a trial.  SCHEDULE: the open loop's own.  NOTHING: no use was at its bound, round trips are."""
+    """What limited a trial.  SCHEDULE: the open loop's own.  NOTHING: no use was at its bound, round trips are.
+
+    PROGRAMS: no use was at its bound, and what programs wait for is their own affair.
+    """
 
     LINK = "link"
     SERVER = "server"
@@ -60,6 +63,7 @@ class Limiter(StrEnum):
     DISK = "disk"
     MACHINE = "machine"
     SCHEDULE = "schedule"
+    PROGRAMS = "programs"
     NOTHING = "nothing"
 
 

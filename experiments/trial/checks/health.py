@@ -101,7 +101,7 @@ def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -
             else _decide(check, *measured[check], limit=limit_of(check, settings), because=waived.get(check))
             for check in Check
         ),
-        limited_by=limited_by(found, open_loop=evidence.open_loop),
+        limited_by=limited_by(found, open_loop=evidence.open_loop, programs=evidence.programs is not None),
         uses=found,
     )
 

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from experiments.load import programs
-from experiments.load.programs import Ended, ProgramError, run, serving, why_not
+from experiments.load.programs import Ended, Place, ProgramError, run, serving
+from experiments.trial.observers.priority import ahead
+from experiments.workers.programs import PATH, missing, why_not
+from records.workload import workload_of
 
 LISTEN = "import socket,time; s=socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True)"
 SERVER = "import socket,time; s=socket.create_server(('127.0.0.1', {port})); time.sleep(60)"
@@ -20,12 +23,16 @@ def python(code: str) -> tuple[str, ...]:
     return (sys.executable, "-I", "-c", code)
 
 
-def ran(words: tuple[str, ...], logs: Path, limit_s: float = 60.0) -> Ended:
-    return asyncio.run(run(words, prefix=(), logs=logs, name="client", limit_s=limit_s))
+def place(folder: Path, name: str = "client") -> Place:
+    return Place(name=name, prefix=(), home=folder, logs=folder)
 
 
-async def serve(words: tuple[str, ...], logs: Path, *, port: int | None, ready_s: float) -> int:
-    async with serving(words, prefix=(), logs=logs, name="server", port=port, ready_s=ready_s) as program:
+def ran(words: tuple[str, ...], folder: Path, limit_s: float = 60.0) -> Ended:
+    return asyncio.run(run(words, place(folder), limit_s=limit_s))
+
+
+async def serve(words: tuple[str, ...], folder: Path, *, port: int | None, ready_s: float) -> int:
+    async with serving(words, place(folder, "server"), node=os.getpid(), port=port, ready_s=ready_s) as program:
         return program.process.pid
 
 
@@ -37,7 +44,7 @@ def free_port(tmp_path_factory: pytest.TempPathFactory) -> int:
 def test_status_and_outputs_are_kept(tmp_path: Path) -> None:
     ended = ran(python("import sys; print('said'); sys.stderr.write('why'); sys.exit(3)"), tmp_path)
     assert (ended.status, ended.output, ended.timed_out, ended.cut) == (3, "said\n", False, 0)
-    assert (tmp_path / "client.err.log").read_text() == "why"
+    assert (tmp_path / "program-client.err.log").read_text() == "why"
 
 
 def test_a_program_that_never_ends_is_killed_with_its_children(tmp_path: Path) -> None:
@@ -56,7 +63,8 @@ def test_outputs_are_bounded_and_the_program_goes_on(tmp_path: Path, monkeypatch
 
 def test_the_environment_is_the_declared_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    assert dict(line.split("=", 1) for line in ran(("env",), tmp_path).output.splitlines()) == programs.ENVIRONMENT
+    told = dict(line.split("=", 1) for line in ran(("env",), tmp_path).output.splitlines())
+    assert told == {"PATH": PATH, "HOME": str(tmp_path), "LANG": "C.UTF-8"}
 
 
 def test_a_server_is_ready_when_it_listens_and_gone_afterwards(tmp_path: Path, free_port: int) -> None:
@@ -71,20 +79,29 @@ def test_a_server_without_a_port_is_ready_after_its_time(tmp_path: Path) -> None
 
 
 def test_a_server_that_ends_too_early_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ProgramError, match=r"'false' ended with status 1 before it was ready: see server\.err\.log"):
-        asyncio.run(serve(("false",), tmp_path, port=None, ready_s=60.0))
+    words = python("import sys; sys.exit('no room')")
+    with pytest.raises(ProgramError, match=r"^server: '.*' ended with exit status 1 before it was ready.*'no room'"):
+        asyncio.run(serve(words, tmp_path, port=None, ready_s=60.0))
 
 
 def test_a_server_that_does_not_listen_is_told(tmp_path: Path, free_port: int) -> None:
-    with pytest.raises(ProgramError, match=f"'sleep' does not listen on {free_port} after 0.2 s"):
+    with pytest.raises(ProgramError, match=f"'sleep' does not listen on TCP port {free_port} after 0.2 s"):
         asyncio.run(serve(("sleep", "600"), tmp_path, port=free_port, ready_s=0.2))
 
 
 @pytest.mark.parametrize("name", ["no-such-program", "/no/such/program", "/etc/passwd"])
 def test_a_command_that_does_not_exist_is_told_with_the_way_out(name: str) -> None:
-    assert "install it, or give its whole path" in str(why_not((name,)))
+    assert "install it, or give its whole path" in why_not(name)
+    work = workload_of({"pattern": "command", "client": {"command": f"{name} -x"}})
+    assert missing(work) == f"workload.client.command: {why_not(name)}"
 
 
 def test_a_known_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(programs, "PATH", str(tmp_path))
-    assert why_not(("iperf3", "-s")) == "'iperf3' is not installed: sudo apt-get install iperf3"
+    monkeypatch.setattr("experiments.workers.programs.PATH", str(tmp_path))
+    assert why_not("iperf3") == "'iperf3' is not installed; this brings it: sudo apt-get install iperf3"
+
+
+def test_programs_do_not_go_before_others_as_what_watches_them_does(tmp_path: Path) -> None:
+    with ahead(()):
+        ended = ran(python("import os; print(os.sched_getscheduler(0) == os.SCHED_OTHER)"), tmp_path)
+    assert ended.output == "True\n"
