@@ -33,6 +33,7 @@ from experiments.trial.measure import Measured
 from experiments.trial.provenance import MACHINE_SYSCTLS, SYSCTLS
 from experiments.trial.reading import Reading
 from experiments.trial.traced import trace_checks
+from experiments.workers.programs import digests
 from records import commands
 from records.ledger import until
 from records.link import (
@@ -268,7 +269,7 @@ def _manifest(
                 "load_1m_before": context.load_1m_before,
             }
         ),
-        versions=spec.provenance.versions,
+        versions=spec.provenance.versions | digests(work.asked),
         sysctls=_sysctls(context),
         kernel_state=measured.kernel_state,
         captures=tuple(_capture(context, one, stays=not no_captures) for one in measured.captures),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 
 from records.workload import Command, Workload
@@ -23,8 +24,21 @@ def why_not(program: str) -> str:
 
 def missing(work: Workload) -> str:
     """Which programs of a workload are not there, each with the way out; '' when all are."""
-    if not isinstance(work, Command):
-        return ""
-    commands = {"server": work.server, "client": work.client}
-    found = {end: why_not(one.command[0]) for end, one in commands.items() if one is not None}
+    found = {end: why_not(program) for end, program in _programs(work).items()}
     return "; ".join(f"workload.{end}.command: {why}" for end, why in found.items() if why)
+
+
+def digests(work: Workload) -> dict[str, str]:
+    """Which programs a workload's are: by name, the beginning of their files' SHA-256; none of those that are gone."""
+    found = {}
+    for program in _programs(work).values():
+        if path := shutil.which(program, path=PATH):
+            with open(path, "rb") as file:
+                found[program] = f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+    return found
+
+
+def _programs(work: Workload) -> dict[str, str]:
+    if not isinstance(work, Command):
+        return {}
+    return {end: one.command[0] for end, one in (("server", work.server), ("client", work.client)) if one is not None}

@@ -132,7 +132,9 @@ def test_programs_that_do_not_end_well_make_the_trial_invalid_with_reasons(bad: 
 def test_a_server_that_does_not_start_fails_the_trial_with_its_words(tmp_path: Path) -> None:
     server = {"command": python("raise SystemExit('no room')"), "ready_port": 7000}
     before = traces(tmp_path)
-    with pytest.raises(ProgramError, match="server: 'python3' ended with exit status 1 before it was ready.*'no room'"):
+    with pytest.raises(
+        ProgramError, match=r"server: 'python3' ended with exit status 1 before it was ready.*'no room'"
+    ):
         ran(tmp_path, work("true", server=server))
     assert traces(tmp_path) == before
 
