@@ -18,6 +18,7 @@ from experiments.tools.calibration import stations_needed
 from experiments.trial import provenance
 from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
+from experiments.workers.programs import why_not
 from lab.common import DEFAULT_RESULTS, ROOT, Status, out, told
 from lab.start import tidy
 from lab.system_packages import AS_ROOT
@@ -33,6 +34,7 @@ _TOOLS = {
     "setpriv": "apt-get install util-linux",
     "ansible-playbook": "make setup",
 }
+_LOADS = ("iperf3", "curl")  # programs of experiments/scenarios
 _HEADINGS = {
     Place("host", "tc"): "[green]natively, by tc[/]    ",
     Place("host", "line"): "[green]natively, by line[/]  ",
@@ -57,6 +59,13 @@ def examine(kernels: Kernels) -> Status:
         for package in declared.debian:
             problem = "" if version(package) else f"not found, {declared.source} needs it"
             _row(table, package.name, problem, AS_ROOT)
+    for program in _LOADS:
+        _row(
+            table,
+            program,
+            "not found, scenarios of ours run it" if why_not(program) else "",
+            f"apt-get install {program}",
+        )
     for problem in folders.found().problems:
         _row(table, "stacks", problem, "remove or mend that package")
     _row(table, "this kernel, as root", "not root" if os.geteuid() else "", "run as root (sudo), or use the lab kernel")

@@ -9,7 +9,15 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, PositiveFloat, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PositiveFloat,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from records.record import Record
 
@@ -102,6 +110,8 @@ class Printed(Record):
 
 
 MetricName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Metrics = dict[MetricName, Printed]
+_METRICS: TypeAdapter[Metrics] = TypeAdapter(Metrics)
 
 
 class ProgramRun(Record):
@@ -139,11 +149,17 @@ def figures(runs: Sequence[ProgramRun]) -> dict[str, float]:
 
 
 def declared_in(settings: Mapping[str, Any]) -> dict[str, Printed]:
-    """The metrics that a cell's settings, as a campaign keeps them, declare; none where they are of messages."""
-    work = settings.get("workload", {})
-    if work.get("pattern") != "command":
+    """The metrics that a cell's settings, as a campaign keeps them, declare; none where they are of messages.
+
+    None either where they cannot be read: a campaign of another version, or one that somebody has changed.
+    """
+    work = settings.get("workload")
+    if not isinstance(work, Mapping) or work.get("pattern") != "command":
         return {}
-    return {name: Printed.model_validate(one) for name, one in work.get("metrics", {}).items()}
+    try:
+        return _METRICS.validate_python(work.get("metrics", {}))
+    except ValidationError:
+        return {}
 
 
 def printed(text: str, wanted: Mapping[str, Printed]) -> dict[str, float]:

@@ -21,7 +21,7 @@ from records.clients import (
     RequestReplyClients,
     StreamClients,
 )
-from records.commands import ClientCommand, MetricName, Printed, ServerCommand
+from records.commands import ClientCommand, Metrics, ServerCommand
 from records.messaging import Ack, BodyType, Delivery, Guarantee
 from records.record import Record
 from records.sending import Sending, time_s
@@ -285,7 +285,7 @@ class Command(Record):
     pattern: Literal[Pattern.COMMAND] = Pattern.COMMAND
     server: ServerCommand | None = None
     client: ClientCommand
-    metrics: dict[MetricName, Printed] = Field(default_factory=dict)
+    metrics: Metrics = Field(default_factory=dict)
 
     @property
     def clients(self) -> NoClients:
