@@ -34,7 +34,7 @@ _TOOLS = {
     "setpriv": "apt-get install util-linux",
     "ansible-playbook": "make setup",
 }
-_LOADS = ("iperf3", "curl")  # programs of experiments/scenarios
+_LOADS = {"iperf3": "iperf3.yaml", "curl": "http-curl.yaml"}
 _HEADINGS = {
     Place("host", "tc"): "[green]natively, by tc[/]    ",
     Place("host", "line"): "[green]natively, by line[/]  ",
@@ -55,17 +55,7 @@ def examine(kernels: Kernels) -> Status:
     tools = {tool: cure for tool, cure in _TOOLS.items() if not _found(tool)}
     for tool, cure in _TOOLS.items():
         _row(table, tool, "not found" if tool in tools else "", cure, fatal=True)
-    for declared in folders.found().declared:
-        for package in declared.debian:
-            problem = "" if version(package) else f"not found, {declared.source} needs it"
-            _row(table, package.name, problem, AS_ROOT)
-    for program in _LOADS:
-        _row(
-            table,
-            program,
-            "not found, scenarios of ours run it" if why_not(program) else "",
-            f"apt-get install {program}",
-        )
+    _packages(table)
     for problem in folders.found().problems:
         _row(table, "stacks", problem, "remove or mend that package")
     _row(table, "this kernel, as root", "not root" if os.geteuid() else "", "run as root (sudo), or use the lab kernel")
@@ -99,6 +89,17 @@ def examine(kernels: Kernels) -> Status:
         return Status.FAILED
     uncertain = fails or kernels.lab.outcome is labkernel.Outcome.UNTRIED
     return Status.NOT_ALL_VALID if nowhere or uncertain else Status.ALL_VALID
+
+
+def _packages(table: Table) -> None:
+    """What stacks need, and the programs that scenarios of ours run."""
+    for declared in folders.found().declared:
+        for package in declared.debian:
+            problem = "" if version(package) else f"not found, {declared.source} needs it"
+            _row(table, package.name, problem, AS_ROOT)
+    for program, scenario in _LOADS.items():
+        problem = f"not found, experiments/scenarios/{scenario} needs it" if why_not(program) else ""
+        _row(table, program, problem, f"apt-get install {program}")
 
 
 def _row(table: Table, what: str, problem: str, cure: str, *, fatal: bool = False) -> None:
