@@ -9,7 +9,7 @@ from typing import Literal
 
 from analysis.estimates import counted
 from analysis.findings import CellFinding, Findings
-from analysis.metrics import COMPARED, GOODPUTS, OF_PACKETS
+from analysis.metrics import COMPARED, OF_PACKETS, PAYLOADS
 from analysis.statistics import (
     EQUAL_WITHIN,
     Answer,
@@ -206,7 +206,7 @@ def held(metric: str, *cells: CellFinding) -> str:
 
 def comparisons(match: Match, other: CellFinding) -> tuple[Comparison, ...]:
     """Every compared metric that at least one of the two cells has."""
-    wanted = chosen(COMPARED, (match.baseline, other), of_programs=(FAILED, *GOODPUTS, *OF_PACKETS))
+    wanted = chosen(COMPARED, (match.baseline, other), of_programs=(FAILED, *PAYLOADS, *OF_PACKETS))
     names = (held(metric, match.baseline, other) for metric in wanted)
     found = (compare(match.baseline, other, metric) for metric in names)
     return tuple(one for one in found if one.before is not None or one.after is not None)

@@ -55,7 +55,7 @@ def direction_rows(name: str, direction: Direction, window: Window, rows: Rows) 
     if direction.data_packets and window.seconds > 0:
         packets = direction.data_packets
         rows.add("trial", f"data_packets_{name}", value=float(packets))
-        rows.add("trial", f"tcp_goodput_{name}_bit_s", value=8 * direction.new_bytes / window.seconds)
+        rows.add("trial", f"tcp_payload_{name}_bit_s", value=8 * direction.new_bytes / window.seconds)
         rows.add("trial", f"retr_or_ooo_{name}", value=float(direction.retr_or_ooo))
         rows.add("trial", f"retr_share_{name}", value=direction.retr_or_ooo / packets)
         rows.add("trial", f"recovery_share_{name}", value=direction.recovery_packet_s / packets / window.seconds)

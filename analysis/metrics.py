@@ -174,11 +174,11 @@ _ALL = (
         about="clients' programs that ended with another status than 0, or were killed since they did not end",
     ),
     Metric(
-        name="tcp_goodput_uplink_bit_s", label="TCP goodput, uplink", unit="bit/s", better="higher",
+        name="tcp_payload_uplink_bit_s", label="TCP payload into the link, uplink", unit="bit/s", better="higher",
         about="payload that entered the link for the first time inside the window, by its length, all flows together",
     ),
     Metric(
-        name="tcp_goodput_downlink_bit_s", label="TCP goodput, downlink", unit="bit/s", better="higher",
+        name="tcp_payload_downlink_bit_s", label="TCP payload into the link, downlink", unit="bit/s", better="higher",
         about="payload that entered the link for the first time inside the window, by its length, all flows together",
     ),
     Metric(
@@ -236,7 +236,7 @@ OF_PACKETS = (
     "air_utilisation", "retr_share_uplink", "retr_share_downlink", "recovery_share_uplink", "recovery_share_downlink",
     "rtt_mean_uplink_s", "rtt_mean_downlink_s",
 )  # fmt: skip
-GOODPUTS = ("tcp_goodput_uplink_bit_s", "tcp_goodput_downlink_bit_s")
+PAYLOADS = ("tcp_payload_uplink_bit_s", "tcp_payload_downlink_bit_s")
 CHIEF = ("delivered_per_s", "published_per_s", "latency_p50_s", "latency_p99_s", "loss_share")  # of lab compare
 INTERRUPTED = (
     "interruptions", "back_after_s", "caught_up_after_s", "held_up", "held_up_worst_s", "lost", "not_back",

@@ -28,4 +28,5 @@ def program_checks(programs: Sequence[ProgramRun] | None) -> dict[Check, Measure
     problems = [run.problem for run in programs or () if run.problem]
     more = f"; and {len(problems) - _MOST_NAMED} more" if len(problems) > _MOST_NAMED else ""
     said = "; ".join(problems[:_MOST_NAMED]) + more
-    return {Check.PROGRAMS_SUCCEEDED: (len(problems), said or f"{len(programs or ())} programs ended with status 0")}
+    many = len(programs or ())
+    return {Check.PROGRAMS_SUCCEEDED: (len(problems), said or f"{many} program{'s' * (many != 1)} ended with status 0")}

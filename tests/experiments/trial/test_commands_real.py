@@ -88,8 +88,8 @@ def test_the_packets_say_what_went_over_the_link(good: tuple[Trial, Verdict, boo
     assert not [row for row in rows if row["table"] in ("damage", "partial")]
     metrics = {row["metric"]: row["value"] for row in rows if row["table"] == "trial"}
     # Both stations' bytes, in a window of 1.5 s; the request's few bytes go the other way.
-    assert metrics["tcp_goodput_downlink_bit_s"] == pytest.approx(2 * 8 * SIZE / 1.5, rel=0.02)
-    assert 0 < metrics["tcp_goodput_uplink_bit_s"] < 1000
+    assert metrics["tcp_payload_downlink_bit_s"] == pytest.approx(2 * 8 * SIZE / 1.5, rel=0.02)
+    assert 0 < metrics["tcp_payload_uplink_bit_s"] < 1000
     assert (metrics["got"], metrics["failed_programs"]) == (SIZE, 0)
     assert metrics["duration_s"] > metrics["took"] > 8 * SIZE / 10e6
     assert not {"delivered_per_s", "latency_p50_s", "loss_share"} & metrics.keys()
