@@ -121,7 +121,9 @@ class CellFinding:
     def estimate(self, metric: str) -> Estimate | None:
         """Mean and interval of a metric over the valid trials that have it; no interval where one has a lower bound."""
         one = self.declared.get(metric)
-        found = estimated(metric, [trial.metrics for trial in self.valid], is_share=one and one.unit == "share")
+        found = estimated(
+            metric, [trial.metrics for trial in self.valid], is_share=None if one is None else one.unit == "share"
+        )
         if found is None or not self.bounded(metric):
             return found
         return replace(found, low=None, high=None, at_least=True)

@@ -110,7 +110,8 @@ def _metrics(asked: list[str] | None, campaigns: Iterable[Path]) -> tuple[str, .
 
     cells = [cell for campaign in campaigns for cell in read_campaign(campaign).cells]
     printed = {name: one for cell in cells for name, one in declared_in(cell.settings.get("settings", {})).items()}
-    known = [name for name, one in (*METRICS.items(), *printed.items()) if one.better is not None]
+    known = [name for name, one in METRICS.items() if one.better is not None]
+    known += [name for name, one in printed.items() if one.better is not None]
     for name in asked or ():
         if name not in known:
             fail(f"--metric: {name!r} is not one of {', '.join(known)}", Status.USAGE)

@@ -12,7 +12,7 @@ from records.commands import ProgramRun
 from records.nodes import Absence, NodeChange
 from records.record import Record
 from records.schema import VERSION
-from records.workload import AnyWorkload
+from records.workload import AnyWorkload, Command, Messages
 
 
 class Cell(Record):
@@ -72,6 +72,13 @@ class PlacedWorkload(Record):
     asked: AnyWorkload
     producers: tuple[Producer, ...]
     consumers: tuple[Consumer, ...]
+
+    @property
+    def messages(self) -> Messages:
+        """What is asked of messages; ValueError where the load is programs."""
+        if isinstance(self.asked, Command):
+            raise ValueError("the load is programs, which send no messages")
+        return self.asked
 
     @property
     def audiences(self) -> tuple[Audience, ...]:

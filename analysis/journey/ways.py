@@ -93,7 +93,7 @@ class Ways:
         """How many bytes of a stream each body takes."""
         named = {name: self.published.column(name).to_numpy()[row] for name in ("producer", "seq", "t_send_ns")}
         size = self.published.column("body_bytes").to_numpy().astype(np.int64)[row]
-        return extents(self.manifest.workload.asked.body_type, size, **named)
+        return extents(self.manifest.workload.messages.body_type, size, **named)
 
 
 def read_ways(
@@ -101,7 +101,7 @@ def read_ways(
     published: pa.Table, damaging: bool,
 ) -> Ways:  # fmt: skip
     """Both directions, as these views show them.  ValueError for packets that are no TCP streams."""
-    in_texts = manifest.workload.asked.body_type is BodyType.TEXT
+    in_texts = manifest.workload.messages.body_type is BodyType.TEXT
 
     def way(direction: Direction) -> Way:
         found = passages(views, ends, direction, damaging=damaging)

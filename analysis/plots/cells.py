@@ -68,12 +68,10 @@ def cells_plot(findings: Findings, metric_name: str) -> Plot | None:
         else:
             name = level_of(findings, cell) if len(set(colour.values())) > 1 else ""
             _dot(ax, y, cell, metric, colour[cell.name], name=name)
-    unit = metric.unit
-    if unit == "1/s":
-        unit = "per second" if metric.each == "1" else f"{words.message}s per second"
-    elif metric_name == "air_utilisation":
-        unit = "share of the rate"
-    heading(figure, metric.label, f"{unit}; mean of the valid trials and its 95 % interval")
+    what = "share of the rate" if metric_name == "air_utilisation" else str(metric.unit)
+    if metric.unit == "1/s":
+        what = "per second" if metric.each == "1" else f"{words.message}s per second"
+    heading(figure, metric.label, f"{what}; mean of the valid trials and its 95 % interval")
     if log:
         ax.set_xlabel("logarithmic axis", fontsize=8, color=MUTED)
     about = "; ".join(f"{cell.name}: {interval(metric, cell.estimate(metric_name))}" for _, cell in rows if cell)
