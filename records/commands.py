@@ -79,8 +79,8 @@ class ServerCommand(Record):
 
     command: Words
     ready_port: Annotated[int, Field(ge=1, le=65535)] | None = None
-    ready_s: Annotated[PositiveFloat, Field(le=3600)] | None = None
-    limit_s: Annotated[PositiveFloat, Field(le=3600)] = 10.0
+    ready_s: Annotated[PositiveFloat, Field(le=300)] | None = None
+    limit_s: Annotated[PositiveFloat, Field(le=300)] = 10.0
 
     @model_validator(mode="after")
     def _one_criterion(self) -> ServerCommand:

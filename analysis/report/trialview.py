@@ -85,9 +85,9 @@ def _neighbours(cell: CellFinding, trial: TrialFinding) -> list[tuple[str, int]]
 
 def _verdict(trial: TrialFinding, checks: Sequence[HealthCheck]) -> str:
     passed = sum(check.health == "passed" for check in checks)
-    apply = sum(check.health != "not applicable" for check in checks)
-    said = f"This trial is {trial.standing}: {passed} of {apply} health checks passed"
-    said += f", {len(checks) - apply} do not apply" if apply < len(checks) - 1 else ""
+    left = sum(check.health == "not applicable" for check in checks)
+    said = f"This trial is {trial.standing}: {passed} of {len(checks) - left} health checks passed"
+    said += f", {left} do not apply to programs" if left > 1 else ""  # one does not to messages: that of programs
     waived = [check.check.value for check in checks if check.health == "waived"]
     said += f", waived by name: {', '.join(waived)}" if waived else ""
     return f"{said}." if trial.standing is Standing.VALID else f"{said}. It does not enter the cell's numbers."
