@@ -69,7 +69,7 @@ def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
     """
     if why := missing(settings.workload):
         raise NotPossible(why)
-    several = len(topology_plan(settings).emulated) > 1
+    several = len(topology_plan(settings).emulated) > 1 or settings.group_frames
 
     def by_line(first: MediumName) -> tuple[Load, ...]:
         has_netem = not kernels.host_features[Feature.NETEM]
