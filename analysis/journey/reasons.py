@@ -38,6 +38,11 @@ class Account:
         return self.deliveries - self.misanswered - markers - self.ambiguous - self.incomplete - self.negative
 
 
+def encrypted(tls: Sequence[str]) -> str:
+    """Why messages are not looked for in packets: what the clients' connections agreed on."""
+    return f"the clients' connections are encrypted ({', '.join(tls)}), so messages cannot be seen in packets"
+
+
 def cannot(views: Sequence[View], clients: Iterable[Producer | Consumer], *, stations: int, servers: int) -> str | None:
     """What is missing for any journey at all, before a packet is looked at; None when nothing is."""
     if not servers:
