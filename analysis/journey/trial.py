@@ -47,9 +47,9 @@ def journey(
     """Split the latency of every first delivery of a message that was due to be sent inside the window, or, where
     messages are replied to, the response time of every answered one.
 
-    Of encrypted messages none is asked for.  recorded: the trial's captures with what they hold.  damaging: whether its link turns bits over at any time.  Tables
-    have the shapes of records.schema.  ValueError for packets that are no TCP streams, DamagedTrial for a manifest that
-    names no addresses.
+    Where connections are encrypted none is asked for.  recorded: the trial's captures with what they hold.  damaging:
+    whether its link turns bits over at any time.  Tables have the shapes of records.schema.  ValueError for packets
+    that are no TCP streams, DamagedTrial for a manifest that names no addresses.
     """
     work = manifest.workload
     if work.tls:
