@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
@@ -32,6 +33,19 @@ class TlsKnobs(Knobs):
 
 class CertificateError(StackError):
     """The server's certificate does not verify."""
+
+
+def serving(version: Tls, folder: Path) -> ssl.SSLContext | None:
+    """What a server of ours listens with, None when TLS is off.  folder: of stacks.certificates' Authority.issue.
+
+    OSError for files that cannot be read.
+    """
+    if version == "off":
+        return None
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.minimum_version = made.maximum_version = _VERSIONS[version]
+    made.load_cert_chain(folder / "server.pem", folder / "server.key")
+    return made
 
 
 @cache

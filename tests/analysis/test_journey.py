@@ -20,9 +20,7 @@ from journey_world import (
 )
 from pcap_files import ACK, SYN
 
-from analysis.journey.rows import add_journey
-from analysis.rows import Rows
-from records.manifest import ClientSocket, Consumer, Producer
+from records.manifest import Consumer, Producer
 from records.messaging import BodyType
 from stacks.openwire import bodies
 
@@ -167,25 +165,6 @@ def test_an_encrypted_payload_is_said_to_be_unreadable(tmp_path: Path) -> None:
     assert found.account.attributed == 0
     assert "not plain text" in found.why
     assert "whole packets" in found.why
-
-
-def test_connections_that_are_encrypted_are_said_to_be_so_and_nothing_is_counted_as_lost(tmp_path: Path) -> None:
-    def known(port: int) -> tuple[ClientSocket, ...]:
-        return (ClientSocket(protocol="tcp", port=port, tls="TLSv1.3 TLS_AES_256_GCM_SHA384"),)
-
-    world = World(
-        producers=(Producer(id=1, node="sta1", topic=0, sockets=known(PRODUCER_PORT)),),
-        consumers=(Consumer(id=10, node="sta2", topic=0, sockets=known(CONSUMER_PORT)),),
-    )
-    one_message(world)
-    rows = Rows(0)
-    add_journey(world.journey(tmp_path), rows)
-    (row,) = rows.batch().to_pylist()
-    assert (row["table"], row["metric"]) == ("journey", "why")
-    why = (
-        "the clients' connections are encrypted (TLSv1.3 TLS_AES_256_GCM_SHA384), so messages cannot be seen in packets"
-    )
-    assert row["text"] == why
 
 
 def consumers(*ports: int) -> tuple[Consumer, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import ssl
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -19,10 +18,9 @@ from stacks.certificates import Authority
 from stacks.channel import Channel, opened
 from stacks.driver import Endpoint, StackError, Tls
 from stacks.mqtt.knobs import MqttKnobs
-from stacks.tls import CertificateError
+from stacks.tls import CertificateError, serving
 
 HOST = "127.0.0.1"
-VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 Peer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -77,15 +75,13 @@ async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @asynccontextmanager
 async def server(
-    authority: Authority | None, folder: Path, *, version: str = "1.3", address: str = HOST, peer: Peer = echo
+    authority: Authority | None, folder: Path, *, version: Tls = "1.3", address: str = HOST, peer: Peer = echo
 ) -> AsyncIterator[int]:
     """A server's port.  authority: who vouches for it, None = it speaks no TLS.  address: in its certificate."""
     tls = None
     if authority is not None:
         authority.issue(address, folder / "tls")
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(folder / "tls" / "server.pem", folder / "tls" / "server.key")
-        tls.minimum_version = tls.maximum_version = VERSIONS[version]
+        tls = serving(version, folder / "tls")
     tasks: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

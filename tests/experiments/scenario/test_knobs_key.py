@@ -61,10 +61,6 @@ def test_knobs_of_a_stack_that_a_cell_does_not_use_change_nothing_of_it(tmp_path
         ({"knobs": {"zeromq": {"tls": 1.3}}}, "knobs.zeromq.tls: is none of send_high_water, "),
         ({"stack": "null", "knobs": {"null": {"tls": 1.3}}}, "knobs.null.tls: stack 'null' has no knobs"),
         (
-            {"stack": "reference", "knobs": {"reference": {"speed": 1}}},
-            "knobs.reference.speed: stack 'reference' has no knobs",
-        ),
-        (
             {"knobs": {"mosquitto": {"window": 20, "qos": 1}}},
             (
                 "stack: 'mosquitto' needs knobs that every scenario says itself, such as "
@@ -85,7 +81,6 @@ def test_knobs_of_a_stack_that_a_cell_does_not_use_change_nothing_of_it(tmp_path
         "tls",
         "no tls",
         "neither",
-        "none",
         "unsaid",
         "together",
         "guarantee",
