@@ -13,11 +13,16 @@ from pathlib import Path
 import pytest
 import uvloop
 from cryptography.hazmat.primitives.serialization import pkcs12
+from pattern_stories import Stories
 
 from stacks.certificates import Authority
 from stacks.channel import Channel, opened
 from stacks.driver import Endpoint, StackError, Tls
 from stacks.mqtt.knobs import MqttKnobs
+from stacks.reference.__main__ import main
+from stacks.reference.driver import Reference
+from stacks.reference.faults import Faults
+from stacks.reference.server import listen
 from stacks.tls import CertificateError, serving
 
 HOST = "127.0.0.1"
@@ -230,6 +235,41 @@ def test_what_the_kernel_does_not_take_is_not_held_above_tls(
             wire.abort()
 
     play(story)
+
+
+def test_the_reference_broker_speaks_tls(play: Callable[..., None], authority: Authority, tmp_path: Path) -> None:
+    authority.issue(HOST, tmp_path / "tls")
+    bodies = [bytes(range(256)), *(b"%d" % number for number in range(20))]
+
+    async def story() -> None:
+        listening = await listen(host=HOST, port=0, faults=Faults(), tls=serving("1.2", tmp_path / "tls"))
+        at = end(listening.sockets[0].getsockname()[1], authority, "1.2")
+        stories = Stories(Reference(), [at])
+        assert await stories.broadcast(bodies) == [bodies] * 3
+        assert stories.connections[0].sockets[0].tls.startswith("TLSv1.2 ")
+        await stories.close()
+        listening.close()
+
+    play(story)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--tls", "1.3"], "--tls 1.3 takes a certificate: say --tls-folder"),
+        (["--tls", "1.3", "--tls-folder", "/nowhere"], "--tls-folder /nowhere: no server.pem with its server.key"),
+        (["--tls", "1.1"], "invalid choice: '1.1'"),
+    ],
+    ids=["no folder", "no files", "version"],
+)
+def test_what_the_reference_broker_cannot_speak_it_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    monkeypatch.setattr("sys.argv", ["reference", "--host", HOST, "--port", "0", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.root
