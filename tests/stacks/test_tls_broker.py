@@ -65,7 +65,7 @@ async def talk(stack: Stack, at: Endpoint) -> tuple[list[bytes], str, bytes]:
     return got, end.tls, bytes(seen)
 
 
-@pytest.mark.parametrize("tls", ["off", "1.2", "1.3"])
+@pytest.mark.parametrize("tls", ["off", "1.2"])  # 1.3: in a trial, tests/experiments/trial/test_journey_real.py
 def test_mosquittos_messages_are_seen_by_their_reader_alone(tmp_path_factory: pytest.TempPathFactory, tls: str) -> None:
     stack = Mosquitto(MosquittoKnobs.model_validate({"tls": tls, "qos": 1}))
     with deployed(stack, tmp_path_factory.mktemp("mosquitto")) as broker:
