@@ -104,7 +104,9 @@ def _same(losses: Losses) -> str:
 
 
 def _answer(one: Agreement) -> str:
-    pairs = min(one.throughput.compared.n, one.latency.compared.n)
+    pairs, others = one.throughput.compared.n, one.latency.compared.n
     answer = one.answer.value if one.answer is Answer.EQUAL else f"**{one.answer.value}**"
+    if pairs != others:
+        return f"{answer} (pairs: {pairs} of throughput, {others} of latency)"
     of = "" if pairs == one.trials else f" of {one.trials}"
     return f"{answer} ({pairs}{of} pair{'s' * (one.trials != 1)})"

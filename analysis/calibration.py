@@ -81,7 +81,7 @@ def text(value: float, check: LinkCheck) -> str:
     """A value of a check with its unit."""
     if check.quantity == "loss":
         return f"{value * 100:.3g} %"
-    if check.quantity in ("losses", "duplicates", "damage", "reordered", "bypass"):
+    if check.quantity in ("losses", "duplicates", "damage", "reordered", "bypass", "group", "group_air"):
         return f"{value:.3g}"
     units = _RATES if check.quantity == "rate" else _TIMES
     factor, unit = next((one for one in units if abs(value) >= one[0]), units[-1])

@@ -17,10 +17,11 @@ class LinkCheck(Record):
     loss (share), losses (positions that differ from the list), duplicates and reordered (packets; older records have
     the latter only where it was asked for), damage (packets), fates (seconds by which nine of ten delays differ at
     most from what was foretold), bypass (packets that came to the access point and met no list of losses and no
-    outage; below 0: that met two), change (seconds that the latest change of a timeline was late).  By a link whose
+    outage; below 0: that met two), change (seconds that the latest change of a timeline was late), group (copies
+    of frames to all stations that were heard), group_air (times that these frames took a shared air).  By a link whose
     fates follow from a seed, duplicates, damage and reordered are packets that differ from theirs.  low..high: what is
     tolerated.  source: `probe` before the trial, `trial` from counters.  delivered is infinite where nothing came.
-    path: the stations that the probe went between (`sta1 to sta2`); '' = a station and the wired side.
+    path: the stations that the probe went between (`sta1 to sta2`, `sta1 to all`); '' = a station and the wired side.
     state: which change had led to the state of the link that was probed; '' = none, as it is before its timeline
     begins.
     """
@@ -28,7 +29,19 @@ class LinkCheck(Record):
     model_config = ConfigDict(ser_json_inf_nan="strings")  # JSON has no infinity, and null could not be read back
 
     quantity: Literal[
-        "rate", "delay", "jitter", "loss", "losses", "duplicates", "damage", "reordered", "fates", "bypass", "change"
+        "rate",
+        "delay",
+        "jitter",
+        "loss",
+        "losses",
+        "duplicates",
+        "damage",
+        "reordered",
+        "fates",
+        "bypass",
+        "change",
+        "group",
+        "group_air",
     ]
     direction: Direction
     source: Literal["probe", "trial"]

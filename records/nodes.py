@@ -99,22 +99,33 @@ def problems(
     stations: Collection[str],
     others: Mapping[str, str],
     servers: Mapping[str, Collection[str]] = MappingProxyType({}),
+    routers: Collection[str] = (),
+    never_late: str = "",
 ) -> Iterator[tuple[tuple[int, str], str]]:
     """What cannot be: the event's index and key, and what is wrong.
 
-    stations: those that have clients.  servers: those to which something can happen, with the stations whose clients
-    need them.  others: the other nodes of the network, with why nothing can happen to them.
+    stations: those that have clients.  servers: the hosts of services (stations may be) to which something can happen,
+    with the stations whose clients need them.  routers: those of the network.  others: its other nodes, with why
+    nothing can happen to them.  never_late: why no station can join late, '' when it can.
     """
+    there = tuple(dict.fromkeys((*stations, *servers, *routers)))
     was: dict[str, NodeEvent] = {}
     gone: dict[str, NodeEvent] = {}
     for index, one in sorted(enumerate(events), key=lambda pair: pair[1].at_s):
         if one.at_s >= window_s:
             yield (index, "at_s"), f"{one.at_s:g} s is not inside the window, which lasts {window_s:g} s"
-        if one.node not in (*stations, *servers):
+        if one.node not in there:
             why = others.get(one.node, "is no node of this topology")
-            yield (index, "node"), f"{one.node!r} {why}: use one of {', '.join((*stations, *servers))}"
+            yield (index, "node"), f"{one.node!r} {why}: use one of {', '.join(there)}"
             continue
-        why = _impossible(one, was.get(one.node)) or _impossible_beside(one, was.get(one.node), gone, servers)
+        before = was.get(one.node)
+        why = _impossible(one, before)
+        if not why and one.node in routers:
+            why = _impossible_for_a_router(one, before)
+        elif not why:
+            why = _impossible_beside(one, before, gone, servers)
+        if not why and never_late and one.event == "join" and before is None:
+            why = never_late
         if one.node in servers:
             gone.pop(one.node, None)
             if one.event != "join":
@@ -125,6 +136,14 @@ def problems(
     if events and stations and set(stations) <= late(events):
         why = "every station that has clients joins later: let one of them be there from the start"
         yield (0, "event"), f"{events[0].event!r}: {why}"
+
+
+def _impossible_for_a_router(one: NodeEvent, before: NodeEvent | None) -> str:
+    if one.event == "kill":
+        return "a router has no process of the load: it can only vanish, and join after that"
+    if one.event == "join" and before is None:
+        return "routers are there from the start: it can only vanish"
+    return ""
 
 
 def _impossible_beside(

@@ -148,6 +148,13 @@ def peer_ends(
     )
 
 
+def station_ends(network: Network, segment: str) -> dict[str, End]:
+    """The stations of a segment in the order of their ports, with their addresses there."""
+    there = {interface.host: interface for interface in network.plan.on(segment)}
+    stations = network.plan.segment(segment).stations
+    return {name: End(network.node(name).pid, there[name].address) for name in stations}
+
+
 def _each_once(
     ways: Mapping[tuple[int, int], tuple[str, str]],
 ) -> Iterator[tuple[tuple[int, int], tuple[str, str]]]:

@@ -22,6 +22,7 @@ R = TypeVar("R")
 _UNITS: dict[str, Unit] = {
     "rate": "bit/s", "delay": "s", "jitter": "s", "loss": "share", "losses": "count", "duplicates": "count",
     "damage": "count", "reordered": "count", "fates": "s", "bypass": "count", "change": "s",
+    "group": "count", "group_air": "count",
 }  # fmt: skip
 
 

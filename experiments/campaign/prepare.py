@@ -66,7 +66,7 @@ def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
 
     links: those of the topology, which have to be possible on that kernel, by any medium.
     """
-    several = len(topology_plan(settings).emulated) > 1
+    several = len(topology_plan(settings).emulated) > 1 or settings.group_frames
 
     def by_line(first: MediumName) -> tuple[Load, ...]:
         has_netem = not kernels.host_features[Feature.NETEM]

@@ -10,12 +10,13 @@ from experiments.scenario.settings import Settings
 from records import nodes
 from records.workload import PubSub
 from records.yaml_lines import Key
+from stacks.driver import between_clients
 
 _WHY = {
     "server": "has no service of the stack, or is the only server that has one",
-    "router": "is a router, and routers stay",
     "station": "has no clients, so nothing would happen",
 }
+_NEVER_LATE = "stack {!r} is in clients that speak to each other, so all have to be there when they connect"
 
 
 def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
@@ -27,14 +28,6 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
         return
     if isinstance(settings.workload, PubSub) and settings.workload.away is not None:
         yield ("nodes",), "workload.away takes subscribers off as well, and who is gone why could not be told: use one"
-    if placement.between_stations(settings):
-        yield (
-            ("nodes",),
-            (
-                f"stack {settings.stack!r} has its services on stations, or is in clients that speak to each other, "
-                "which stay: use another stack"
-            ),
-        )
     try:
         plan = topology_plan(settings)
     except ValueError:
@@ -49,7 +42,9 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
         window_s=settings.window.window_s,
         stations=[name for name in names if name in used],
         servers=servers,
-        others={host.name: _WHY[host.role] for host in plan.hosts},
+        routers=plan.of_role("router"),
+        others={host.name: _WHY[host.role] for host in plan.hosts if host.role in _WHY},
+        never_late=_NEVER_LATE.format(settings.stack) if between_clients(settings.driver()) else "",
     )
     for (index, key), problem in found:
         yield ("nodes", index, key), problem

@@ -60,7 +60,7 @@ def media(settings: Settings, network: LinkProfile) -> tuple[Load, ...]:
     except ValueError:
         return ()
     return tuple(
-        Load(profile_of(one, network, {}, settings.network), len(one.stations))
+        Load(profile_of(one, network, {}, settings.network), len(one.stations), settings.group_frames)
         for one in plan.emulated
         if is_medium(plan, one)
     )
@@ -75,7 +75,14 @@ def carried(
     without being heavy; in any case links that need netem, where there is none.  All together they may be too much.
     """
     plan = topology_plan(settings)
-    of = {one.name: Load(profile_of(one, network, links, settings.network), len(one.stations)) for one in plan.emulated}
+    of = {
+        one.name: Load(
+            profile_of(one, network, links, settings.network),
+            len(one.stations),
+            settings.group_frames and is_medium(plan, one),
+        )
+        for one in plan.emulated
+    }
     unlike = [name for name, load in of.items() if not has_netem and Feature.NETEM in needed(load.profile)]
     if first == "tc":
         return {name: of[name] for name in unlike}

@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from emulation.plan.stages import GROUP_FRAMES
 from emulation.profile.media import WantedMedium
 from experiments.scenario.repeats import Repeats, SideBySide
 from records.manifest import CapturePoint
@@ -145,6 +146,7 @@ _LEFT_OUT: tuple[tuple[str, object], ...] = (
     ("topology", Star().model_dump(mode="json")),
     ("nodes", []),
     ("knobs", {}),
+    ("group_frames", False),
 )
 
 
@@ -155,6 +157,8 @@ class Settings(_Settings):
     repeat_spoiled: how often a trial that the machine alone can have spoiled is run again before it stands as it is.
     kernel, medium: where the link is and what makes it; `auto` leaves it to the machine (experiments.workers.kernels).
     topology: what shape the network has; `network` is the profile of the medium that stations hang on.
+    group_frames: whether the stack sends frames to a group (broadcast, multicast), which the line alone carries as a
+    medium does: a shared air has each once, whoever hears it.
     nodes: what happens to nodes in the window, as experiments.scenario.nodes allows.
     knobs: what is set of stacks, by their names; of those that a cell does not use, nothing holds.
     """
@@ -167,6 +171,7 @@ class Settings(_Settings):
     compare: str | None = None
     baseline: Level = None
     stations: Annotated[int, Field(ge=1, le=250)] = 1
+    group_frames: bool = False
     topology: Annotated[SerializeAsAny[Topology], BeforeValidator(topology_of)] = Star()
     stack: str = "activemq"
     knobs: dict[str, dict[str, KnobValue]] = {}
@@ -195,6 +200,13 @@ class Settings(_Settings):
     def _the_line_is_on_the_machines_own_kernel(self) -> Settings:
         if (self.kernel, self.medium) == ("lab", "line"):
             raise ValueError("kernel lab with medium line: the line runs on the machine's own kernel, as root")
+        return self
+
+    @model_validator(mode="after")
+    def _frames_to_a_group_need_the_line(self) -> Settings:
+        if self.group_frames and (self.medium == "tc" or self.kernel == "lab"):
+            asked = "medium: tc" if self.medium == "tc" else "kernel: lab, where tc makes every link"
+            raise ValueError(f"group_frames: true with {asked}: {GROUP_FRAMES}, on the machine's own kernel")
         return self
 
     @model_validator(mode="after")

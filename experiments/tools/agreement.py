@@ -31,6 +31,8 @@ from records.counting import counts, read_tables
 from records.directions import DIRECTIONS
 from records.equivalence import Answer, compared, looks
 from records.link import LinkProof
+from records.manifest import Manifest
+from records.schema import TABLES
 from records.store import DamagedTrial, Trial, trials_of
 from records.window_metrics import read_ledger
 
@@ -174,16 +176,22 @@ def _what(cell: Cell) -> tuple[str, By]:
 
 def _measured(trial: Trial) -> _Measured:
     manifest = trial.manifest()
-    tables = read_tables(trial, manifest)
-    ledger = read_ledger(tables["published"], tables["delivered"], manifest.workload.audiences)
-    rate = steady_rate(ledger, manifest.window)
-    figures = {"throughput": rate, "latency": manifest.figures.get(_LATENCY)}
+    figures = {"throughput": _rate(trial, manifest), "latency": manifest.figures.get(_LATENCY)}
     return _Measured(
         name=f"{trial.path.parent.name}/{trial.path.name}",
         seed=manifest.seed,
         figures={name: value for name, value in figures.items() if value is not None},
         link=trial.link(),
     )
+
+
+def _rate(trial: Trial, manifest: Manifest) -> float | None:
+    """Messages per second; None without a ledger, which packs leave out unless they are asked for it."""
+    if {f"{name}.parquet" for name in TABLES} & {one.file for one in trial.elsewhere()}:
+        return None
+    tables = read_tables(trial, manifest)
+    ledger = read_ledger(tables["published"], tables["delivered"], manifest.workload.audiences)
+    return steady_rate(ledger, manifest.window)
 
 
 def _pairs(sides: Sequence[_Side]) -> Iterator[tuple[_Side, _Side]]:

@@ -110,6 +110,7 @@ def _plans(request: ShellRequest, settings: Settings, network: Network) -> dict[
         made_by=request.medium,
         times_frames=features.times_frames(),
         via=one.via,
+        group_frames=request.group_frames,
     )
     return {one.name: first} | further_plans(settings, request.profile, request.links, first)
 

@@ -29,6 +29,7 @@ class ShellRequest(Record):
     wired: tuple[str, ...]
     command: tuple[str, ...]
     seed: int
+    group_frames: bool = False
     congestion_control: str
     prove: bool
     medium: MediumName = "tc"
@@ -41,6 +42,7 @@ class ShellRequest(Record):
                 "scenario": "shell",
                 "network": self.profile.name,
                 "topology": self.topology,
+                "group_frames": self.group_frames,
                 "stations": self.stations,
                 "stack": "null",
                 "congestion_control": self.congestion_control,

@@ -199,6 +199,7 @@ def link_plan(
         timeline_s=after_start,
         made_by=medium,
         via=topology_plan(settings).emulated[0].via,
+        group_frames=settings.group_frames,
     )
 
 

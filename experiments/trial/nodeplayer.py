@@ -78,29 +78,32 @@ class NodePlayer:
 
 
 class TrialNodes:
-    """A network's stations with their clients, and its servers with their services.  Made by `playing`."""
+    """A network's stations with their clients, its hosts with their services, its routers.  Made by `playing`."""
 
     def __init__(self, context: TrialContext, clients: Fleet) -> None:
         self._context, self._network, self._clients = context, context.network, clients
         self._homes = [node.name for node, _ in context.placed]
+        self._routers = {node.name for node in self._network.routers}
         self._silent: set[str] = set()
         self._started: set[str] = set()
 
     async def kill(self, node: str) -> int:
         """End the node's client, or its services, by SIGKILL.  TimeoutError when a service outlives that."""
-        if node not in self._homes:
-            return await self._clients.kill(node)
-        self._excuse_clients_of(node)
-        for one in self._context.running:
-            if one.node == node:
-                await _killed(one.pid)
-        return time.monotonic_ns()
+        services = [one for one in self._context.running if one.node == node]
+        if services:
+            self._excuse_clients_of(node)
+        gone_ns = await self._clients.kill(node) if node in self._clients.pids else 0
+        for one in services:
+            await _killed(one.pid)
+        return time.monotonic_ns() if services else gone_ns
 
     async def vanish(self, node: str) -> int:
         """Cut the node off; KernelError when that fails."""
+        if node in self._routers:
+            self._excuse_everybody()
         if node in self._homes:
             self._excuse_clients_of(node)
-        else:
+        if node in self._clients.pids:
             self._clients.vanished(node)
         await asyncio.to_thread(silence, *self._place(node))
         self._silent.add(node)
@@ -115,7 +118,7 @@ class TrialNodes:
             return now
         await asyncio.to_thread(restore, *self._place(node))
         self._silent.discard(node)
-        if node not in self._homes:
+        if node in self._clients.pids:
             self._clients.reached_again(node)
         return time.monotonic_ns()
 
@@ -129,18 +132,22 @@ class TrialNodes:
             await asyncio.to_thread(restore, *self._place(node))
         self._silent.clear()
 
-    def _excuse_clients_of(self, server: str) -> None:
-        """Clients whose channels are at home on a server may lose their connections."""
+    def _excuse_clients_of(self, host: str) -> None:
+        """Clients whose channels are at home on a host may lose their connections."""
+        self._excuse(lambda client: from_home(self._homes, client.topic)[0] == host)
+
+    def _excuse_everybody(self) -> None:
+        """Behind a router that is gone anybody's connection may give up, and whose is is told by the ledger."""
+        self._excuse(lambda _: True)
+
+    def _excuse(self, may: Callable[[Producer | Consumer], bool]) -> None:
         work = self._context.workload
         for station in {one.node for one in (*work.producers, *work.consumers)}:
             self._clients.excuse(
                 station,
-                producers=[one.id for one in work.producers if self._needs(one, station, server)],
-                consumers=[one.id for one in work.consumers if self._needs(one, station, server)],
+                producers=[one.id for one in work.producers if one.node == station and may(one)],
+                consumers=[one.id for one in work.consumers if one.node == station and may(one)],
             )
-
-    def _needs(self, client: Producer | Consumer, station: str, server: str) -> bool:
-        return client.node == station and from_home(self._homes, client.topic)[0] == server
 
     def _place(self, node: str) -> tuple[int, list[str]]:
         found = self._network.node(node)

@@ -16,12 +16,13 @@ from emulation.profile import distribution
 from emulation.proof import expectation
 from emulation.proof.asked import Asked, asked_of
 from emulation.proof.delayproof import DELAY_TOLERANCE_S, EARLY_S, SHORT
+from emulation.proof.groupproof import probe_group
 from emulation.proof.peerproof import probe_peers
 from emulation.proof.probe import MIN_FRAME, Arrivals, probe_path
 from emulation.proof.proof import probe_link
 from records.directions import Direction
 from records.link import LinkCheck
-from topologies.network import Network, Node, peer_ends, probe_ends
+from topologies.network import Network, Node, peer_ends, probe_ends, station_ends
 from topologies.routes import NoPath
 
 PATHS = "paths"  # what the checks of whole paths are kept under, beside those of segments
@@ -52,6 +53,8 @@ def prove(
                     found[name] = probe_peers(plan, pairs, renumber=link.renumber)
                 else:
                     found[name] = probe_link(plan, probe_ends(network, plan.groups, name))
+                if plan.group_frames:
+                    found[name] += probe_group(plan, link, station_ends(network, name))
     if PATHS in names:
         found[PATHS] = _paths(network, plans, process)
     return found

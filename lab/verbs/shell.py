@@ -19,6 +19,9 @@ def shell(
         str, typer.Option(help="As a scenario's: KIND [KEY=VALUE ...], such as 'chain routers=3 link=wireline-10m'.")
     ] = "star",
     stations: Annotated[int, typer.Option(min=1, max=250, help="How many.")] = 1,
+    group_frames: Annotated[
+        bool, typer.Option("--group-frames", help="Broadcast and multicast take a shared air once; by the line only.")
+    ] = False,
     on: Annotated[str, typer.Option(help="The node that COMMAND runs on; default: the first station.")] = "",
     kernel: Kernel = "auto",
     medium: Medium = "auto",

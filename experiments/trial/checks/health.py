@@ -120,8 +120,8 @@ def _decide(check: Check, measured: float | None, detail: str, *, limit: Limit, 
 
 def _link(evidence: Evidence) -> dict[Check, Measured]:
     kinds = {
-        Check.LINK_RATE: {"rate"},
-        Check.LINK_LOSS: {"loss", "losses", "duplicates", "damage", "bypass"},
+        Check.LINK_RATE: {"rate", "group_air"},
+        Check.LINK_LOSS: {"loss", "losses", "duplicates", "damage", "bypass", "group"},
         Check.LINK_DELAY: {"delay", "jitter", "reordered", "fates"},
         Check.LINK_TIMELINE: {"change"},
     }

@@ -50,6 +50,14 @@ def test_a_medium_is_a_factor_like_any_other(tmp_path: Path) -> None:
         (("network: lte", "medium: cable"), "scenario.yaml:6: medium: 'cable': Input should be 'auto', 'line' or 'tc'"),
         (("medium: [tc, radio]", "network: lte"), "scenario.yaml:5: medium: 'radio': Input should be"),
         (
+            ("network: lte", "medium: tc", "group_frames: true"),
+            "group_frames: true with medium: tc: frames to a group: by tc one that takes",
+        ),
+        (
+            ("network: lte", "kernel: lab", "group_frames: true"),
+            "group_frames: true with kernel: lab, where tc makes every link: frames to a group",
+        ),
+        (
             ("network: wireline-1g", "medium: line"),
             "scenario.yaml:6: medium: 'line': the line carries 150 Mbit/s at most",
         ),

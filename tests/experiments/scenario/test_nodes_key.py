@@ -13,6 +13,10 @@ from experiments.scenario.scenario import ScenarioError, load
 from experiments.scenario.settings import from_campaign
 
 TWO_SERVERS = {"topology": {"kind": "star", "servers": 2}}
+CHAIN = {"topology": {"kind": "chain", "link": "wireline-10m", "routers": 1}}
+PEERS = {"stack": "reference-peers", "topology": "peers"}
+MARKS = {"zeromq": {"send_high_water": 100, "receive_high_water": 100}}
+CLIENTS = {"stack": "zeromq", "topology": "peers", "knobs": MARKS}
 
 
 def scenario(folder: Path, *events: dict[str, Any], **settings: Any) -> Path:
@@ -50,6 +54,10 @@ def test_a_scenario_without_events_is_kept_as_ever(tmp_path: Path) -> None:
         (event(1, "server", "kill"), {}, "nodes.node: 'server' has no service of the stack, or is the only server"),
         (event(1, "server1", "join"), TWO_SERVERS, "nodes.event: 'join' of server1 at 1 s: servers are there"),
         (event(1, "sta5", "kill"), {"stations": 5}, "nodes.node: 'sta5' has no clients, so nothing would happen"),
+        (event(1, "r1", "kill"), CHAIN, "nodes.event: 'kill' of r1 at 1 s: a router has no process of the load"),
+        (event(1, "r1", "join"), CHAIN, "nodes.event: 'join' of r1 at 1 s: routers are there from the start"),
+        (event(1, "sta1", "join"), PEERS, "nodes.event: 'join' of sta1 at 1 s: servers are there from the start"),
+        (event(1, "sta1", "join"), CLIENTS, "nodes.event: 'join' of sta1 at 1 s: stack 'zeromq' is in clients that"),
         (event(1, "sta1", "kill") | {"evnt": 1}, {}, "nodes.evnt: unknown key; did you mean 'event'?"),
     ],
 )
@@ -65,10 +73,6 @@ def test_what_cannot_be_is_refused_at_its_line(
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        (
-            {"stack": "reference-peers", "topology": "peers"},
-            "or is in clients that speak to each other, which stay",
-        ),
         (
             {"workload": SMALL["workload"] | {"away": {"at_s": 0.5, "lasts_s": 0.5}}},
             "workload.away takes subscribers off as well",

@@ -153,11 +153,11 @@ def test_stations_talk_to_services_on_each_other(
     """Every station has a service; what both ways cost is known from proof, counters and connections."""
     work = {"body_bytes": 200, "loop": "open", "rate": 20} | pattern
     topology = {"kind": "peers", "via": via}
-    trial = ran(tmp_path, stack="reference-peers", topology=topology, workload=work)
+    trial = ran(tmp_path, stack="reference-peers", topology=topology, workload=work, group_frames=True)
     proof, manifest = trial.link(), trial.manifest()
     probed = [one for one in proof.checks if one.source == "probe"]
-    assert {one.path for one in probed} == {"sta1 to sta2"}
-    assert {"delay", "rate", "losses"} <= {one.quantity for one in probed}
+    assert {one.path for one in probed} == {"sta1 to sta2", "sta1 to all"}
+    assert {"delay", "rate", "losses", "group", "group_air"} <= {one.quantity for one in probed}
     assert sorted(one.direction for one in proof.checks if one.quantity == "bypass") == path
     assert sorted(one.direction for one in proof.loss_lists) == path
     assert {node.role for node in manifest.nodes} == {"station"}

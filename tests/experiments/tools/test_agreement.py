@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from agreement_world import CONSUMERS, WINDOW, Measured, World, ledger
 
+from analysis.agreement import line
 from experiments.campaign import campaign as campaigns
 from experiments.scenario.scenario import Scenario
 from experiments.tools import agreement
@@ -16,6 +18,8 @@ from records.agreement import By, steady_rate, write_csv
 from records.audience import audiences
 from records.campaign import Planned, read_campaign
 from records.equivalence import Answer
+from records.packed import PACKED, REDUCED, Elsewhere, Packed
+from records.store import trials, write_record
 from records.verdict import State
 from records.window_metrics import read_ledger
 
@@ -193,6 +197,23 @@ def test_a_latency_that_is_only_a_bound_decides_nothing(tmp_path: Path) -> None:
     found = one_comparison(tmp_path, lambda _, by, __: Measured(latency_s=None if by == "lab" else 0.2))
     assert found.latency.compared.n == 0
     assert found.answer is Answer.UNDECIDED
+
+
+def test_trials_whose_ledger_a_pack_left_out_have_a_latency_and_no_throughput(tmp_path: Path) -> None:
+    one_comparison(tmp_path, lambda *_: Measured())
+    (folder,) = campaigns.folders(tmp_path / "results")
+    for trial in trials(folder)[:1]:
+        (trial.path / "published.parquet").unlink()
+        left_out = Elsewhere(file="published.parquet", bytes=1, sha256="c" * 64)
+        (trial.path / REDUCED).write_bytes(b"reduced")
+        digest = hashlib.sha256(b"reduced").hexdigest()
+        write_record(
+            trial.path / PACKED,
+            Packed(reduced_by=trial.manifest().git, reduced_sha256=digest, elsewhere=(left_out,)),
+        )
+    (found,) = agreement.evaluate(folder)
+    assert (found.throughput.compared.n, found.latency.compared.n) == (2, 3)
+    assert "(pairs: 2 of throughput, 3 of latency)" in line(found)
 
 
 @pytest.mark.parametrize("rate", [0.4, 0.7, 3.3, 40.0])

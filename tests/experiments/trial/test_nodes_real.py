@@ -1,8 +1,9 @@
-"""All that can happen to nodes, in one real trial."""
+"""All that can happen to nodes, in real trials."""
 
 from __future__ import annotations
 
 from ipaddress import IPv4Address
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,3 +109,43 @@ def test_who_vanishes_says_nothing_and_who_is_killed_says_good_bye(trial: tuple[
     t_ns, flags = sent_by(trial[0], "sta2")
     assert np.any((flags & FIN_OR_RST > 0) & (abs(t_ns - kill) < 10**9))
     assert not np.any((flags & FIN_OR_RST > 0) & (t_ns < kill - 10**9))
+
+
+def test_a_station_dies_with_its_service_and_the_others_go_on(tmp_path: Path) -> None:
+    """Topic 0 is at home on sta2, and topic 1 on sta3, where nothing happens."""
+    trial, verdict, _ = run(
+        tmp_path,
+        stations=4,
+        stack="reference-peers",
+        topology="peers",
+        workload=WORKLOAD,
+        window={"warmup_s": 0.3, "window_s": 3, "drain_s": 3},
+        nodes=[{"at_s": 1, "node": "sta2", "event": "kill"}, {"at_s": 1.2, "node": "sta1", "event": "vanish"}],
+    )
+    manifest, table = trial.manifest(), trial.table("delivered")
+    assert "servers_alive" not in " ".join(verdict.reasons())
+    t_recv, who = table.column("t_recv_ns").to_numpy(), table.column("consumer").to_numpy()
+    last = {(one.node, one.topic): t_recv[who == one.id].max() for one in manifest.workload.consumers}
+    killed, vanished = (one.t_ns for one in manifest.node_events)
+    assert last["sta1", 0] <= killed + 10**8
+    assert last["sta3", 0] <= killed + 10**8
+    assert last["sta2", 1] <= killed
+    assert last["sta4", 1] > vanished + 10**9
+
+
+def test_a_router_that_vanishes_is_an_outage_of_the_way_over_it(tmp_path: Path) -> None:
+    trial, verdict, _ = run(
+        tmp_path,
+        stations=1,
+        topology={"kind": "chain", "routers": 1, "link": "wireline-10m"},
+        window={"warmup_s": 0.3, "window_s": 4, "drain_s": 5},
+        nodes=[{"at_s": 1, "node": "r1", "event": "vanish"}, {"at_s": 1.8, "node": "r1", "event": "join"}],
+    )
+    manifest = trial.manifest()
+    told = " ".join(verdict.reasons())
+    assert "servers_alive" not in told
+    assert "ledger_closes" not in told
+    t_recv = np.sort(trial.table("delivered").column("t_recv_ns").to_numpy())
+    gone, back = (one.t_ns for one in manifest.node_events)
+    assert not np.any((t_recv > gone + 10_000_000) & (t_recv < back))
+    assert np.any(t_recv > back)
