@@ -9,7 +9,7 @@ import uvloop
 from mqtt_peers import Peer, Script, server
 
 from stacks.driver import FullError, StackError
-from stacks.mqtt.packets import Answer, Connect, Disconnect, Ping, Publish, Suback, Version, publish_head
+from stacks.mqtt.packets import Answer, Connect, Disconnect, Ping, Publish, QoS, Suback, Version
 from stacks.mqtt.properties import Kind, Property
 from stacks.mqtt.session import Kept, Session, Terms, connect
 
@@ -46,8 +46,8 @@ async def fails(answer: Awaitable[object]) -> str:
     return str(caught.value)
 
 
-def send(session: Session, body: bytes = b"x", *, qos: int = 1) -> asyncio.Future[None]:
-    return session.publish(publish_head("t", qos), body)
+def send(session: Session, body: bytes = b"x", *, qos: QoS = 1) -> asyncio.Future[None]:
+    return session.publish(session.head("t", qos), body)
 
 
 @pytest.mark.parametrize("version", [4, 5])
