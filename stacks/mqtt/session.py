@@ -33,6 +33,8 @@ OnMessage = Callable[[Publish], None]
 _MOST_NUMBERS = 0xFFFF
 # Without an answer a sender would never give way to what arrives; so it does after so many messages.
 _AT_ONCE = 64
+# Beyond what asyncio has a writer wait for.
+_MOST_HELD_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,14 +92,21 @@ class Session(Channel):
         self._taken: asyncio.Future[None] = loop.create_future()  # the answer of all messages that the kernel takes
         self._taken.set_result(None)
         self._paused = False
+        self._held_bytes = 0
         self._to_drain: list[asyncio.Future[None]] = []
         self._beat: asyncio.TimerHandle | None = None
         self._wrote_s = self._asked_s = 0.0
 
     def write(self, frames: bytes) -> None:
-        """Send whole packets."""
-        self._wrote_s = self._loop.time()
-        super().write(frames)
+        """Send whole packets.  Those of one turn of the event loop leave in one write, unless they are many bytes."""
+        if not self._held:
+            self._wrote_s = self._loop.time()
+            if not self._reading:
+                self._loop.call_soon(self._flush)
+        self._held.append(frames)
+        self._held_bytes += len(frames)
+        if self._held_bytes > _MOST_HELD_BYTES:
+            self._flush()
 
     async def hello(self, terms: Terms) -> Connack:
         """Introduce ourselves; returns when the server has taken us, StackError when it does not.
@@ -177,6 +186,7 @@ class Session(Channel):
         self._closing = True
         if self.lost is None:
             self.write(packets.encode(Disconnect(), self._version))
+            self._flush()
         self._transport.close()
         try:
             async with asyncio.timeout(limit_s):
@@ -195,6 +205,10 @@ class Session(Channel):
         for answer in self._to_drain:
             _done(answer)
         self._to_drain.clear()
+
+    def _flush(self) -> None:
+        self._held_bytes = 0
+        super()._flush()
 
     def _gone(self) -> asyncio.Future[None]:
         """What ends when the kernel has taken all that was written, or when other work has had its turn."""
