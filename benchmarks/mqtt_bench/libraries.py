@@ -83,7 +83,7 @@ async def _ours(plan: Plan, count: Count) -> None:
 
 
 def paho_mqtt(plan: Plan, count: Count) -> None:
-    """paho's own loop for the subscriber; for the publisher ours, without its thread and its lock."""
+    """In a loop of our own, which takes less of the processor than paho's and its thread do."""
     client = paho.Client(CallbackAPIVersion.VERSION2, plan.client_id, protocol=_PAHO_VERSIONS[plan.version])
     client.max_inflight_messages_set(plan.window)
     client.connect(plan.host, plan.port)
@@ -95,7 +95,12 @@ def paho_mqtt(plan: Plan, count: Count) -> None:
         client.on_message = take
         client.on_connect = lambda *_: client.subscribe(plan.topic, plan.qos)
         client.on_subscribe = lambda *_: count.ready()
-        client.loop_forever()
+        while True:
+            _turn(client)
+            before = -1
+            while before != count.messages:  # it reads one at a time, and does not say when there is none
+                before = count.messages
+                client.loop_read()
     while not client.is_connected():
         _turn(client)
     count.ready()

@@ -37,9 +37,11 @@ class Run:
     broker: Pace
     machine: Pace
 
-    def cpu_s(self, pace: Pace) -> float:
-        """Processor time for 100,000 messages that arrived."""
-        return pace.share / self.subscriber.messages * 1e5
+    def cpu_s(self, name: str) -> float:
+        """Processor time that one of them takes for 100,000 messages: of the publisher, that were sent; else, that
+        arrived."""
+        pace: Pace = getattr(self, name)
+        return pace.share / (pace.messages or self.subscriber.messages) * 1e5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
