@@ -69,6 +69,11 @@ class Client:
     def __init__(self, plan: Plan, process: subprocess.Popen[str]) -> None:
         self.plan, self._process = plan, process
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
     def go(self) -> None:
         """Let it send."""
         self._tell("go")

@@ -15,8 +15,9 @@ from emulation.link import link
 from emulation.plan import linkplan
 from emulation.profile import library
 from experiments.deploy import Target, apply, role_call, service_pid
+from mqtt_bench.costs import Cost, cost
 from mqtt_bench.libraries import Plan
-from mqtt_bench.process import Look, Pace, started
+from mqtt_bench.process import Client, Look, Pace, started
 from stacks.mosquitto.driver import PORT, Mosquitto, MosquittoKnobs
 from topologies.network import Network, Node
 from topologies.star import star
@@ -25,6 +26,7 @@ PROFILE = "wireline-1g"
 CONGESTION_CONTROL = "cubic"
 _DEPLOY_LIMIT_S = 300
 _QUEUE = 1_000_000  # more than are sent in a run: what a slow subscriber has not read is kept, not dropped
+_WARM_S = 0.7
 _runs = count(1)
 
 
@@ -55,23 +57,38 @@ class Laboratory:
     version: str
     body_bytes: int
 
-    def run(self, name: str, *, qos: int, warm_s: float, seconds: float) -> Run:
+    def run(self, name: str, *, qos: int, seconds: float) -> Run:
         """A publisher and a subscriber of one library, for so long."""
+        with self._under_way(name, qos) as (publisher, subscriber):
+
+            def looks() -> tuple[Look, ...]:
+                return publisher.look(), subscriber.look(), _used(self.broker), _all_used()
+
+            before = looks()
+            time.sleep(seconds)
+            paces = [then.since(now) for now, then in zip(before, looks(), strict=True)]
+        return Run(publisher=paces[0], subscriber=paces[1], broker=paces[2], machine=paces[3])
+
+    def costs(self, name: str, *, qos: int, seconds: float) -> dict[str, Cost]:
+        """Where the time of each process goes, for a library."""
+        with self._under_way(name, qos) as (publisher, subscriber):
+            arrived = lambda: subscriber.look().messages  # noqa: E731
+            return {
+                "publisher": cost(psutil.Process(publisher.pid), lambda: publisher.look().messages, seconds),
+                "subscriber": cost(psutil.Process(subscriber.pid), arrived, seconds),
+                "broker": cost(self.broker, arrived, seconds),
+            }
+
+    @contextmanager
+    def _under_way(self, name: str, qos: int) -> Iterator[tuple[Client, Client]]:
         topic, (first, second, *_) = f"t{next(_runs)}", self.network.stations
         with (
             started(self._plan(name, "subscriber", topic, qos, first), first.pid, self.program) as subscriber,
             started(self._plan(name, "publisher", topic, qos, second), second.pid, self.program) as publisher,
         ):
-
-            def looks() -> tuple[Look, ...]:
-                return publisher.look(), subscriber.look(), _used(self.broker), _all_used()
-
             publisher.go()
-            time.sleep(warm_s)
-            before = looks()
-            time.sleep(seconds)
-            paces = [then.since(now) for now, then in zip(before, looks(), strict=True)]
-        return Run(publisher=paces[0], subscriber=paces[1], broker=paces[2], machine=paces[3])
+            time.sleep(_WARM_S)
+            yield publisher, subscriber
 
     def _plan(self, name: str, role: str, topic: str, qos: int, on: Node) -> Plan:
         return Plan(library=name, role=role, address=on.address, host=self.network.servers[0].address, port=PORT,
