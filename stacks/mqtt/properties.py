@@ -147,7 +147,7 @@ def decode(kind: Kind, reader: Reader) -> Properties:
         seen.add(name)
         value = _value(field.shape, inside)
         if not _allowed(name, value):
-            raise PacketError(f"has property {name.name} {value}, which is not allowed")
+            raise PacketError(f"has property {name.name} {value!r}, which is not allowed")
         found.append((name, value))
     return tuple(found)
 
@@ -173,7 +173,7 @@ def _written(kind: Kind, name: Property, value: Value) -> tuple[bytes, bytes]:
     if kind not in kinds:
         raise ValueError(f"a {kind.name} packet cannot have property {name.name}")
     if not _allowed(name, value):
-        raise ValueError(f"property {name.name}: {value} is not allowed")
+        raise ValueError(f"property {name.name}: {value!r} is not allowed")
     identifier = primitives.varint(name)
     if shape == "text" and isinstance(value, str):
         return identifier, primitives.text(value)
