@@ -44,6 +44,8 @@ def main() -> int:
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--client", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.seconds <= 0 or arguments.repeats < 1:
+        parser.error(f"--seconds {arguments.seconds:g} --repeats {arguments.repeats}: both are more than 0")
     if arguments.client:
         process.run(arguments.client)
     if arguments.worker:

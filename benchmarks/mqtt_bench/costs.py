@@ -34,7 +34,7 @@ def cost(process: psutil.Process, messages: Callable[[], int], seconds: float) -
     """Of a process at work.  messages: how many it has had until now."""
     before, used = messages(), process.cpu_times()
     time.sleep(seconds)
-    count, spent = messages() - before, process.cpu_times()
+    count, spent = max(messages() - before, 1), process.cpu_times()
     return Cost(own_s=(spent.user - used.user) / count, kernel_s=(spent.system - used.system) / count,
                 calls=_calls(process.pid, messages, seconds))  # fmt: skip
 
@@ -47,6 +47,6 @@ def _calls(pid: int, messages: Callable[[], int], seconds: float) -> dict[str, f
         assert "attached" in said, said
         before = messages()
         time.sleep(seconds)
-        count = messages() - before
+        count = max(messages() - before, 1)
         strace.send_signal(signal.SIGINT)
         return {name: int(calls) / count for calls, name in _ROW.findall(strace.stderr.read()) if name != "total"}

@@ -67,6 +67,8 @@ class Laboratory:
             before = looks()
             time.sleep(seconds)
             paces = [then.since(now) for now, then in zip(before, looks(), strict=True)]
+        if not (paces[0].messages and paces[1].messages):
+            raise RuntimeError(f"{name}, QoS {qos}: nothing was sent or nothing arrived in {seconds:g} s; take longer")
         return Run(publisher=paces[0], subscriber=paces[1], broker=paces[2], machine=paces[3])
 
     def costs(self, name: str, *, qos: int, seconds: float) -> dict[str, Cost]:

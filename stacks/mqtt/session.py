@@ -33,7 +33,7 @@ OnMessage = Callable[[Publish], None]
 _MOST_NUMBERS = 0xFFFF
 # Without an answer a sender would never give way to what arrives; so it does after so many messages.
 _AT_ONCE = 64
-# Beyond what asyncio has a writer wait for.
+# What asyncio's transports hold before they have a writer wait.
 _MOST_HELD_BYTES = 65_536
 
 
@@ -89,7 +89,7 @@ class Session(Channel):
         self._waiting: deque[_Waiting] = deque()
         self._number = 0
         self._unanswered = 0
-        self._taken: asyncio.Future[None] = loop.create_future()  # the answer of all messages that the kernel takes
+        self._taken: asyncio.Future[None] = loop.create_future()  # the answer of all that the kernel has room for
         self._taken.set_result(None)
         self._paused = False
         self._held_bytes = 0
@@ -141,8 +141,8 @@ class Session(Channel):
     def publish(self, head: Head, body: bytes | bytearray, given: Properties = ()) -> asyncio.Future[None]:
         """Send a message, as soon as the window has room for it.
 
-        The future ends with the server's last answer, or with StackError; with QoS 0 when the message has gone to the
-        kernel, and many messages have one future.  head: of `head`.
+        The future ends with the server's last answer, or with StackError; with QoS 0 at once, or when the kernel has
+        room again, and many messages have one future.  head: what `head` gives.
         """
         if self.lost is None and not self._ended.done():
             if not head.qos:
@@ -211,7 +211,7 @@ class Session(Channel):
         super()._flush()
 
     def _gone(self) -> asyncio.Future[None]:
-        """What ends when the kernel has taken all that was written, or when other work has had its turn."""
+        """What ends at once, when other work has had its turn, or when the kernel has room again."""
         self._unanswered += 1
         if not self._paused and self._unanswered % _AT_ONCE:
             return self._taken

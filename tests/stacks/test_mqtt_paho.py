@@ -21,7 +21,7 @@ NAMES = {number: name.replace(" ", "") for name, number in PahoProperties(Packet
 MANY = {Property.USER, Property.SUBSCRIPTION_IDENTIFIER}  # paho keeps a list of these
 NOT_SENT = {Property.TOPIC_ALIAS, Property.SUBSCRIPTION_IDENTIFIER}  # neither is agreed on here
 WITH_PROPERTIES = [kind for kind in Kind if any(kind in field.kinds for field in FIELDS.values())]
-# paho takes what is allowed for none (MQTT 5, section 1.5.4, says of U+FEFF that it is kept), or holds a smaller limit.
+# paho refuses U+FEFF, which section 1.5.4 of MQTT 5 has kept, and sizes that fit into four bytes but not into a length.
 PAHO_LIMIT = 268_435_455
 messages = st.lists(st.tuples(topics, st.binary(max_size=300), st.integers(0, 2)), min_size=1, max_size=8)
 
