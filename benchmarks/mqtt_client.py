@@ -41,7 +41,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--version", choices=("3.1.1", "5"), default="5")
     parser.add_argument("--only", choices=("codec", "clients"))
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--worker", metavar="FOLDER", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--client", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.seconds <= 0 or arguments.repeats < 1:
@@ -52,8 +52,8 @@ def main() -> int:
         return clients(arguments)
     met = arguments.only == "clients" or codecs(arguments.repeats)
     if arguments.only != "codec":
-        with congestion.allowed({CONGESTION_CONTROL}):
-            words = isolated("host", [sys.executable, __file__, *sys.argv[1:], "--worker"])
+        with congestion.allowed({CONGESTION_CONTROL}), tempfile.TemporaryDirectory(prefix="airwire-") as folder:
+            words = isolated("host", [sys.executable, __file__, *sys.argv[1:], "--worker", folder])
             met = subprocess.run(words, check=False).returncode == 0 and met
     return 0 if met else 1
 
@@ -73,13 +73,11 @@ def codecs(repeats: int) -> bool:
 def clients(arguments: argparse.Namespace) -> int:
     """In the process that measures: print the clients' tables; 1 when ours is slower than one, or the limit."""
     runs: dict[tuple[int, str], list[Run]] = {(qos, name): [] for qos in (0, 1) for name in LIBRARIES}
-    with (
-        tempfile.TemporaryDirectory(prefix="airwire-") as folder,
-        laboratory(Path(folder), program=__file__, window=WINDOW, version=arguments.version,
-                   body_bytes=BODY_BYTES) as one,
-    ):  # fmt: skip
+    with laboratory(arguments.worker, program=__file__, window=WINDOW, version=arguments.version,
+                    body_bytes=BODY_BYTES) as one:  # fmt: skip
         costs = {qos: one.costs("ours", qos=qos, seconds=arguments.seconds / 2) for qos in (0, 1)}
         for repeat in range(arguments.repeats):
+            print(f"repeat {repeat + 1} of {arguments.repeats}", file=sys.stderr)
             for qos, name in _turned(list(runs), repeat):
                 runs[qos, name].append(one.run(name, qos=qos, seconds=arguments.seconds))
     print(f"\nMQTT {arguments.version}, {BODY_BYTES} bytes, window {WINDOW} (QoS 1), {PROFILE}, {arguments.repeats} "
