@@ -71,7 +71,7 @@ def codecs(repeats: int) -> bool:
 
 
 def clients(arguments: argparse.Namespace) -> int:
-    """In the process that measures: print the clients' tables; 1 when ours is slower than one, or takes more than the broker."""
+    """In the process that measures: print the clients' tables; 1 when ours is slower, or takes more than the broker."""
     runs: dict[tuple[int, str], list[Run]] = {(qos, name): [] for qos in (0, 1) for name in LIBRARIES}
     with laboratory(arguments.worker, program=__file__, window=WINDOW, version=arguments.version,
                     body_bytes=BODY_BYTES) as one:  # fmt: skip
