@@ -28,7 +28,7 @@ from records.latency import AT_LEAST, latencies, responses, sent_in_window
 from records.manifest import Manifest
 from records.store import DamagedTrial, Trial
 from records.verdict import Health
-from records.waits import Lengths, read_sent
+from records.waits import Figure, Lengths, read_sent
 from records.window_metrics import read_ledger, window_metrics
 
 T = TypeVar("T")
@@ -116,7 +116,7 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     if manifest.workload.asked.replies:
         timed |= responses(sent, window)
     for name, figure in timed.items():
-        rows.add("trial", name, value=figure.value, text=AT_LEAST if figure.at_least else None)
+        _figure(rows, name, figure)
     for name, points in (ledger_series(ledger, window) | queues).items():
         for t, value in points:
             rows.add("second", name, t=t, value=value)
@@ -133,8 +133,12 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
 
 
 def _measured(module: Measure, found: Measured, rows: Rows) -> None:
-    for name, value in measured(module, found).items():
-        rows.add("trial", name, value=value)
+    for name, figure in measured(module, found).items():
+        _figure(rows, name, figure)
+
+
+def _figure(rows: Rows, name: str, figure: Figure) -> None:
+    rows.add("trial", name, value=figure.value, text=AT_LEAST if figure.at_least else None)
 
 
 def _without_use(found: dict[str, T]) -> dict[str, T]:

@@ -194,6 +194,22 @@ class Connecting(Record):
     ends: tuple[ConnectionEnd, ...]
 
 
+class HalfOpen(Record):
+    """A TCP connection to a node that vanished, at the end that is still there.  CLOCK_MONOTONIC nanoseconds.
+
+    node, port: who vanished, and its port.  since_ns: when that was in force.  peer, peer_port: whose end this is.
+    left_ns: when the peer had given it up, None where it had not by until_ns, when the watch ended.
+    """
+
+    node: str
+    since_ns: int
+    peer: str
+    peer_port: int
+    port: int
+    left_ns: int | None
+    until_ns: int
+
+
 class Manifest(Record):
     schema_version: int = VERSION
     scenario: str
@@ -236,4 +252,5 @@ class Manifest(Record):
     machine_cpu: float | None = Field(default=None, description="share of all cores in use, mean over the window")
     connecting: Connecting | None = Field(default=None, description="None = not recorded")
     node_events: tuple[NodeChange, ...] = Field(default=(), description="what happened to nodes, as it was asked")
+    half_open: tuple[HalfOpen, ...] = Field(default=(), description="others' connections to nodes that had vanished")
     notes: tuple[str, ...] = ()

@@ -22,7 +22,8 @@ class Channel(asyncio.Protocol):
     """One connection to a server.
 
     lost: why it ended without close(), None while it is well.  From then on requests end with StackError.
-    local: our end of it, None before it is made.
+    local: our end of it, None before it is made.  reads, writes: how many there were, for whoever has to keep the
+    connection alive.
     """
 
     LANGUAGE: ClassVar[str]
@@ -30,6 +31,7 @@ class Channel(asyncio.Protocol):
     def __init__(self) -> None:
         self.lost: str | None = None
         self.local: Socket | None = None
+        self.reads = self.writes = 0
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = False
         self._reading = False
@@ -42,6 +44,7 @@ class Channel(asyncio.Protocol):
 
     def write(self, frames: bytes) -> None:
         """Send whole frames.  What one read's messages cause leaves in one write."""
+        self.writes += 1
         if self._reading:
             self._held.append(frames)
         elif not self._transport.is_closing():
@@ -78,6 +81,7 @@ class Channel(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Called by asyncio."""
+        self.reads += 1
         self._reading = True
         try:
             self._read(data)

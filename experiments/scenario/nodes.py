@@ -10,6 +10,7 @@ from experiments.scenario.settings import Settings
 from records import nodes
 from records.workload import PubSub
 from records.yaml_lines import Key
+from stacks.driver import between_clients
 
 _WHY = {
     "server": "has no service of the stack, or is the only server that has one",
@@ -27,14 +28,10 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
         return
     if isinstance(settings.workload, PubSub) and settings.workload.away is not None:
         yield ("nodes",), "workload.away takes subscribers off as well, and who is gone why could not be told: use one"
-    if placement.between_stations(settings):
-        yield (
-            ("nodes",),
-            (
-                f"stack {settings.stack!r} has its services on stations, or is in clients that speak to each other, "
-                "which stay: use another stack"
-            ),
-        )
+    if any(one.placement == "nodes" for one in settings.driver().services()):
+        yield ("nodes",), f"stack {settings.stack!r} has its services on stations, which stay: use another stack"
+    elif between_clients(settings.driver()):
+        yield from _between_clients(settings)
     try:
         plan = topology_plan(settings)
     except ValueError:
@@ -53,3 +50,12 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
     )
     for (index, key), problem in found:
         yield ("nodes", index, key), problem
+
+
+def _between_clients(settings: Settings) -> Iterator[tuple[Key, str]]:
+    """Clients that speak to each other begin together, and nobody else keeps what was sent to them."""
+    why = f"of stack {settings.stack!r} clients speak to each other: a station can only vanish, and join after that"
+    later = nodes.late(settings.nodes)
+    for index, one in enumerate(settings.nodes):
+        if one.event == "kill" or one.node in later:
+            yield ("nodes", index, "event"), f"{one.event!r} of {one.node} at {one.at_s:g} s: {why}"
