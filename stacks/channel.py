@@ -101,6 +101,11 @@ class Channel(asyncio.Protocol):
         self._ended.set_result(None)
 
     @property
+    def sockets(self) -> tuple[Socket, ...]:
+        """Our end of it, as stacks.driver.Connection has it."""
+        return () if self.local is None else (self.local,)
+
+    @property
     def over(self) -> str | None:
         """Why nothing can be asked any more, None while something can."""
         return self.why_over if self.lost or self._ended.done() else None
@@ -146,7 +151,7 @@ class Client(Generic[C]):
     @property
     def sockets(self) -> tuple[Socket, ...]:
         """Our end of the connection."""
-        return () if self._channel.local is None else (self._channel.local,)
+        return self._channel.sockets
 
     def abort(self) -> None:
         """Cut the connection; TCP tells the server."""

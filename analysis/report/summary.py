@@ -89,6 +89,7 @@ class TrialSummary(Record):
 class Summary(Record):
     """verdict, trends and headlines are sentences; trends is empty when every window was steady.
 
+    failed: what could not be drawn, measured or written, each a line with the reason.
     patterns: those of its cells' workloads, each once; older ones say none.
     """
 
@@ -100,6 +101,7 @@ class Summary(Record):
     cells: tuple[CellSummary, ...]
     ratios: tuple[RatioSummary, ...]
     trials: tuple[TrialSummary, ...]
+    failed: tuple[str, ...] = ()
     patterns: tuple[Pattern, ...] = ()
 
 
@@ -114,8 +116,8 @@ def summary(campaign: Path) -> Summary:
         ) from error
 
 
-def summarise(findings: Findings) -> Summary:
-    """Summarise a campaign's findings."""
+def summarise(findings: Findings, *, failed: tuple[str, ...] = ()) -> Summary:
+    """Summarise a campaign's findings.  failed: what the report lacks of them, a line each."""
     return Summary(
         scenario=findings.campaign.scenario,
         campaign=findings.folder.name,
@@ -132,6 +134,7 @@ def summarise(findings: Findings) -> Summary:
             )
             for match in matches(findings) for other in match.others for one in comparisons(match, other)
         ),
+        failed=failed,
         trials=tuple(one for cell in findings.cells for one in _trials(cell)),
         patterns=tuple(dict.fromkeys(cell.pattern for cell in findings.cells if cell.pattern is not None)),
     )  # fmt: skip
