@@ -41,7 +41,7 @@ class Measure(Protocol):
     METRICS: tuple[Metric, ...]
 
     def measure(self, trial: Measured) -> Mapping[str, float | Figure | None]:
-        """Values in the metrics' units, a Figure where one may be a lower bound; left out or None where there is none."""
+        """Values in the metrics' units, a Figure for one that may be a lower bound; None or left out where none is."""
 
 
 @cache
@@ -65,9 +65,8 @@ def measured(measure: Measure, trial: Measured) -> dict[str, Figure]:
         given = measure.measure(trial)
     except Exception as error:
         raise ValueError(located(error)) from error
-    found = {
-        name: value if isinstance(value, Figure) else Figure(value) for name, value in given.items() if value is not None
-    }
+    there = {name: value for name, value in given.items() if value is not None}
+    found = {name: value if isinstance(value, Figure) else Figure(value) for name, value in there.items()}
     declared = [one.name for one in measure.METRICS]
     if strange := [name for name in found if name not in declared]:
         raise ValueError(f"metric {strange[0]!r} is not among the METRICS of its module: {', '.join(declared)}")

@@ -31,8 +31,8 @@ _RUNS_ON = {"servers": "servers", "nodes": "every station"}
 class Listed:
     """A stack.  source: who brings it.  about: in a line.  runs_on: where its services run, '' where it has none.
 
-    knobs: what a scenario can set of it.  versions: of what it needs, None for what is missing.  bring: the command that brings what is, '' when nothing is.
-    problem: why it cannot be used, '' when it can.
+    knobs: what a scenario can set of it.  versions: of what it needs, None for what is missing.  bring: the command
+    that brings what is, '' when nothing is.  problem: why it cannot be used, '' when it can.
     """
 
     stack: str

@@ -13,7 +13,6 @@ from analysis.plots import sections
 from analysis.plots.style import Plot
 from records.modules import modules
 
-
 T = TypeVar("T")
 
 

@@ -74,7 +74,8 @@ def write(findings: Findings) -> Path:
             (folder / "plots" / f"{plot.name}.png").write_bytes(plot.png)
         (folder / "tables").mkdir()
         write_tables(folder / "tables", findings)
-        write_record(folder / SUMMARY, summarise(findings, failed=(*not_drawn(plots.sections), *not_analysed(findings), *failed)))
+        lacks = (*not_drawn(plots.sections), *not_analysed(findings), *failed)
+        write_record(folder / SUMMARY, summarise(findings, failed=lacks))
         (folder / REPORT).write_text(page)
     return findings.folder / REPORT
 

@@ -17,7 +17,7 @@ from analysis.worded import metrics_for
 
 
 def write_trials(folder: Path, findings: Findings, found: Sequence[Source], pages: Pages) -> tuple[str, ...]:
-    """A page in `folder` for every trial that was run; of those that fail the page says why, and a line that is returned."""
+    """A page in `folder` for every trial that was run.  One that fails says why, as does a line of what is returned."""
     failed = []
     colour = colours(findings)
     means = {

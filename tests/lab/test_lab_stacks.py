@@ -57,7 +57,8 @@ def test_knobs_are_told_with_their_meaning_values_and_defaults(capsys: pytest.Ca
         "name": "version", "meaning": "the version of MQTT", "allowed": "'3.1.1', '5'", "default": "5",
     }  # fmt: skip
     assert (found["mosquitto"]["qos"]["default"], found["mosquitto"]["qos"]["allowed"]) == (None, "0, 1, 2")
-    assert (found["zeromq"]["linger_s"]["default"], found["zeromq"]["linger_s"]["allowed"]) == (1.0, "number from 0 to 60")
+    linger = found["zeromq"]["linger_s"]
+    assert (linger["default"], linger["allowed"]) == (1.0, "number from 0 to 60")
     assert [knob for one in found.values() for knob in one.values() if not knob["meaning"]] == []
 
 
