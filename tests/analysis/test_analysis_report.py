@@ -170,7 +170,7 @@ def test_what_fails_is_named_in_the_report_and_its_summary_and_the_rest_stands(
     def failing(*_: object, **__: object) -> NoReturn:
         raise KeyError("gone")
 
-    monkeypatch.setattr("analysis.report.build.latency_plots", failing)
+    monkeypatch.setattr(sys.modules["analysis.report.build"], "latency_plots", failing)
     monkeypatch.setattr("analysis.plots.sections.throughput.draw", failing)
     made = trialpages.trial_view
     monkeypatch.setattr(

@@ -24,6 +24,7 @@ from stacks.openwire.commands import (
     decode,
     frame,
 )
+from stacks.openwire.wire import Reader
 
 OURS = frame(WireFormatInfo(commands.VERSION, None))
 FULL = Throwable("javax.jms.ResourceAllocationException", "Usage Manager Memory Limit reached")
@@ -180,8 +181,7 @@ def test_with_a_keep_alive_an_idle_client_sends_signs_of_life_and_gives_up_a_sil
         peer.writer.write(OURS)
         await peer.answer()
         await peer.command()
-        for _ in range(2):
-            seen.append((await peer.command()).command)
+        seen.extend([(await peer.command()).command for _ in range(2)])
         await peer.reader.read()
 
     async def client(at: Endpoint) -> None:
@@ -192,7 +192,7 @@ def test_with_a_keep_alive_an_idle_client_sends_signs_of_life_and_gives_up_a_sil
 
     drive(script, client)
     wishes, *beats = seen
-    asked = properties.read_map(wishes.properties)
+    asked = properties.read_map(Reader(wishes.properties))
     assert (asked["MaxInactivityDuration"], asked["MaxInactivityDurationInitalDelay"]) == (300, 300)
     assert [type(one) for one in beats] == [KeepAliveInfo] * 2
 
