@@ -14,26 +14,33 @@ _LOOKS = 3
 _GIVE_UP = 3
 
 
+class _Looks:
+    """Looks at a channel's counts, and again after a part of the keep-alive."""
+
+    def __init__(self, channel: Channel, keep_alive_s: float, beat: Callable[[], None]) -> None:
+        self._channel, self._keep_alive_s, self._beat = channel, keep_alive_s, beat
+        self._silent = 0
+        self._go_on()
+        channel.on_end(lambda _: self._due.cancel())
+
+    def _go_on(self) -> None:
+        self._reads, self._writes = self._channel.reads, self._channel.writes
+        self._due = asyncio.get_running_loop().call_later(self._keep_alive_s / _LOOKS, self._look)
+
+    def _look(self) -> None:
+        self._silent = self._silent + 1 if self._channel.reads == self._reads else 0
+        if self._silent >= _LOOKS * _GIVE_UP:
+            self._channel.lose(f"the server has been silent for {_GIVE_UP * self._keep_alive_s:g} s")
+            return
+        if self._channel.writes == self._writes:
+            self._beat()
+        self._go_on()
+
+
 def keep_alive(channel: Channel, keep_alive_s: float, beat: Callable[[], None]) -> None:
     """Have `beat` send something whenever nothing else was sent, at least every `keep_alive_s` seconds.
 
     The channel is lost when its peer says nothing for three times as long.  0 = neither.
     """
-    if not keep_alive_s:
-        return
-    loop = asyncio.get_running_loop()
-    reads, writes, silent = channel.reads, channel.writes, 0
-
-    def look() -> None:
-        nonlocal reads, writes, silent, due
-        silent = silent + 1 if channel.reads == reads else 0
-        if silent >= _LOOKS * _GIVE_UP:
-            channel.lose(f"the server has been silent for {_GIVE_UP * keep_alive_s:g} s")
-            return
-        if channel.writes == writes:
-            beat()
-        reads, writes = channel.reads, channel.writes
-        due = loop.call_later(keep_alive_s / _LOOKS, look)
-
-    due = loop.call_later(keep_alive_s / _LOOKS, look)
-    channel.on_end(lambda _: due.cancel())
+    if keep_alive_s:
+        _Looks(channel, keep_alive_s, beat)

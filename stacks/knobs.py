@@ -68,6 +68,8 @@ def parse(stack: str, kind: type[Knobs] | None, given: Mapping[str, KnobValue]) 
 
 def described(kind: type[Knobs] | None) -> tuple[Knob, ...]:
     """A stack's knobs as its class declares them; none where it has no knobs."""
+    if kind is None:
+        return ()
     return tuple(
         Knob(
             name=name,
@@ -75,7 +77,7 @@ def described(kind: type[Knobs] | None) -> tuple[Knob, ...]:
             allowed=_allowed(field),
             default=None if name in kind.EXPLICIT else field.default,
         )
-        for name, field in (kind.model_fields if kind else {}).items()
+        for name, field in kind.model_fields.items()
     )
 
 
@@ -90,7 +92,8 @@ def _allowed(field: FieldInfo) -> str:
         return ", ".join(repr(one) if isinstance(one, str) else str(one) for one in get_args(field.annotation))
     if field.annotation is bool:
         return "true, false"
-    name = {int: "integer", float: "number", str: "word"}.get(field.annotation or object, "value")
+    kinds: dict[object, str] = {int: "integer", float: "number", str: "word"}
+    name = kinds.get(field.annotation, "value")
     bounds = (("from", "ge"), ("above", "gt"), ("to", "le"), ("below", "lt"))
     said = [f"{word} {getattr(one, key):,}" for word, key in bounds for one in field.metadata if hasattr(one, key)]
     return " ".join((name, *said))

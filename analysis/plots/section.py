@@ -43,7 +43,8 @@ def drawn(findings: Findings) -> tuple[Section, ...]:
 
 def section_of(drawing: Drawing, findings: Findings) -> Section:
     """What a module draws; one that fails takes nothing of the report but its own plots."""
-    plots, why = attempted(partial(drawing.draw, findings), ())
+    nothing: Sequence[Plot] = ()
+    plots, why = attempted(partial(drawing.draw, findings), nothing)
     return Section(title=drawing.TITLE, plots=tuple(plots), failed=why)
 
 
