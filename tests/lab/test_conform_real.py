@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_runs import ROOT
+from lab_command import lab
 
 pytestmark = [pytest.mark.root, pytest.mark.broker]
 
@@ -18,8 +16,7 @@ pytestmark = [pytest.mark.root, pytest.mark.broker]
 def conform(folder: Path, *words: str) -> tuple[int, dict[str, dict[str, Any]], str]:
     """The exit status, the findings by promise, and all that was printed."""
     out = folder / "conform.json"
-    command = [sys.executable, "-m", "lab", "conform", *words, "--short", "--results", str(folder), "--json", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=900, check=False)
+    done = lab("conform", *words, "--short", "--results", folder, "--json", out, timeout=900)
     said = json.loads(out.read_text()) if out.exists() else {"promises": []}
     return done.returncode, {one["promise"]: one for one in said["promises"]}, done.stdout + done.stderr
 

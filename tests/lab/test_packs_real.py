@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from lab_command import lab
+from packs import copy
+from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner
 
 from analysis.spark.errors import SparkFailed
 from experiments.campaign.campaign import owned
 from lab.main import app
 from records.store import MANIFEST
-
-ROOT = Path(__file__).parents[2]
-
-from packs import copy  # noqa: E402
-from synthetic_campaign import Spec, write_campaign  # noqa: E402
 
 pytestmark = pytest.mark.spark
 
@@ -29,12 +25,6 @@ CELL = "nistnet-80211_100_dp"
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_campaign(tmp_path_factory.mktemp("original"), Spec(**SMALL))
-
-
-def lab(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lab", *map(str, words)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=200, check=False, env=environment)
 
 
 def test_a_campaign_goes_into_a_file_and_comes_out_of_it(original: Path, tmp_path: Path) -> None:
