@@ -123,25 +123,17 @@ def test_every_client_gets_a_folder_that_others_cannot_read(namespace: int, tmp_
     apply(["stop"], nodes, scratch=tmp_path, timeout_s=60)
 
 
-def test_ansible_keeps_its_files_in_the_scratch_folder(
-    namespace: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_works_is_quiet_keeps_its_files_in_the_scratch_folder_and_lets_the_callers_signal_handlers_be(
+    namespace: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     home, scratch = tmp_path / "home", tmp_path / "scratch"
     home.mkdir()
     scratch.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    apply(["configure"], [target(namespace, "client")], scratch=scratch, timeout_s=60)
-    assert list(home.iterdir()) == []
-
-
-def test_the_callers_signal_handlers_stay(namespace: int, tmp_path: Path) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    apply(["configure"], [target(namespace, "client")], scratch=tmp_path, timeout_s=60)
+    apply(["configure"], [target(namespace, "client")], scratch=scratch, timeout_s=60)
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
-
-
-def test_it_is_quiet_when_it_works(namespace: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    apply(["configure"], [target(namespace, "client")], scratch=tmp_path, timeout_s=60)
+    assert list(home.iterdir()) == []
     assert capfd.readouterr() == ("", "")
 
 
