@@ -1,8 +1,7 @@
-"""One Spark session and one undamaged campaign for all tests of this folder."""
+"""One undamaged campaign and its reports for all tests of this folder."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +11,9 @@ from synthetic_campaign import write_campaign
 
 from analysis.findings import Findings
 from analysis.report.build import find, write
-from analysis.spark.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    with session(master="local[2]") as running:
-        yield running
 
 
 @pytest.fixture(scope="session")

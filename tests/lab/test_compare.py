@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lab_command import lab
 from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner
 
@@ -40,12 +39,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.usefixtures("shared_session")
 def test_a_gate_over_two_commits_fails_when_the_second_is_worse(results: Path, tmp_path: Path) -> None:
-    done = lab(
-        *("compare", OLD[:12], NEW[:12], "--margin", "10 %"),
-        *("--results", results, "--json", "--out", tmp_path / "out"),
-    )
-    assert done.returncode == 1, done.stderr
+    words = ["compare", OLD[:12], NEW[:12], "--results", str(results), "--json", "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, [*words, "--margin", "10 %"])
+    assert done.exit_code == 1, done.stderr
     found = json.loads(done.stdout)
     assert (found["verdict"], found["status"], found["margin"]) == ("worse", 1, 0.1)
     # Of the old commit the latest campaign of that scenario, of the new one the latest that is finished.

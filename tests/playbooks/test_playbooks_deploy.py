@@ -200,6 +200,12 @@ def test_a_node_whose_namespace_is_gone_is_named(tmp_path: Path) -> None:
     assert f"/proc/{pid}/ns/net" in error.message
 
 
+def test_an_option_that_a_module_cannot_read_is_named(namespace: int, tmp_path: Path) -> None:
+    error = refused(("start",), target(namespace, "reference", {"reference_ready_timeout_s": "soon"}), tmp_path)
+    assert error.task == "Start the reference broker"
+    assert "argument 'ready_timeout_s' is of type str and we were unable to convert to float" in error.message
+
+
 def test_a_role_that_is_not_there_is_named(namespace: int, tmp_path: Path) -> None:
     error = refused(("configure",), target(namespace, "kafka"), tmp_path)
     assert error.message.startswith("the role 'kafka' was not found in ")
