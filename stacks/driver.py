@@ -86,7 +86,8 @@ class Socket:
 class Service:
     """A process of a stack's own: the Ansible role that deploys it, and the role's variables.
 
-    placement: it runs on every server of the network, or on every station.
+    placement: it runs on every server of the network, or on every station.  overlay: clients speak to the one on their
+    own host only, and these speak to each other.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Service:
     port: int
     variables: dict[str, Any] = field(default_factory=dict)
     placement: Placement = "servers"
+    overlay: bool = False
 
 
 P = TypeVar("P")

@@ -1,6 +1,6 @@
 """The handshake Noise_NNpsk0_25519_AESGCM_SHA256 and its ciphers.  Pure, but for the ephemeral keys that are drawn.
 
-The Noise Protocol Framework, revision 34: sections 5.1 to 5.3 (objects), 9 (pre-shared keys), 11.3 (rekey), 12 (functions).
+The Noise Protocol Framework, revision 34: sections 5 (objects), 9 (pre-shared keys), 11.3 (rekey), 12 (functions).
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Cipher:
 class Handshake:
     """Both messages of NNpsk0: -> psk, e; <- e, ee.
 
-    initiator: whether this side speaks first.  psk: the key of the network, 32 bytes.  prologue: what both sides have to
-    agree on, which never travels.  draw: an ephemeral key.
+    initiator: whether this side speaks first.  psk: the key of the network, 32 bytes.  prologue: what both sides have
+    to agree on, which never travels.  draw: an ephemeral key.
     """
 
     def __init__(

@@ -178,8 +178,8 @@ Message = Union[  # noqa: UP007  (a chain of 23 names joined by | is slower to r
     TunnelClose, TunnelClosed,
 ]  # fmt: skip
 
-# What a field is: an unsigned number, a truth value, one behind which nothing follows where it is true, text, bytes, or a
-# word that always stands there.
+# What a field is: an unsigned number, a truth value, one behind which nothing follows where it is true, text, bytes, or
+# a word that always stands there.
 NUMBER, TRUTH, LATE, TEXT, DATA, CLIENT, RELAY = "number", "truth", "late", "text", "data", CLIENT_MAGIC, RELAY_MAGIC
 
 FROM_CLIENT: Mapping[int, tuple[type[Any], tuple[str, ...]]] = {

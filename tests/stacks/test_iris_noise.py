@@ -49,9 +49,7 @@ def test_every_message_of_the_vectors_is_met(vector: dict[str, Any]) -> None:
     assert len(messages) == 6
 
 
-@pytest.mark.parametrize(
-    "sides", [pair(other=b"\1" * 32), pair(prologue=b"another network")], ids=["key", "prologue"]
-)
+@pytest.mark.parametrize("sides", [pair(other=b"\1" * 32), pair(prologue=b"another network")], ids=["key", "prologue"])
 def test_who_lacks_the_key_or_names_another_network_is_refused(sides: tuple[Handshake, Handshake]) -> None:
     first, second = sides
     with pytest.raises(NoiseError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,5 @@ def test_what_is_no_message_is_refused(stream: bytes, why: str) -> None:
 @given(st.binary(max_size=60))
 def test_any_bytes_are_messages_or_refused(stream: bytes) -> None:
     for table in TABLES.values():
-        try:
+        with suppress(RelayError):
             list(Reader(table).feed(stream))
-        except RelayError as error:
-            assert str(error)

@@ -1,0 +1,148 @@
+"""An application's end of the relay protocol, on asyncio: requests, replies, broadcasts, topics."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from stacks.channel import Channel, fail
+from stacks.driver import RequestHandler, StackError
+from stacks.iris import relay
+from stacks.iris.relay import FROM_NODE, Reader
+
+OnData = Callable[[bytes], None]
+
+
+class FaultError(StackError):
+    """The member that had the request says what went wrong, or there is none."""
+
+
+class TimedOutError(StackError):
+    """There was no reply in time."""
+
+
+class Application(Channel):
+    """A connection to the node on this host.  It may be a member of one cluster.
+
+    on_request: has the requests to that cluster that come here.  on_broadcast: every broadcast to it.
+    """
+
+    LANGUAGE = "the relay protocol"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_request: RequestHandler | None = None
+        self.on_broadcast: OnData | None = None
+        self._reader = Reader(FROM_NODE)
+        self._welcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._left: asyncio.Future[None] | None = None
+        self._asked: dict[int, asyncio.Future[bytes]] = {}
+        self._topics: dict[str, OnData] = {}
+        self._number = 0
+
+    async def enter(self, cluster: str = "") -> None:
+        """Introduce the application, as a member of a cluster or of none; StackError where the node does not take it.
+
+        Returns when the node has found its way to the others.
+        """
+        self._say(relay.Init(relay.VERSION, cluster))
+        await self._welcome
+
+    def request(self, cluster: str, data: bytes, timeout_ms: int) -> asyncio.Future[bytes]:
+        """Have any one member of a cluster answer; the future ends with the reply, FaultError or TimedOutError."""
+        reply: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        if (over := self.over) is not None:
+            fail(reply, over)
+            return reply
+        self._number += 1
+        self._asked[self._number] = reply
+        self._say(relay.Request(self._number, cluster, data, timeout_ms))
+        return reply
+
+    def broadcast(self, cluster: str, data: bytes) -> None:
+        """Have every member of a cluster hear something; StackError where the connection is gone."""
+        self._say(relay.Broadcast(cluster, data))
+
+    def publish(self, topic: str, data: bytes) -> None:
+        """Have every subscriber of a topic hear something; StackError where the connection is gone."""
+        self._say(relay.Publish(topic, data))
+
+    def subscribe(self, topic: str, on_event: OnData) -> None:
+        """Hear what is published to a topic from now on."""
+        self._topics[topic] = on_event
+        self._say(relay.Subscribe(topic))
+
+    def unsubscribe(self, topic: str) -> None:
+        """Hear nothing of it any more."""
+        self._topics.pop(topic, None)
+        self._say(relay.Unsubscribe(topic))
+
+    async def close(self) -> None:
+        """Leave, when the node has taken all that was said before."""
+        if not self.leaving:
+            self._left = asyncio.get_running_loop().create_future()
+            self._say(relay.Close())
+            self._closing = True
+            await asyncio.wait([self._left])
+        self._transport.close()
+
+    def _say(self, message: relay.Message) -> None:
+        if (over := self.over) is not None:
+            raise StackError(over)
+        self.write(relay.encode(message))
+
+    def _read(self, data: bytes) -> None:
+        for message in self._reader.feed(data):
+            self._take(message)
+
+    def _take(self, message: relay.Message) -> None:
+        match message:
+            case relay.Replied(id, timed_out, success, data):
+                self._answered(id, timed_out, success, data)
+            case relay.Requested(id, data) if self.on_request is not None:
+                self.on_request(data, lambda body: self._reply(id, body))
+            case relay.Broadcasted(data) if self.on_broadcast is not None:
+                self.on_broadcast(data)
+            case relay.Published(topic, data):
+                # The node may not have heard yet that this is not wanted any more.
+                self._topics.get(topic, _unheard)(data)
+            case relay.Welcome():
+                _end(self._welcome)
+            case relay.Denied(reason) | relay.Closed(reason) if reason:
+                self.lose(f"the node ends the connection: {reason}")
+            case relay.Closed() if self._left is not None:
+                _end(self._left)
+            case _:
+                raise relay.RelayError(f"a {type(message).__name__} is out of place")
+
+    def _reply(self, number: int, body: bytes) -> None:
+        if not self.leaving:
+            self._say(relay.Reply(number, True, body))
+
+    def _answered(self, number: int, timed_out: bool, success: bool, data: bytes) -> None:
+        reply = self._asked.pop(number, None)
+        if reply is None or reply.done():
+            return
+        if timed_out:
+            fail(reply, "no reply in time", TimedOutError)
+        elif success:
+            reply.set_result(data)
+        else:
+            fail(reply, data.decode(errors="replace"), FaultError)
+
+    def _fail_all(self, reason: str) -> None:
+        fail(self._welcome, reason)
+        if self._left is not None:
+            _end(self._left)
+        for reply in self._asked.values():
+            fail(reply, reason)
+        self._asked.clear()
+
+
+def _end(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
+
+
+def _unheard(data: bytes) -> None:
+    del data

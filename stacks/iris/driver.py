@@ -1,0 +1,109 @@
+"""The driver of Iris: every client speaks to the node on its own host, the nodes speak to each other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from records.messaging import Guarantee
+from records.workload import Pattern
+from stacks.channel import Client, opened
+from stacks.driver import Endpoint, Here, RequestHandler, Service, Socket, Subscription
+from stacks.iris.client import Application
+from stacks.iris.overlay import BEAT_S, SILENT_S
+from stacks.iris.patterns import SPLITS
+from stacks.iris.relay import PORT as RELAY_PORT
+from stacks.knobs import Knobs
+
+PORT = 14_142
+
+
+class IrisKnobs(Knobs):
+    """splits: into how many groups, which take turns, a cluster is split.  beat_s: how often nodes tell each other that
+    they are there.  silent_s: after how long a node that says nothing is given up.  request_timeout_s: for how long a
+    reply is waited for.
+    """
+
+    splits: Annotated[int, Field(ge=1, le=64)] = SPLITS
+    beat_s: Annotated[float, Field(ge=0.1, le=3600)] = BEAT_S
+    silent_s: Annotated[float, Field(ge=0.5, le=3600)] = SILENT_S
+    request_timeout_s: Annotated[float, Field(ge=0.001, le=86_400)] = 60.0
+
+    @model_validator(mode="after")
+    def _silence_is_longer_than_a_beat(self) -> IrisKnobs:
+        if self.silent_s <= self.beat_s:
+            raise ValueError(f"silent_s {self.silent_s:g} has to be longer than beat_s, {self.beat_s:g}")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class IrisCaller:
+    """Calls one cluster."""
+
+    application: Application
+    cluster: str
+    timeout_ms: int
+
+    def call(self, body: bytes | bytearray) -> asyncio.Future[bytes]:
+        """Ends with the reply, or with StackError when there was none in time, or no member."""
+        return self.application.request(self.cluster, bytes(body), self.timeout_ms)
+
+
+class IrisConnection(Client[Application]):
+    """One client: an application of the node on its host."""
+
+    def __init__(self, application: Application, knobs: IrisKnobs) -> None:
+        super().__init__(application)
+        self._timeout_ms = round(knobs.request_timeout_s * 1000)
+
+    @property
+    def sockets(self) -> tuple[Socket, ...]:
+        """None: its connection does not leave the host, and those of the nodes are everybody's."""
+        return ()
+
+    async def caller(self, service: str) -> IrisCaller:
+        """What calls a cluster.  Returns when the node has found the others."""
+        await self._channel.enter()
+        return IrisCaller(self._channel, service, self._timeout_ms)
+
+    async def serve(self, service: str, handler: RequestHandler) -> None:
+        """A member of a cluster.  Returns when the node has found the others."""
+        self._channel.on_request = handler
+        await self._channel.enter(service)
+
+    async def close(self) -> None:
+        """Leave the cluster."""
+        await self._channel.close()
+
+
+class Iris:
+    """Iris, a decentralised overlay: a node on every host, clusters of clients, no broker; nothing is sent again."""
+
+    name = "iris"
+    KNOBS = IrisKnobs
+    patterns = frozenset({Pattern.REQUEST_REPLY})
+    guarantees = frozenset({Guarantee.ACK_NONE})
+    in_client = False
+
+    def __init__(self, knobs: IrisKnobs | None = None) -> None:
+        self._knobs = knobs or IrisKnobs()
+
+    def services(self) -> tuple[Service, ...]:
+        """A node on every host."""
+        knobs = self._knobs
+        settings = {"iris_splits": knobs.splits, "iris_beat_s": knobs.beat_s, "iris_silent_s": knobs.silent_s}
+        return (Service(name="iris", role="iris", port=PORT, placement="nodes", overlay=True, variables=settings),)
+
+    def why_not(self, wanted: Subscription) -> str:
+        """A prefetch, which the relay protocol has no word for."""
+        return "" if wanted.prefetch is None else "Iris has no prefetch"
+
+    async def connect(self, here: Here, services: Sequence[Endpoint], client_id: str) -> IrisConnection:
+        """A connection to the node on this host; StackError when there is none."""
+        del here, services, client_id
+        at = Endpoint(host="127.0.0.1", port=RELAY_PORT)
+        return IrisConnection(await opened(Application, at), self._knobs)
