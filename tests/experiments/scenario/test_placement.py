@@ -71,6 +71,13 @@ def test_who_is_at_home_has_no_way_over_the_medium() -> None:
     assert placement.ways(one, PEERS) == (("sta1", "sta2"), ("sta3", "sta2"))
 
 
+def test_where_services_speak_to_each_other_ways_are_between_any_two_stations() -> None:
+    clients = {"callers": 1, "services": 1}
+    work = {"pattern": "request_reply", "clients": clients, "body_bytes": 100}
+    one = Settings.model_validate({"scenario": "s", "network": "air", "stations": 3, "stack": "iris", "workload": work})
+    assert placement.ways(one, PEERS) == (("sta1", "sta2"), ("sta1", "sta3"), ("sta2", "sta3"))
+
+
 def test_for_servers_every_station_has_a_way_to_every_server() -> None:
     star = Star(servers=2).plan(stations=2, network="air")
     ways = placement.ways(settings_of(1, stack="reference", topology={"kind": "star", "servers": 2}), star)
