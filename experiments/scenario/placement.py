@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import combinations, product
+from itertools import permutations, product
 
 from experiments.scenario.settings import Settings
 from stacks import registry
@@ -45,7 +45,7 @@ def ways(settings: Settings, plan: TopologyPlan) -> tuple[tuple[str, str], ...]:
     if between_clients(settings.driver()):
         return _met(settings, plan)
     if any(one.overlay for one in settings.driver().services()):
-        return tuple(combinations(plan.of_role("station"), 2))
+        return tuple(permutations(plan.of_role("station"), 2))
     if not between_stations(settings):
         return tuple(product(plan.of_role("station"), plan.of_role("server")))
     return tuple(dict.fromkeys((here, there) for here, there in homes(settings, plan) if here != there))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from stacks.iris import relay
-from stacks.iris.frames import FrameError, Op, Peer, peers, read_peers
+from stacks.iris.frames import FrameError, Op, Peer, beat, peers, read_peers
 from stacks.iris.relay import FROM_CLIENT, Reader, RelayError
 from stacks.iris.session import Session, SessionError
 
@@ -112,6 +112,8 @@ class PeerLink(asyncio.Protocol):
             raise FrameError(f"a node introduces itself as {len(found)} nodes")
         self.peer = found[0]
         self._owner.known(self, self.peer)
+        if self.dialled:
+            self.send(beat(True))  # the other side knows us by our first record
 
 
 class RelayLink(asyncio.Protocol):
