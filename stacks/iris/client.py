@@ -39,6 +39,8 @@ class Application(Channel):
         self._asked: dict[int, asyncio.Future[bytes]] = {}
         self._topics: dict[str, OnData] = {}
         self._number = 0
+        self._taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._taken.set_result(None)
 
     async def enter(self, cluster: str = "") -> None:
         """Introduce the application, as a member of a cluster or of none; StackError where the node does not take it.
@@ -59,13 +61,18 @@ class Application(Channel):
         self._say(relay.Request(self._number, cluster, data, timeout_ms))
         return reply
 
-    def broadcast(self, cluster: str, data: bytes) -> None:
-        """Have every member of a cluster hear something; StackError where the connection is gone."""
-        self._say(relay.Broadcast(cluster, data))
+    def broadcast(self, cluster: str, data: bytes) -> asyncio.Future[None]:
+        """Have every member of a cluster hear something; StackError where the connection is gone.
 
-    def publish(self, topic: str, data: bytes) -> None:
-        """Have every subscriber of a topic hear something; StackError where the connection is gone."""
+        The future ends when the node has room for more, which is no news of anybody's having heard it.
+        """
+        self._say(relay.Broadcast(cluster, data))
+        return self._taken
+
+    def publish(self, topic: str, data: bytes) -> asyncio.Future[None]:
+        """Have every subscriber of a topic hear something; as `broadcast`."""
         self._say(relay.Publish(topic, data))
+        return self._taken
 
     def subscribe(self, topic: str, on_event: OnData) -> None:
         """Hear what is published to a topic from now on."""
@@ -85,6 +92,15 @@ class Application(Channel):
             self._closing = True
             await asyncio.wait([self._left])
         self._transport.close()
+
+    def pause_writing(self) -> None:
+        """Called by asyncio: the node takes less than is said."""
+        if self._taken.done():
+            self._taken = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        """Called by asyncio."""
+        _end(self._taken)
 
     def _say(self, message: relay.Message) -> None:
         if (over := self.over) is not None:
@@ -132,6 +148,7 @@ class Application(Channel):
 
     def _fail_all(self, reason: str) -> None:
         fail(self._welcome, reason)
+        fail(self._taken, reason)
         if self._left is not None:
             _end(self._left)
         for reply in self._asked.values():

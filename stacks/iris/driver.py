@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from records.messaging import Guarantee
+from records.messaging import Ack, Delivery, Guarantee
 from records.workload import Pattern
 from stacks.channel import Client, opened
-from stacks.driver import Endpoint, Here, RequestHandler, Service, Socket, Subscription
+from stacks.driver import Endpoint, Handler, Here, RequestHandler, Service, Socket, StackError, Subscription
 from stacks.iris.client import Application
 from stacks.iris.overlay import BEAT_S, SILENT_S
 from stacks.iris.patterns import SPLITS
@@ -53,6 +53,19 @@ class IrisCaller:
         return self.application.request(self.cluster, bytes(body), self.timeout_ms)
 
 
+@dataclass(frozen=True, slots=True)
+class IrisPublisher:
+    """Sends to one cluster or to one topic.  say: `Application.broadcast` or `publish`."""
+
+    say: Callable[[str, bytes], asyncio.Future[None]]
+    name: str
+
+    def send(self, body: bytes | bytearray, prop: int | None = None) -> asyncio.Future[None]:
+        """Ends when the node has taken it."""
+        del prop
+        return self.say(self.name, bytes(body))
+
+
 class IrisConnection(Client[Application]):
     """One client: an application of the node on its host."""
 
@@ -75,6 +88,29 @@ class IrisConnection(Client[Application]):
         self._channel.on_request = handler
         await self._channel.enter(service)
 
+    async def broadcaster(self, group: str) -> IrisPublisher:
+        """What every member of a cluster hears."""
+        await self._channel.enter()
+        return IrisPublisher(self._channel.broadcast, group)
+
+    async def join(self, group: str, handler: Handler) -> None:
+        """A member of a cluster.  Returns when the node has found the others."""
+        self._channel.on_broadcast = lambda body: handler(body, False)
+        await self._channel.enter(group)
+
+    async def publisher(self, topic: str, *, delivery: Delivery) -> IrisPublisher:
+        """A publisher on one topic; StackError for persistent delivery, which needs a disk."""
+        if delivery is not Delivery.NONPERSISTENT:
+            raise StackError(f"delivery {delivery}: Iris keeps messages in memory only")
+        await self._channel.enter()
+        return IrisPublisher(self._channel.publish, topic)
+
+    async def subscribe(self, topic: str, handler: Handler, *, subscription: Subscription, ack: Ack) -> None:
+        """Returns when the node has found the others and knows of the subscription, which then makes its way."""
+        del subscription, ack
+        await self._channel.enter()
+        self._channel.subscribe(topic, lambda body: handler(body, False))
+
     async def close(self) -> None:
         """Leave the cluster."""
         await self._channel.close()
@@ -85,7 +121,7 @@ class Iris:
 
     name = "iris"
     KNOBS = IrisKnobs
-    patterns = frozenset({Pattern.REQUEST_REPLY})
+    patterns = frozenset({Pattern.PUBSUB, Pattern.REQUEST_REPLY, Pattern.BROADCAST})
     guarantees = frozenset({Guarantee.ACK_NONE})
     in_client = False
 

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 import pytest
 from free_ports import LOOPBACK
-from iris_nodes import KEY, nodes_here, run, until
+from iris_nodes import KEY, nodes_here, run
+from pattern_stories import until
 
 from stacks.driver import StackError
 from stacks.iris import links, relay

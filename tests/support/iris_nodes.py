@@ -74,9 +74,3 @@ def run(talk: Callable[[], Awaitable[None]], *, limit_s: float = 60) -> None:
             await talk()
 
     asyncio.run(limited())
-
-
-async def until(true: Callable[[], bool]) -> None:
-    """Wait for something; the limit is whoever's runs this."""
-    while not true():
-        await asyncio.sleep(0.005)
