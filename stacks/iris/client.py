@@ -9,6 +9,7 @@ from stacks.channel import Channel, fail
 from stacks.driver import RequestHandler, StackError
 from stacks.iris import relay
 from stacks.iris.relay import FROM_NODE, Reader
+from stacks.iris.tunnel import Tunnel
 
 OnData = Callable[[bytes], None]
 
@@ -24,7 +25,8 @@ class TimedOutError(StackError):
 class Application(Channel):
     """A connection to the node on this host.  It may be a member of one cluster.
 
-    on_request: has the requests to that cluster that come here.  on_broadcast: every broadcast to it.
+    on_request: has the requests to that cluster that come here.  on_broadcast: every broadcast to it.  on_tunnel: every
+    tunnel that is opened to this member; it sets the tunnel's `on_message`.
     """
 
     LANGUAGE = "the relay protocol"
@@ -33,11 +35,14 @@ class Application(Channel):
         super().__init__()
         self.on_request: RequestHandler | None = None
         self.on_broadcast: OnData | None = None
+        self.on_tunnel: Callable[[Tunnel], None] | None = None
         self._reader = Reader(FROM_NODE)
         self._welcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._left: asyncio.Future[None] | None = None
         self._asked: dict[int, asyncio.Future[bytes]] = {}
         self._topics: dict[str, OnData] = {}
+        self._opening: dict[int, asyncio.Future[Tunnel]] = {}
+        self._tunnels: dict[int, Tunnel] = {}
         self._number = 0
         self._taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._taken.set_result(None)
@@ -84,6 +89,14 @@ class Application(Channel):
         self._topics.pop(topic, None)
         self._say(relay.Unsubscribe(topic))
 
+    def open_tunnel(self, cluster: str, timeout_ms: int) -> asyncio.Future[Tunnel]:
+        """A tunnel to any one member of a cluster; TimedOutError where none has taken it in time, or there is none."""
+        opened: asyncio.Future[Tunnel] = asyncio.get_running_loop().create_future()
+        self._number += 1
+        self._opening[self._number] = opened
+        self._say(relay.TunnelOpen(self._number, cluster, timeout_ms))
+        return opened
+
     async def close(self) -> None:
         """Leave, when the node has taken all that was said before."""
         if not self.leaving:
@@ -122,6 +135,14 @@ class Application(Channel):
             case relay.Published(topic, data):
                 # The node may not have heard yet that this is not wanted any more.
                 self._topics.get(topic, _unheard)(data)
+            case relay.TunnelAllow(id) | relay.TunnelData(id) | relay.TunnelClosed(id):
+                self._of_tunnel(id, message)
+            case relay.TunnelOpened(id, timed_out):
+                self._opened(id, timed_out)
+            case relay.TunnelOffered(build) if self.on_tunnel is not None:
+                self._number += 1
+                self._say(relay.TunnelAccept(build, self._number))
+                self.on_tunnel(self._begun(self._number))
             case relay.Welcome():
                 _end(self._welcome)
             case relay.Denied(reason) | relay.Closed(reason) if reason:
@@ -134,6 +155,27 @@ class Application(Channel):
     def _reply(self, number: int, body: bytes) -> None:
         if not self.leaving:
             self._say(relay.Reply(number, True, body))
+
+    def _opened(self, number: int, timed_out: bool) -> None:
+        opened = self._opening.pop(number, None)
+        if opened is None or opened.done():
+            return
+        if timed_out:
+            fail(opened, "no member of the cluster has taken the tunnel", TimedOutError)
+        else:
+            opened.set_result(self._begun(number))
+
+    def _begun(self, number: int) -> Tunnel:
+        tunnel = self._tunnels[number] = Tunnel(self._say, number)
+        tunnel.begin()
+        return tunnel
+
+    def _of_tunnel(self, number: int, message: relay.TunnelAllow | relay.TunnelData | relay.TunnelClosed) -> None:
+        tunnel = self._tunnels.get(number)
+        if tunnel is not None:
+            tunnel.heard(message)
+            if tunnel.over is not None:
+                del self._tunnels[number]
 
     def _answered(self, number: int, timed_out: bool, success: bool, data: bytes) -> None:
         reply = self._asked.pop(number, None)
@@ -153,6 +195,10 @@ class Application(Channel):
             _end(self._left)
         for reply in self._asked.values():
             fail(reply, reason)
+        for opened in self._opening.values():
+            fail(opened, reason)
+        for tunnel in self._tunnels.values():
+            tunnel.end(reason)
         self._asked.clear()
 
 

@@ -13,24 +13,27 @@ from records.messaging import Ack, Delivery, Guarantee
 from records.workload import Pattern
 from stacks.channel import Client, opened
 from stacks.driver import Endpoint, Handler, Here, RequestHandler, Service, Socket, StackError, Subscription
-from stacks.iris.client import Application
+from stacks.iris.client import Application, TimedOutError
 from stacks.iris.overlay import BEAT_S, SILENT_S
 from stacks.iris.patterns import SPLITS
 from stacks.iris.relay import PORT as RELAY_PORT
+from stacks.iris.tunnel import Tunnel
 from stacks.knobs import Knobs
 
 PORT = 14_142
+_OPEN_S, _RETRY_S = 5.0, 0.1
 
 
 class IrisKnobs(Knobs):
     """splits: into how many groups, which take turns, a cluster is split.  beat_s: how often nodes tell each other that
     they are there.  silent_s: after how long a node that says nothing is given up.  request_timeout_s: for how long a
-    reply is waited for.
+    reply is waited for.  ack_every: after how many packets of a tunnel there is an acknowledgement.
     """
 
     splits: Annotated[int, Field(ge=1, le=64)] = SPLITS
     beat_s: Annotated[float, Field(ge=0.1, le=3600)] = BEAT_S
     silent_s: Annotated[float, Field(ge=0.5, le=3600)] = SILENT_S
+    ack_every: Annotated[int, Field(ge=1, le=128)] = 1
     request_timeout_s: Annotated[float, Field(ge=0.001, le=86_400)] = 60.0
 
     @model_validator(mode="after")
@@ -64,6 +67,18 @@ class IrisPublisher:
         """Ends when the node has taken it."""
         del prop
         return self.say(self.name, bytes(body))
+
+
+@dataclass(frozen=True, slots=True)
+class IrisTunnel:
+    """Sends over one tunnel."""
+
+    tunnel: Tunnel
+
+    def send(self, body: bytes | bytearray, prop: int | None = None) -> asyncio.Future[None]:
+        """Ends when the node has taken all of it, for which there has to be room."""
+        del prop
+        return self.tunnel.send(bytes(body))
 
 
 class IrisConnection(Client[Application]):
@@ -111,6 +126,24 @@ class IrisConnection(Client[Application]):
         await self._channel.enter()
         self._channel.subscribe(topic, lambda body: handler(body, False))
 
+    async def stream(self, flow: str) -> IrisTunnel:
+        """The sending end of a flow: a tunnel.  Returns when the other end has taken it."""
+        await self._channel.enter()
+        while True:
+            try:
+                return IrisTunnel(await self._channel.open_tunnel(flow, round(_OPEN_S * 1000)))
+            except TimedOutError:  # its receiver may come yet
+                await asyncio.sleep(_RETRY_S)
+
+    async def accept(self, flow: str, handler: Handler) -> None:
+        """The receiving end of a flow: a cluster of one.  Returns when the node has found the others."""
+
+        def take(tunnel: Tunnel) -> None:
+            tunnel.on_message = lambda body: handler(body, False)
+
+        self._channel.on_tunnel = take
+        await self._channel.enter(flow)
+
     async def close(self) -> None:
         """Leave the cluster."""
         await self._channel.close()
@@ -121,7 +154,7 @@ class Iris:
 
     name = "iris"
     KNOBS = IrisKnobs
-    patterns = frozenset({Pattern.PUBSUB, Pattern.REQUEST_REPLY, Pattern.BROADCAST})
+    patterns = frozenset({Pattern.PUBSUB, Pattern.REQUEST_REPLY, Pattern.BROADCAST, Pattern.STREAM})
     guarantees = frozenset({Guarantee.ACK_NONE})
     in_client = False
 
@@ -131,7 +164,8 @@ class Iris:
     def services(self) -> tuple[Service, ...]:
         """A node on every host."""
         knobs = self._knobs
-        settings = {"iris_splits": knobs.splits, "iris_beat_s": knobs.beat_s, "iris_silent_s": knobs.silent_s}
+        names = ("splits", "beat_s", "silent_s", "ack_every")
+        settings = {f"iris_{name}": getattr(knobs, name) for name in names}
         return (Service(name="iris", role="iris", port=PORT, placement="nodes", overlay=True, variables=settings),)
 
     def why_not(self, wanted: Subscription) -> str:

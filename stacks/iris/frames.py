@@ -39,6 +39,11 @@ class Kind(IntEnum):
     FAULT = 2
     BROADCAST = 3
     PUBLISH = 4
+    TUNNEL = 5  # for one member: who wants a tunnel
+    ACCEPT = 6
+    DATA = 7
+    ACK = 8
+    CLOSE = 9
 
 
 class Message(NamedTuple):

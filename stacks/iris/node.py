@@ -31,7 +31,7 @@ _OVERLAY_EVERY = 5  # steps of the wheel
 class Settings:
     """address, port: where other nodes reach this one.  key: of the network, 32 bytes.  told: where others may be.
 
-    splits: into how many groups a cluster is split.
+    splits: into how many groups a cluster is split.  ack_every: packets of a tunnel to an acknowledgement.
     """
 
     address: str
@@ -43,6 +43,7 @@ class Settings:
     splits: int = SPLITS
     beat_s: float = BEAT_S
     silent_s: float = SILENT_S
+    ack_every: int = 1
 
 
 class Node:
@@ -54,7 +55,9 @@ class Node:
         random = Random(secrets.randbits(64))  # noqa: S311  (it balances load, and keeps no secret)
         self.own = Peer(secrets.randbits(BITS), settings.address, settings.port)
         clock = self._loop.time
-        self.patterns = Patterns(self._tell, random=random, clock=clock, splits=settings.splits)
+        self.patterns = Patterns(
+            self._tell, random=random, clock=clock, splits=settings.splits, ack_every=settings.ack_every
+        )
         self.overlay = self.patterns.overlay = Overlay(
             self.own, self, random=random, now=clock(), beat_s=settings.beat_s, silent_s=settings.silent_s
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -42,6 +43,26 @@ def test_every_member_has_every_broadcast(monkeypatch: pytest.MonkeyPatch) -> No
     async def story(stories: Stories) -> None:
         got = await stories.broadcast(BODIES)
         assert all(mine == BODIES for mine in got)
+
+    told(monkeypatch, story)
+
+
+def test_a_flow_arrives_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(stories: Stories) -> None:
+        assert await stories.stream(BODIES) == BODIES
+
+    told(monkeypatch, story)
+
+
+def test_a_flow_waits_for_its_receiver(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(stories: Stories) -> None:
+        starting = asyncio.ensure_future((await stories.client("start")).stream("f"))
+        await asyncio.sleep(0.15)
+        assert not starting.done()
+        got: list[bytes] = []
+        await (await stories.client("end")).accept("f", lambda body, _: got.append(body))
+        await (await starting).send(b"at last")
+        await until(lambda: got == [b"at last"])
 
     told(monkeypatch, story)
 
