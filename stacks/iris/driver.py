@@ -154,12 +154,25 @@ class Iris:
 
     name = "iris"
     KNOBS = IrisKnobs
-    patterns = frozenset({Pattern.PUBSUB, Pattern.REQUEST_REPLY, Pattern.BROADCAST, Pattern.STREAM})
-    guarantees = frozenset({Guarantee.ACK_NONE})
     in_client = False
 
     def __init__(self, knobs: IrisKnobs | None = None) -> None:
         self._knobs = knobs or IrisKnobs()
+
+    @property
+    def patterns(self) -> frozenset[Pattern]:
+        """Streams only where all that a client sends is in order, which is the guarantee that they ask for."""
+        always = {Pattern.PUBSUB, Pattern.REQUEST_REPLY, Pattern.BROADCAST}
+        return frozenset(always | {Pattern.STREAM} if self._in_order else always)
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """Over several groups, which take turns, a broadcast or an event may overtake another."""
+        return frozenset({Guarantee.ACK_NONE, Guarantee.ORDERED} if self._in_order else {Guarantee.ACK_NONE})
+
+    @property
+    def _in_order(self) -> bool:
+        return self._knobs.splits == 1
 
     def services(self) -> tuple[Service, ...]:
         """A node on every host."""

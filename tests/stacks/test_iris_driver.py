@@ -10,7 +10,8 @@ from free_ports import free_ports
 from iris_nodes import nodes_here, run
 from pattern_stories import Stories, until
 
-from records.messaging import Ack, Delivery
+from records.messaging import Ack, Delivery, Guarantee
+from records.workload import Pattern
 from stacks.driver import StackError, Subscription
 from stacks.iris import driver
 from stacks.iris.driver import Iris, IrisKnobs
@@ -114,4 +115,7 @@ def test_a_silence_shorter_than_a_beat_is_refused() -> None:
         parse("iris", IrisKnobs, {"silent_s": 2})
     assert Iris().why_not(Subscription(prefetch=3)) == "Iris has no prefetch"
     (service,) = Iris(IrisKnobs(splits=1)).services()
+    assert Guarantee.ORDERED in Iris(IrisKnobs(splits=1)).guarantees
+    assert Guarantee.ORDERED not in Iris().guarantees, "five trees may bring five messages in any order"
+    assert Pattern.STREAM in Iris(IrisKnobs(splits=1)).patterns - Iris().patterns
     assert (service.placement, service.overlay, service.variables["iris_splits"]) == ("nodes", True, 1)
