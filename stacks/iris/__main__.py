@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+from ipaddress import IPv4Network
 from pathlib import Path
 
 import uvloop
@@ -22,7 +23,11 @@ from stacks.iris.patterns import SPLITS
 
 
 async def _serve(settings: Settings) -> int:
-    node = Node(settings)
+    try:
+        node = Node(settings)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
     try:
         await node.listen()
     except OSError as error:
@@ -62,6 +67,7 @@ def main() -> int:
     parser.add_argument("--network", default="iris", help="the network's name, which never travels")
     parser.add_argument("--relay-port", type=int, default=relay.PORT, help="TCP port for applications, on loopback")
     parser.add_argument("--peer", action="append", default=[], metavar="PLACE", help="ADDRESS[:PORT] of another node")
+    parser.add_argument("--subnet", metavar="ADDRESS/BITS", help="whose hosts are asked whether they are nodes")
     parser.add_argument("--splits", type=int, default=SPLITS, help="groups that a cluster is split into")
     parser.add_argument("--beat", type=float, default=BEAT_S, help="seconds between two signs of life")
     parser.add_argument("--silent", type=float, default=SILENT_S, help="seconds after which a silent node is given up")
@@ -73,6 +79,7 @@ def main() -> int:
             port=given.port,
             key=_key(given.key_file),
             network=given.network,
+            subnet=None if given.subnet is None else IPv4Network(given.subnet, strict=False),
             told=places(given.peer, given.port),
             relay_port=given.relay_port,
             splits=given.splits,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -27,12 +27,15 @@ _OPEN_S, _RETRY_S = 5.0, 0.1
 class IrisKnobs(Knobs):
     """splits: into how many groups, which take turns, a cluster is split.  beat_s: how often nodes tell each other that
     they are there.  silent_s: after how long a node that says nothing is given up.  request_timeout_s: for how long a
-    reply is waited for.  ack_every: after how many packets of a tunnel there is an acknowledgement.
+    reply is waited for.  found_by: how nodes find each other, `told` by Ansible where they are, or by a `scan` of their
+    subnet (`subnet_bits` of prefix).  ack_every: after how many packets of a tunnel there is an acknowledgement.
     """
 
     splits: Annotated[int, Field(ge=1, le=64)] = SPLITS
     beat_s: Annotated[float, Field(ge=0.1, le=3600)] = BEAT_S
     silent_s: Annotated[float, Field(ge=0.5, le=3600)] = SILENT_S
+    found_by: Literal["told", "scan"] = "told"
+    subnet_bits: Annotated[int, Field(ge=8, le=30)] = 16
     ack_every: Annotated[int, Field(ge=1, le=128)] = 1
     request_timeout_s: Annotated[float, Field(ge=0.001, le=86_400)] = 60.0
 
@@ -177,7 +180,7 @@ class Iris:
     def services(self) -> tuple[Service, ...]:
         """A node on every host."""
         knobs = self._knobs
-        names = ("splits", "beat_s", "silent_s", "ack_every")
+        names = ("splits", "beat_s", "silent_s", "ack_every", "found_by", "subnet_bits")
         settings = {f"iris_{name}": getattr(knobs, name) for name in names}
         return (Service(name="iris", role="iris", port=PORT, placement="nodes", overlay=True, variables=settings),)
 

@@ -8,10 +8,13 @@ import sys
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 from pathlib import Path
 from random import Random
 
 from stacks.iris import relay
+from stacks.iris.bootstrap import Bootstrap
+from stacks.iris.finding import Finder
 from stacks.iris.frames import Message, Peer
 from stacks.iris.ids import BITS, written
 from stacks.iris.links import PeerLink, RelayLink, hello
@@ -22,14 +25,16 @@ from stacks.iris.wheel import STEP_S
 
 UNKNOWN, SHAKING_S = 64, 3.0  # peers that have not shown yet that they have the key: how many, and for how long
 DIAL_S, RETRY_S = 3.0, 0.25
-# An application is welcomed when all nodes that this one was told of are there, or after so long without one of them.
-SETTLED_S = 10.0
+# An application is welcomed when all nodes that this one was told of are there or, where it seeks them itself, when it
+# has some and its table has not changed for SETTLED_S; in any case after WELCOME_S.
+SETTLED_S, WELCOME_S = 3.0, 10.0
 _OVERLAY_EVERY = 5  # steps of the wheel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """address, port: where other nodes reach this one.  key: of the network, 32 bytes.  told: where others may be.
+    subnet: whose hosts are asked whether they are nodes; None = none.
 
     splits: into how many groups a cluster is split.  ack_every: packets of a tunnel to an acknowledgement.
     """
@@ -39,6 +44,7 @@ class Settings:
     key: bytes
     network: str
     told: tuple[tuple[str, int], ...] = ()
+    subnet: IPv4Network | None = None
     relay_port: int = relay.PORT
     splits: int = SPLITS
     beat_s: float = BEAT_S
@@ -70,8 +76,16 @@ class Node:
         self._unwelcomed: list[RelayLink] = []
         self._waiting: list[PeerLink | RelayLink] = []
         self._number, self._step, self._awake_at = 0, 0, 0.0
+        self._version, self._changed_at = 0, 0.0
         self._processors = Processors()
         self._servers: list[asyncio.Server] = []
+        self._finder: Finder | None = None
+        if settings.subnet is not None:
+            bootstrap = Bootstrap(
+                self.own, key=settings.key, network=settings.network, subnet=settings.subnet, port=settings.port,
+                random=random, now=clock(),
+            )  # fmt: skip
+            self._finder = Finder(bootstrap, self.overlay.learn)
         self._timer = self._loop.call_later(STEP_S, self._tick)
 
     async def listen(self) -> None:
@@ -79,6 +93,9 @@ class Node:
         serve, settings = self._loop.create_server, self._settings
         self._servers.append(await serve(lambda: self._link(dialled=False), settings.address, settings.port))
         self._servers.append(await serve(self._application, "127.0.0.1", settings.relay_port))
+        if (finder := self._finder) is not None:
+            at = (settings.address, settings.port)
+            await self._loop.create_datagram_endpoint(lambda: finder, local_addr=at)
         with suppress(OSError):  # a host without IPv6
             self._servers.append(await serve(self._application, "::1", settings.relay_port))
 
@@ -87,6 +104,8 @@ class Node:
         self._timer.cancel()
         for server in self._servers:
             server.close()
+        if self._finder is not None:
+            self._finder.close()
         for task in self._tasks:
             task.cancel()
         for link in (*self._links.values(), *self._unknown):
@@ -222,7 +241,7 @@ class Node:
 
     def _wake(self) -> None:
         if not self._awake_at:
-            self._awake_at = self._loop.time()
+            self._awake_at = self._changed_at = self._loop.time()
             self._seek()
 
     def _seek(self) -> None:
@@ -252,15 +271,27 @@ class Node:
         self.patterns.tick()
         self._step += 1
         if self._step % _OVERLAY_EVERY == 0:
-            self.overlay.tick(self._loop.time(), self._processors.load(self._loop.time()))
+            now = self._loop.time()
+            self.overlay.tick(now, self._processors.load(now))
+            if self._version != self.overlay.table.version:
+                self._version, self._changed_at = self.overlay.table.version, now
             if self._awake_at:
                 self._seek()
+                if self._finder is not None:
+                    self._finder.seek(now, settled=self._settled(now))
             self._welcome()
+
+    def _settled(self, now: float) -> bool:
+        """Whether this node has its place: its table has not changed for a while; if it is alone, for longer."""
+        return now - self._changed_at > (SETTLED_S if self.overlay.peers else WELCOME_S)
 
     def _welcome(self) -> None:
         """Tell applications that wait that they may begin."""
+        if not self._unwelcomed:
+            return
+        now = self._loop.time()
         there = all(place in self._where for place in self._settings.told)
-        if self._unwelcomed and (there or self._loop.time() - self._awake_at > SETTLED_S):
+        if (there and (self._finder is None or self._settled(now))) or now - self._awake_at > WELCOME_S:
             for link in self._unwelcomed:
                 if link.number in self._applications:
                     link.say(relay.Welcome(relay.VERSION))

@@ -111,7 +111,7 @@ class Overlay:
                 self._outside.hang_up(node)  # neither has any use of the other
         elif op in (Op.STATE, Op.JOIN):
             for peer in frames.read_peers(frame):
-                self._learn(peer)
+                self.learn(peer)
                 if op == Op.JOIN:
                     self._join(peer, frame)
         elif op == Op.REPAIR:
@@ -124,6 +124,11 @@ class Overlay:
             self.trees.told(node, frames.read_report(frame))
         else:
             raise FrameError(f"{op} is no operation of a frame")
+
+    def learn(self, peer: Peer) -> None:
+        """Somebody tells of a node: it is dialled if it would be of use."""
+        if peer.id not in self._peers and self.table.wants(peer.id):
+            self._outside.dial(peer)
 
     def send(self, message: Message) -> None:
         """Have a message go to where it belongs."""
@@ -205,10 +210,6 @@ class Overlay:
         hop = self.table.next_hop(newcomer.id)
         if hop is not None and hop != newcomer.id:
             self._tell(hop, frame)
-
-    def _learn(self, peer: Peer) -> None:
-        if peer.id not in self._peers and self.table.wants(peer.id):
-            self._outside.dial(peer)
 
     def _state(self, node: int) -> None:
         """Tell a node who is close, and who is in the row that it shares with this one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from contextlib import suppress
+from ipaddress import IPv4Network
 
 import pytest
 from free_ports import LOOPBACK
@@ -107,6 +108,21 @@ def test_a_node_that_ends_and_comes_back_is_found_again() -> None:
             await until(lambda: len(world.nodes[0].overlay.peers) < 2)
             await until(lambda: len(world.nodes[0].overlay.peers) == 2)
             assert await caller.request("echo", b"again", 30_000) == b"again"
+
+    run(talk)
+
+
+def test_nodes_that_are_told_of_nobody_find_each_other_by_their_subnet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stacks.iris.node.SETTLED_S", 0.2)
+
+    async def talk() -> None:
+        async with nodes_here(4, subnet=IPv4Network("127.77.0.0/24")) as world:
+            for node in range(4):
+                (await world.silent(node)).write(encode(Init(relay.VERSION, "c")))
+            await until(lambda: all(len(node.overlay.peers) == 3 for node in world.nodes))
+            caller = await world.application(0)
+            await world.application(3, "echo", on_request=lambda body, reply: reply(body))
+            assert await caller.request("echo", b"found", 30_000) == b"found"
 
     run(talk)
 

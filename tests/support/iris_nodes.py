@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import islice
 from typing import Any
 
 from free_ports import LOOPBACK, free_ports
@@ -48,12 +49,17 @@ class Nodes:
 
 @asynccontextmanager
 async def nodes_here(count: int, **settings: Any) -> AsyncIterator[Nodes]:
-    """So many nodes, which look for each other when the first application is there."""
+    """So many nodes, which look for each other when the first application is there.
+
+    They were told where the others are; with a subnet they are its first hosts, have one port and were told nothing.
+    """
     ports = free_ports(2 * count)
     places = [(LOOPBACK, port) for port in ports[:count]]
+    if (subnet := settings.get("subnet")) is not None:
+        places = [(str(host), ports[0]) for host in islice(subnet.hosts(), count)]
     made = []
     for place, relay_port in zip(places, ports[count:], strict=True):
-        told = tuple(one for one in places if one != place)
+        told = () if subnet else tuple(one for one in places if one != place)
         given = {"key": KEY, "network": "test", **settings}
         made.append(Node(Settings(address=place[0], port=place[1], told=told, relay_port=relay_port, **given)))
     found = Nodes(made, ports[count:])
