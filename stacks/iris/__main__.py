@@ -89,7 +89,8 @@ def main() -> int:
         )
     except ValueError as error:
         parser.error(str(error))
-    return uvloop.run(_serve(settings))
+    status: int = uvloop.run(_serve(settings))
+    return status
 
 
 if __name__ == "__main__":

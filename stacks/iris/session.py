@@ -46,7 +46,7 @@ class Session:
         if initiator:
             self._clear = _record(self._handshake.write(hello))
 
-    def send(self, *parts: bytes | memoryview) -> None:
+    def send(self, *parts: bytes) -> None:
         """Have a frame go out with the next `outgoing`; its body is the parts, one behind the other."""
         size = sum(map(len, parts))
         self._out.append(_FRAME.pack(size))
@@ -108,7 +108,7 @@ class Session:
         self.established = shaking.initiator
 
     def _frames(self, plain: bytes) -> list[bytes]:
-        found = []
+        found: list[bytes] = []
         if self._plain:
             self._plain += plain
             if len(self._plain) < _FRAME.size + self._size(self._plain):
