@@ -66,6 +66,7 @@ class World:
         self.counts, self.bytes = Counter[Op](), Counter[Op]()
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
+        self._held: list[Callable[[], None]] | None = None
 
     def add(self, through: int | None = None, *, identifier: int | None = None) -> SimulatedNode:
         """A new node, which knows one other, or none."""
@@ -95,6 +96,16 @@ class World:
         """Nodes neither say nor hear anything any more; nobody is told."""
         self.vanished.update(those)
 
+    def hold(self) -> None:
+        """Frames wait from now on, as those of TCP do when the link is gone."""
+        self._held = []
+
+    def release(self) -> None:
+        """They all arrive, in the order in which they were sent."""
+        held, self._held = self._held or [], None
+        for action in held:
+            self.after(DELAY_S, action)
+
     def run(self, seconds: float) -> None:
         """Let time pass."""
         until = self.now + seconds
@@ -109,6 +120,9 @@ class World:
 
     def deliver(self, sender: int, receiver: int, frame: bytes) -> None:
         """A frame arrives, if its connection is still there."""
+        if self._held is not None:
+            self._held.append(partial(self.deliver, sender, receiver, frame))
+            return
         node = self.nodes.get(receiver)
         if node is None or receiver in self.vanished or sender in self.vanished or sender not in node.overlay.peers:
             return

@@ -13,24 +13,20 @@ from random import Random
 from stacks.iris import frames
 from stacks.iris.table import Table
 
-# A neighbour of whom so many reports in a row are missing is none any more.
-MISSED = 3
-
 
 @dataclass(slots=True)
 class Group:
     """What a node knows of a group.
 
-    local: whether members are on this node.  capacities: of what is beyond each neighbour.  children: with the beat at
-    which each was last heard of.  handled: messages that went to a local member since the last beat.
+    local: whether members are on this node.  capacities: of what is beyond each neighbour.  handled: messages that went
+    to a local member since the last beat.  Who is silent stays a neighbour for as long as there is a session.
     """
 
     local: bool = False
     own: int = 0
     handled: int = 0
     parent: int | None = None
-    parent_heard: int = 0
-    children: dict[int, int] = field(default_factory=dict)
+    children: set[int] = field(default_factory=set)
     capacities: dict[int, int] = field(default_factory=dict)
 
     def beyond(self, but: int | None) -> int:
@@ -45,7 +41,6 @@ class Trees:
     def __init__(self, table: Table, send: Callable[[int, bytes], object], random: Random) -> None:
         self._table, self._send, self._random = table, send, random
         self._groups: dict[int, Group] = {}
-        self._beat = 0
 
     def __contains__(self, group: int) -> bool:
         return group in self._groups
@@ -79,7 +74,7 @@ class Trees:
         known = self._groups.setdefault(group, Group())
         if known.parent == child:  # tables that do not agree yet: it asks again
             return
-        known.children[child] = self._beat
+        known.children.add(child)
         known.capacities[child] = capacity
         self._send(child, frames.report([(group, known.beyond(child))]))
         self._climb(group, known)
@@ -93,14 +88,10 @@ class Trees:
         """A neighbour reports; who is none in a group is told that."""
         for group, capacity in capacities:
             known = self._groups.get(group)
-            if known is not None and node == known.parent:
-                known.parent_heard = self._beat
-            elif known is not None and node in known.children:
-                known.children[node] = self._beat
+            if known is not None and (node == known.parent or node in known.children):
+                known.capacities[node] = capacity
             else:
                 self._send(node, frames.unsubscribe(group))
-                continue
-            known.capacities[node] = capacity
 
     def gone(self, node: int) -> None:
         """There is no connection to a node any more."""
@@ -117,18 +108,11 @@ class Trees:
 
         load: the share of the processors that is used.  A member's capacity is what it would do at full use.
         """
-        self._beat += 1
         reports: dict[int, list[tuple[int, int]]] = {}
-        for group, known in list(self._groups.items()):
+        for group, known in self._groups.items():
             if known.local:
                 known.own = min(max(1, round(known.handled / max(load, 0.01))), frames.MOST_CAPACITY)
                 known.handled = 0
-            for child in [one for one, heard in known.children.items() if self._beat - heard > MISSED]:
-                self._part(group, known, child)
-            if group not in self._groups:
-                continue
-            if known.parent is not None and self._beat - known.parent_heard > MISSED:
-                self._climb(group, known, anew=True)
             for node in self.neighbours(group):
                 reports.setdefault(node, []).append((group, known.beyond(node)))
         for node, capacities in reports.items():
@@ -152,23 +136,24 @@ class Trees:
             known.handled += 1
         return chosen
 
-    def _climb(self, group: int, known: Group, *, anew: bool = False) -> None:
-        """Have the parent that the table says.  anew: tell it again."""
+    def _climb(self, group: int, known: Group) -> None:
+        """Have the parent that the table says."""
         parent = self._table.next_hop(group)
         old = known.parent
-        if parent == old and not anew:
+        if parent == old:
             return
         if parent is not None and parent in known.children:  # tables that do not agree yet
             return
-        if old is not None and old != parent:
+        if old is not None:
             known.capacities.pop(old, None)
             self._send(old, frames.unsubscribe(group))
-        known.parent, known.parent_heard = parent, self._beat
+        known.parent = parent
         if parent is not None:
             self._send(parent, frames.subscribe(group, known.beyond(parent)))
 
     def _part(self, group: int, known: Group, node: int) -> None:
-        if known.children.pop(node, None) is not None:
+        if node in known.children:
+            known.children.remove(node)
             known.capacities.pop(node, None)
             self._tidy(group, known)
         elif known.parent == node:

@@ -200,6 +200,22 @@ def test_when_the_root_is_gone_all_others_hear_again(how: str, limit_s: float) -
         assert {one: times for one, times in heard(world, number).items() if one != root} == dict.fromkeys(left, 1)
 
 
+def test_an_outage_that_the_sessions_outlive_loses_nothing_in_a_tree() -> None:
+    """What was sent meanwhile comes late, as TCP brings it."""
+    world = grown(12, seed=10)
+    ids = sorted(world.nodes)
+    join(world, ids)
+    world.run(2)
+    world.hold()
+    for number in range(50):
+        flood(world, ids[number % 12], number)
+        world.run(0.2)
+    world.release()
+    world.run(1)
+    for number in range(50):
+        assert heard(world, number) == Counter(ids)
+
+
 @pytest.mark.parametrize("how", ["kill", "vanish"])
 def test_when_a_third_is_gone_the_others_find_each_other(how: str) -> None:
     world = grown(30, seed=9)
