@@ -64,7 +64,7 @@ def choose(campaign: Campaign, folder: Path, kernels: Kernels) -> dict[str, Plac
 def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkProfile], kernels: Kernels) -> Place:
     """The kernel and medium of a cell; NotPossible (of experiments.workers.kernels) says why there is none.
 
-    links: those of the topology, which have to be possible on that kernel; where a medium is insisted on, by that.
+    links: those of the topology, which have to be possible on that kernel; by the medium that the command line insists on, if it does.
     """
     several = len(topology_plan(settings).emulated) > 1 or settings.group_frames
 
@@ -80,7 +80,7 @@ def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
         carried=by_line("line"),
     )
     for link in links.values():
-        kernels.choose(link, stations=1, medium=settings.medium, kernel=place.kernel)
+        kernels.choose(link, stations=1, kernel=place.kernel)
     if kernels.medium == "line" and (why := left_to_tc(settings, profile, links)):
         raise NotPossible(f"profile {profile.name!r}: --medium line: {why}")
     if place == Place("host", "tc") and (why := ceiling.why_not(*by_line("tc"))):

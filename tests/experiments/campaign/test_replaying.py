@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,12 @@ from invented import manifest
 
 from emulation.line import layout
 from emulation.plan.linkplan import LinkPlan
+from emulation.plan.stages import Feature
 from emulation.profile.profile import LinkProfile
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import replay
 from experiments.campaign.campaign import CampaignError
-from experiments.campaign.prepare import links_of
+from experiments.campaign.prepare import choose, links_of
 from experiments.scenario import scenario
 from experiments.scenario.segments import further_plans
 from experiments.scenario.settings import from_campaign
@@ -41,9 +44,17 @@ ONCE = {
 
 
 def recorded(
-    root: Path, change: Callable[[LinkProof], LinkProof] = lambda proof: proof, *, line: bool = True, **more: Any
+    root: Path,
+    change: Callable[[LinkProof], LinkProof] = lambda proof: proof,
+    *,
+    line: bool = True,
+    timed: bool = True,
+    **more: Any,
 ) -> Trial:
-    """The folder of a trial that was run, with a link proof that `change` may have changed."""
+    """The folder of a trial that was run, with a link proof that `change` may have changed.
+
+    timed: whether the kernel had netem.  more: of the scenario.
+    """
     (root / "once.yaml").write_text(yaml.safe_dump(ONCE | more))
     folder = campaigns.create(scenario.load(root / "once.yaml"), root)
     (cell,) = read_campaign(folder).cells
@@ -51,7 +62,7 @@ def recorded(
     stations = ["sta1", "sta2"]
     profile = LinkProfile.model_validate(cell.settings["profile"])
     plan = link_plan(profile, settings, stations, 7, "line" if line else "tc")
-    further = further_plans(settings, profile, links_of(cell), replace(plan, times_frames=True))
+    further = further_plans(settings, profile, links_of(cell), replace(plan, times_frames=timed))
     proof = proof_of(plan).model_copy(update={"further": tuple(proof_of(one, name) for name, one in further.items())})
     writer = TrialWriter(folder, cell.name, 1)
     made = writer.open()
@@ -88,7 +99,7 @@ class AnyKernel(Kernels):
     """One that has whatever a replay needs."""
 
     def choose(self, *_: Any, **others: Any) -> Place:
-        return Place(kernel="host", medium=others["medium"])
+        return Place(kernel="host", medium=others.get("medium", "tc"))
 
 
 def replayed(trial: Trial, root: Path) -> Path:
@@ -161,6 +172,29 @@ def test_a_link_behind_the_medium_that_would_differ_is_refused(
     with pytest.raises((CampaignError, NotPossible), match=words):
         replayed(recorded(tmp_path, behind(change), **CHAIN), tmp_path / "again")
     assert not (tmp_path / "again").exists()
+
+
+class NoNetem(Kernels):
+    """This machine's own kernel, as one without netem that can do all else."""
+
+    @cached_property
+    def host_features(self) -> dict[Feature, str]:
+        return dict.fromkeys(Feature, "") | {Feature.NETEM: "none"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this machine's own kernel is for root")
+@pytest.mark.parametrize(
+    ("network", "link", "line"), [("nistnet-80211", "wireline-1g", True), ("wireline-1g", "geo-satellite", False)]
+)
+def test_a_trial_whose_links_auto_gave_to_both_media_is_replayed(
+    tmp_path: Path, network: str, link: str, line: bool
+) -> None:
+    topology = {"kind": "chain", "routers": 1, "link": link}
+    trial = recorded(tmp_path, line=line, timed=False, network=network, topology=topology)
+    assert {one.made_by for one in trial.link().segments} == {"line", "tc"}
+    folder = replay.create(trial, tmp_path / "again", stack=None, kernels=NoNetem())
+    (place,) = choose(read_campaign(folder), folder, NoNetem()).values()
+    assert place.medium == ("line" if line else "tc")
 
 
 def test_a_record_that_has_not_the_fates_of_a_list_is_refused(tmp_path: Path) -> None:
