@@ -64,7 +64,8 @@ def choose(campaign: Campaign, folder: Path, kernels: Kernels) -> dict[str, Plac
 def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkProfile], kernels: Kernels) -> Place:
     """The kernel and medium of a cell; NotPossible (of experiments.workers.kernels) says why there is none.
 
-    links: those of the topology, which have to be possible on that kernel; by the medium that the command line insists on, if it does.
+    links: those of the topology, which have to be possible on that kernel, by any medium or the one that the command
+    line insists on.
     """
     several = len(topology_plan(settings).emulated) > 1 or settings.group_frames
 
