@@ -8,10 +8,11 @@ from pydantic import Field, model_validator
 
 from records import older
 from records.audience import Audience, audiences
+from records.commands import ProgramRun
 from records.nodes import Absence, NodeChange
 from records.record import Record
 from records.schema import VERSION
-from records.workload import AnyWorkload
+from records.workload import AnyWorkload, Command, Messages
 
 
 class Cell(Record):
@@ -71,6 +72,13 @@ class PlacedWorkload(Record):
     asked: AnyWorkload
     producers: tuple[Producer, ...]
     consumers: tuple[Consumer, ...]
+
+    @property
+    def messages(self) -> Messages:
+        """What is asked of messages; ValueError where the load is programs."""
+        if isinstance(self.asked, Command):
+            raise ValueError("the load is programs, which send no messages")
+        return self.asked
 
     @property
     def audiences(self) -> tuple[Audience, ...]:
@@ -225,7 +233,8 @@ class Manifest(Record):
     rows: dict[str, int] = Field(description="table name to number of rows")
     drained: str = Field(default="", description="why the drain ended: complete, quiet or limit")
     figures: dict[str, float] = Field(
-        default={}, description="records.window_metrics of the ledger, for the stopping rule"
+        default={},
+        description="records.window_metrics of the ledger, or records.commands.figures, for the stopping rule",
     )
     latency_of: Literal["sent", "arrived"] = Field(
         default="arrived", description="whose latency the figures have: of what was sent in the window, or (older) came"
@@ -236,5 +245,8 @@ class Manifest(Record):
     )
     machine_cpu: float | None = Field(default=None, description="share of all cores in use, mean over the window")
     connecting: Connecting | None = Field(default=None, description="None = not recorded")
+    programs: tuple[ProgramRun, ...] = Field(
+        default=(), description="every client's program and how it ended, where the load is programs"
+    )
     node_events: tuple[NodeChange, ...] = Field(default=(), description="what happened to nodes, as it was asked")
     notes: tuple[str, ...] = ()

@@ -59,6 +59,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "trials 2": (
         "experiments/trial/test_trial_real.py",
         "experiments/trial/test_faults_real.py",
+        "experiments/trial/test_commands_real.py",
         "experiments/trial/test_line_trial_real.py",
         "experiments/campaign/test_side_by_side_real.py",
         "experiments/campaign/test_launch.py",

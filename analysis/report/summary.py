@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from analysis.backlog import growing_line, growing_text
 from analysis.compare import comparisons, matches, unequal
@@ -89,7 +89,8 @@ class TrialSummary(Record):
 class Summary(Record):
     """verdict, trends and headlines are sentences; trends is empty when every window was steady.
 
-    patterns: those of its cells' workloads, each once; older ones say none.
+    patterns: those of its cells' workloads, each once; older ones say none.  declared: what programs print, by name,
+    with its label.
     """
 
     scenario: str
@@ -101,6 +102,7 @@ class Summary(Record):
     ratios: tuple[RatioSummary, ...]
     trials: tuple[TrialSummary, ...]
     patterns: tuple[Pattern, ...] = ()
+    declared: dict[str, str] = Field(default_factory=dict)
 
 
 def summary(campaign: Path) -> Summary:
@@ -116,6 +118,7 @@ def summary(campaign: Path) -> Summary:
 
 def summarise(findings: Findings) -> Summary:
     """Summarise a campaign's findings."""
+    known = metrics_for(findings.cells)
     return Summary(
         scenario=findings.campaign.scenario,
         campaign=findings.folder.name,
@@ -134,6 +137,7 @@ def summarise(findings: Findings) -> Summary:
         ),
         trials=tuple(one for cell in findings.cells for one in _trials(cell)),
         patterns=tuple(dict.fromkeys(cell.pattern for cell in findings.cells if cell.pattern is not None)),
+        declared={name: known[name].label for cell in findings.cells for name in cell.declared},
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from experiments.scenario.settings import Settings, from_campaign
 from experiments.trial.context import services
 from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
+from experiments.workers.programs import missing
 from records.campaign import Campaign, Cell
 from records.scratch import scratch
 from stacks.folders import role_folders
@@ -67,6 +68,8 @@ def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
     links: those of the topology, which have to be possible on that kernel, by any medium or the one that the command
     line insists on.
     """
+    if why := missing(settings.workload):
+        raise NotPossible(why)
     several = len(topology_plan(settings).emulated) > 1 or settings.group_frames
 
     def by_line(first: MediumName) -> tuple[Load, ...]:

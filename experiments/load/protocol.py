@@ -15,7 +15,7 @@ from experiments.workers.lines import read_any
 from records.manifest import ClientSocket, Consumer, Producer
 from records.nodes import Absence
 from records.record import Record
-from records.workload import AnyWorkload, Away, PubSub
+from records.workload import AnyMessages, Away, PubSub
 from stacks.knobs import KnobValue
 
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -60,7 +60,7 @@ class NodePlan(Record):
     address: str
     services: tuple[ServiceAt, ...]
     peers: tuple[PeerAt, ...] = ()
-    workload: AnyWorkload
+    workload: AnyMessages
     producers: tuple[Producer, ...] = ()
     consumers: tuple[Consumer, ...] = ()
     seed: int = 0

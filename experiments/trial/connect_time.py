@@ -65,7 +65,7 @@ def connect_time(settings: Settings, profile: LinkProfile, *, kernel: KernelName
     work = workload(settings, names)
     clients = Counter([*(one.node for one in work.producers), *(one.node for one in work.consumers)])
     own = _ALL_S + _EACH_CLIENT_S * clients.total() + _EACH_PROCESS_S[kernel] * len(clients)
-    if settings.connect == "bare":
+    if settings.connect == "bare" or not clients:
         return ConnectTime(expected_s=0.0, client_s=_CLIENT_S, all_s=own, quiet_s=_FIRST_RTO_S)
     sides = {name: profile.stations.get(name, profile.sides()) for name in clients}
     worst = max(map(_backoff_s, sides.values(), [clients.total()] * len(sides)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -21,7 +21,8 @@ from emulation.link.capture import SETTLE_S, PortCapture, captured
 from emulation.link.link import Link, Player, applied, playing
 from emulation.tc.player import Played
 from experiments.load.fleet import Fleet, FleetProgress, FleetResult, FleetTimeoutError, Member, fleet
-from experiments.trial import plan
+from experiments.load.program_fleet import Programs
+from experiments.trial import plan, programs
 from experiments.trial.connect_time import ConnectTime, connect_time_of
 from experiments.trial.context import Phase, TrialContext
 from experiments.trial.further import Further, FurtherMeasured
@@ -37,6 +38,7 @@ from experiments.trial.observers.sampling import sampling
 from experiments.trial.reading import Reading, reading
 from records.manifest import Connecting, Window
 from records.nodes import NodeChange, killed, late
+from records.workload import Command
 from stacks.driver import Endpoint
 
 FINISH_LIMIT_S = 60.0
@@ -94,9 +96,8 @@ async def measure(context: TrialContext) -> Measured:
         further = Further(context.further, context.network, context.line)
         link = None if bare else shaped.enter_context(_applied(context, further))
         began = time.monotonic()
-        async with fleet(
-            _members(context, limits), logs=context.folder / "logs", progress=_progress(context)
-        ) as clients:
+        async with AsyncExitStack() as owned:
+            clients = await _clients(context, limits, owned)
             async with guarded(link), guarded(further):
                 await _ready(context, clients, limits)
             connect_s = time.monotonic() - began
@@ -109,12 +110,16 @@ async def measure(context: TrialContext) -> Measured:
                     playing(link) as player,
                     further.watched(),
                 ):
-                    async with playing_nodes(context, clients) as nodes:
+                    async with AsyncExitStack() as moving:
+                        nodes = None
+                        if isinstance(clients, Fleet):
+                            nodes = await moving.enter_async_context(playing_nodes(context, clients))
                         loaded = await _load(context, clients, link, player, connections, further=further, nodes=nodes)
-                        node_events = nodes.changes()
+                        node_events = nodes.changes() if nodes else ()
                     state = kernel_state(ports)
                 unplanned = [one for one in context.running if one.node not in killed(node_events)]
                 gone = [f"server {one.name} ended" for one in unplanned if not lives(one.pid)]
+                gone += clients.gone() if isinstance(clients, Programs) else []
             shaped.close()
             quiet_since = time.monotonic()
             # The link is bare again: nothing that is measured is under way, and leaving takes no time.
@@ -143,6 +148,16 @@ async def measure(context: TrialContext) -> Measured:
     )
 
 
+async def _clients(context: TrialContext, limits: ConnectTime, owned: AsyncExitStack) -> Fleet | Programs:
+    """The clients' processes, or the programs that the load is; owned: what ends them."""
+    work = context.workload.asked
+    if isinstance(work, Command):
+        return await owned.enter_async_context(programs.running(context, work))
+    return await owned.enter_async_context(
+        fleet(_members(context, limits), logs=context.folder / "logs", progress=_progress(context))
+    )
+
+
 @contextmanager
 def _applied(context: TrialContext, further: Further) -> Iterator[Link]:
     """Every segment's link in force; gives the first one's."""
@@ -167,7 +182,7 @@ def _members(context: TrialContext, limits: ConnectTime) -> list[Member]:
     return [Member(plan=one, prefix=tuple(prefix(context.network.node(one.node).pid))) for one in plans]
 
 
-async def _ready(context: TrialContext, clients: Fleet, limits: ConnectTime) -> None:
+async def _ready(context: TrialContext, clients: Fleet | Programs, limits: ConnectTime) -> None:
     try:
         await clients.ready(timeout_s=round(limits.all_s))
     except FleetTimeoutError as error:
@@ -184,8 +199,9 @@ def _progress(context: TrialContext) -> Callable[[FleetProgress], None]:
     return tell
 
 
-def _processes(context: TrialContext, clients: Fleet) -> dict[str, int]:
+def _processes(context: TrialContext, clients: Fleet | Programs) -> dict[str, int]:
     servers = {f"server:{one.name}": one.pid for one in context.running}
+    servers |= {f"server:{name}": pid for name, pid in clients.servers.items()} if isinstance(clients, Programs) else {}
     return servers | {f"generator:{node}": pid for node, pid in clients.pids.items()}
 
 
@@ -201,13 +217,13 @@ class _Loaded:
 
 async def _load(
     context: TrialContext,
-    clients: Fleet,
+    clients: Fleet | Programs,
     link: Link,
     player: Player,
     connections: Connections,
     *,
     further: Further,
-    nodes: NodePlayer,
+    nodes: NodePlayer | None,
 ) -> _Loaded:
     times = context.settings.window
     await asyncio.to_thread(link.renumber)
@@ -220,7 +236,8 @@ async def _load(
     player.start(start_ns)
     further.start(start_ns)
     await clients.go(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns)
-    nodes.start(start_ns)
+    if nodes:
+        nodes.start(start_ns)
     await clients.until(start_ns)
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
     offset_ns = wallclock.offset_ns()
@@ -229,7 +246,8 @@ async def _load(
     await clients.until(end_ns)
     end = await _read(link, further)
     context.tell(Phase(name="drain"))
-    await asyncio.wait_for(nodes.ended(), FINISH_LIMIT_S)
+    if nodes:
+        await asyncio.wait_for(nodes.ended(), FINISH_LIMIT_S)
     drained = await clients.drain(limit_s=times.drain_s, quiet_s=QUIET_S)
     last = await _read(link, further)
     window = Window(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns, drained_ns=drained.drained_ns, started_at=started_at)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from records.messaging import Ack, Delivery, Guarantee
-from records.workload import Pattern
+from records.workload import MESSAGE_PATTERNS, Pattern
 from stacks.channel import Client, opened
 from stacks.driver import Endpoint, Handler, Here, Placement, RequestHandler, Service, StackError, Subscription
 from stacks.reference import frames
@@ -100,7 +100,7 @@ class Reference:
     faults: tuple[str, ...] = ()
     placement: Placement = "servers"
     name: str = "reference"
-    patterns: frozenset[Pattern] = frozenset(Pattern)
+    patterns: frozenset[Pattern] = MESSAGE_PATTERNS
     guarantees: frozenset[Guarantee] = frozenset(
         {
             Guarantee.DURABLE,
