@@ -23,10 +23,14 @@ class Cell(Record):
 
 
 class ClientSocket(Record):
-    """The client's own end of what its packets travel over."""
+    """The client's own end of what its packets travel over.
+
+    tls: version and cipher that were agreed on, such as `TLSv1.3 TLS_AES_256_GCM_SHA384`; '' = in the clear.
+    """
 
     protocol: Literal["tcp", "udp"]
     port: int
+    tls: str = ""
 
 
 class _Client(Record):
@@ -79,6 +83,12 @@ class PlacedWorkload(Record):
         if isinstance(self.asked, Command):
             raise ValueError("the load is programs, which send no messages")
         return self.asked
+
+    @property
+    def tls(self) -> tuple[str, ...]:
+        """What its clients' connections agreed on, each once; none where nothing is encrypted."""
+        found = {socket.tls for one in (*self.producers, *self.consumers) for socket in one.sockets}
+        return tuple(sorted(found - {""}))
 
     @property
     def audiences(self) -> tuple[Audience, ...]:

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
+from stacks import tls
 from stacks.driver import Endpoint, Socket, StackError
 
 # Linux, tcp(7): a socket in repair mode is closed without a packet.  The socket module has no name for it.
@@ -73,7 +74,7 @@ class Channel(asyncio.Protocol):
         # A cast: the transports of uvloop are no subclasses.
         self._transport = cast(asyncio.Transport, transport)
         address, port, *_ = transport.get_extra_info("sockname")
-        self.local = Socket(protocol="tcp", address=address, port=port)
+        self.local = Socket(protocol="tcp", address=address, port=port, tls=tls.agreed(transport))
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def data_received(self, data: bytes) -> None:
@@ -164,11 +165,14 @@ def silence(connection: socket.socket) -> None:
 async def opened(kind: Callable[[], C], at: Endpoint) -> C:
     """A connection of this kind; StackError when there is none to be had."""
     try:
-        _, channel = await asyncio.get_running_loop().create_connection(kind, at.host, at.port)
+        transport, channel = await asyncio.get_running_loop().create_connection(kind, at.host, at.port, **tls.asked(at))
     except OSError as error:
         # A name that cannot be resolved has a negative number, of getaddrinfo's.
         why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
-        raise StackError(f"cannot connect to {at.host} port {at.port}: {why}") from error
+        raise tls.refused(at, error, why) from error
+    if at.tls != "off":
+        # What the kernel does not take is held by the layer below TLS, by its own limits: nothing more above it.
+        transport.set_write_buffer_limits(high=1)
     return channel
 
 

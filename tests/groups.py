@@ -94,6 +94,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "stacks/test_activemq_broker.py",
         "stacks/test_activemq_mqtt.py",
         "stacks/test_mosquitto_broker.py",
+        "stacks/test_tls_broker.py",
         "stacks/test_activemq_promises.py",
         "stacks/test_openwire_broker.py",
         "stacks/test_openwire_full.py",

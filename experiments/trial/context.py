@@ -94,6 +94,8 @@ class TrialContext:
 
     link: the plan of the first segment, the medium that stations hang on.  further: those of the other segments with a
     profile, by name.  line: the process that carries those of them that the line makes.
+
+    authority: the certificate (PEM) by which clients know the servers, '' where nothing speaks TLS.
     """
 
     spec: TrialSpec
@@ -109,6 +111,7 @@ class TrialContext:
     load_1m_before: float
     tell: Callable[[Phase], None]
     host: HostLog
+    authority: str = ""
 
     @property
     def settings(self) -> Settings:

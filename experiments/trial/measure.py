@@ -39,7 +39,6 @@ from experiments.trial.reading import Reading, reading
 from records.manifest import Connecting, Window
 from records.nodes import NodeChange, killed, late
 from records.workload import Command
-from stacks.driver import Endpoint
 
 FINISH_LIMIT_S = 60.0
 QUIET_S = 2.0
@@ -172,7 +171,7 @@ def _members(context: TrialContext, limits: ConnectTime) -> list[Member]:
         context.workload,
         addresses={node.name: node.address for node in context.network.nodes},
         services=tuple(
-            Endpoint(host=node.address, port=one.port, service=one.name, node=node.name) for node, one in context.placed
+            one.at(node.address, node=node.name, authority=context.authority) for node, one in context.placed
         ),
         seed=context.spec.seed,
         out_dir=context.client_folder,

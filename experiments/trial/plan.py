@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from typing import Literal
@@ -73,9 +74,7 @@ def node_plans(
             stack=settings.stack,
             knobs=settings.knobs.get(settings.stack, {}),
             address=addresses[node],
-            services=tuple(
-                ServiceAt(service=one.service, node=one.node, host=one.host, port=one.port) for one in services
-            ),
+            services=tuple(ServiceAt.model_validate(asdict(one)) for one in services),
             peers=peers,
             workload=asked,
             producers=tuple(one for one in work.producers if one.node == node),

@@ -16,6 +16,7 @@ from stacks.replies import Replies
 from stacks.stomp.calling import REPLIES, Caller, answering, taking
 from stacks.stomp.frame import Frame, head
 from stacks.stomp.session import Session, connect
+from stacks.tls import TlsKnobs
 
 PORT = 61613
 CLOSE_LIMIT_S = 10.0
@@ -37,6 +38,7 @@ class ActiveMQ:
     """
 
     name = "activemq"
+    KNOBS = TlsKnobs
     patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
     in_client = False
     # STOMP carries neither JMS's body types nor a refusal that the connection outlives.
@@ -49,9 +51,12 @@ class ActiveMQ:
         Guarantee.REFUSAL,
     }
 
+    def __init__(self, knobs: TlsKnobs | None = None) -> None:
+        self._tls = (knobs or TlsKnobs()).tls
+
     def services(self) -> tuple[Service, ...]:
         """One broker."""
-        return (Service(name="activemq", role="activemq", port=PORT),)
+        return (Service(name="activemq", role="activemq", port=PORT, tls=self._tls),)
 
     def why_not(self, wanted: Subscription) -> str:
         """A prefetch that the broker misreads."""

@@ -42,8 +42,9 @@ from stacks.openwire.commands import (
 )
 from stacks.openwire.consuming import Consumer
 from stacks.openwire.producing import Producer
+from stacks.tls import TlsKnobs
 
-OPENWIRE_PORT = 61616
+OPENWIRE_PORT, OPENWIRE_TLS_PORT = 61616, 61617
 _SESSION = 1  # one JMS session per connection
 
 
@@ -56,14 +57,19 @@ class ActiveMQOpenWire:
     """
 
     name = "activemq-openwire"
+    KNOBS = TlsKnobs
     patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
     in_client = False
     guarantees = frozenset(Guarantee) - {Guarantee.ACK_NONE, Guarantee.EXACTLY_ONCE}
 
+    def __init__(self, knobs: TlsKnobs | None = None) -> None:
+        self._tls = (knobs or TlsKnobs()).tls
+
     def services(self) -> tuple[Service, ...]:
         """One broker, the same as `activemq`'s, with a port for OpenWire."""
-        variables = {"activemq_port": PORT, "activemq_openwire_port": OPENWIRE_PORT}
-        return (Service(name="activemq", role="activemq", port=OPENWIRE_PORT, variables=variables),)
+        port = OPENWIRE_PORT if self._tls == "off" else OPENWIRE_TLS_PORT
+        variables = {"activemq_port": PORT, "activemq_openwire_port": port}
+        return (Service(name="activemq", role="activemq", port=port, variables=variables, tls=self._tls),)
 
     def why_not(self, wanted: Subscription) -> str:
         """A prefetch that the broker misreads."""

@@ -15,7 +15,7 @@ from stacks.mqtt.knobs import Count, MqttKnobs
 from stacks.mqtt.packets import Version
 from stacks.mqtt.session import Kept
 
-PORT = 1883
+PORT, TLS_PORT = 1883, 8883
 _VERSIONS: dict[str, Version] = {"3.1.1": 4, "5": 5}
 
 
@@ -76,7 +76,9 @@ class Mosquitto:
             "mosquitto_server_window": self._knobs.server_window,
             "mosquitto_server_queue": self._knobs.server_queue,
         }
-        return (Service(name="mosquitto", role="mosquitto", port=PORT, variables=variables),)
+        tls = self._knobs.tls
+        port = PORT if tls == "off" else TLS_PORT
+        return (Service(name="mosquitto", role="mosquitto", port=port, variables=variables, tls=tls),)
 
     def why_not(self, wanted: Subscription) -> str:
         """Any will do."""

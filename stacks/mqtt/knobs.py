@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from records.messaging import Guarantee
-from stacks.knobs import Knobs
 from stacks.mqtt.packets import Version
 from stacks.mqtt.session import Terms
+from stacks.tls import TlsKnobs
 
 Count = Annotated[int, Field(ge=1, le=65_535)]  # what a receive maximum can be, section 3.1.2.11.3
 
 
-class MqttKnobs(Knobs):
+class MqttKnobs(TlsKnobs):
     """How clients speak.
 
     qos: 0 at most once, 1 at least once, 2 exactly once, between client and broker.  window: messages that a client
