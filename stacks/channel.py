@@ -86,9 +86,7 @@ class Channel(asyncio.Protocol):
             self.lose(f"the server does not speak {self.LANGUAGE}: {error}")
         finally:
             self._reading = False
-            if self._held:
-                self.write(b"".join(self._held))
-                self._held.clear()
+            self._flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by asyncio."""
@@ -111,6 +109,14 @@ class Channel(asyncio.Protocol):
     def leaving(self) -> bool:
         """Whether it is lost, or on its way to being closed."""
         return self._closing or self.lost is not None
+
+    def _flush(self) -> None:
+        """Send what is held."""
+        if self._held:
+            frames = b"".join(self._held)
+            self._held.clear()
+            if not self._transport.is_closing():
+                self._transport.write(frames)
 
     def _end_all(self, reason: str) -> None:
         self._fail_all(reason)
