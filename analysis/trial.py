@@ -31,7 +31,7 @@ from records.link import LinkProof
 from records.manifest import Manifest
 from records.store import DamagedTrial, Trial
 from records.verdict import Health
-from records.waits import Lengths, read_sent
+from records.waits import Figure, Lengths, read_sent
 from records.window_metrics import read_ledger, window_metrics
 from records.workload import Command
 
@@ -115,7 +115,7 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     if manifest.workload.asked.replies:
         timed |= responses(sent, window)
     for name, figure in timed.items():
-        rows.add("trial", name, value=figure.value, text=AT_LEAST if figure.at_least else None)
+        _figure(rows, name, figure)
     _add_series(ledger_series(ledger, window), rows)
     for change in manifest.node_events:
         rows.add("event", t=change.at_s, value=(change.t_ns - window.start_ns) / 1e9, text=str(change))
@@ -163,8 +163,12 @@ def _add_series(found: Series, rows: Rows) -> None:
 
 
 def _measured(module: Measure, found: Measured, rows: Rows) -> None:
-    for name, value in measured(module, found).items():
-        rows.add("trial", name, value=value)
+    for name, figure in measured(module, found).items():
+        _figure(rows, name, figure)
+
+
+def _figure(rows: Rows, name: str, figure: Figure) -> None:
+    rows.add("trial", name, value=figure.value, text=AT_LEAST if figure.at_least else None)
 
 
 def _without_use(found: dict[str, T]) -> dict[str, T]:

@@ -124,6 +124,8 @@ def tell(folder: Path, page: Path) -> Status:
     out.print()
     for line in filter(None, (summary.verdict, summary.trends, *summary.headlines)):
         out.print(line, markup=False)
+    for line in summary.failed:
+        err.print(line, style="yellow", markup=False)
     out.print(f"report: {shown(page)}")
     others = sum(count for cell in summary.cells for state, count in cell.states.items() if state != State.VALID)
     return Status.NOT_ALL_VALID if others else Status.ALL_VALID

@@ -213,6 +213,22 @@ class Connecting(Record):
     ends: tuple[ConnectionEnd, ...]
 
 
+class HalfOpen(Record):
+    """A TCP connection to a node that vanished, at the end that is still there.  CLOCK_MONOTONIC nanoseconds.
+
+    node, port: who vanished, and its port.  since_ns: when that was in force.  peer, peer_port: whose end this is.
+    left_ns: when the peer had given it up, None where it had not by until_ns, when the watch ended.
+    """
+
+    node: str
+    since_ns: int
+    peer: str
+    peer_port: int
+    port: int
+    left_ns: int | None
+    until_ns: int
+
+
 class Manifest(Record):
     schema_version: int = VERSION
     scenario: str
@@ -259,4 +275,5 @@ class Manifest(Record):
         default=(), description="every client's program and how it ended, where the load is programs"
     )
     node_events: tuple[NodeChange, ...] = Field(default=(), description="what happened to nodes, as it was asked")
+    half_open: tuple[HalfOpen, ...] = Field(default=(), description="others' connections to nodes that had vanished")
     notes: tuple[str, ...] = ()

@@ -23,7 +23,8 @@ class Channel(asyncio.Protocol):
     """One connection to a server.
 
     lost: why it ended without close(), None while it is well.  From then on requests end with StackError.
-    local: our end of it, None before it is made.
+    local: our end of it, None before it is made.  reads, writes: how many there were, for whoever has to keep the
+    connection alive.
     """
 
     LANGUAGE: ClassVar[str]
@@ -31,6 +32,7 @@ class Channel(asyncio.Protocol):
     def __init__(self) -> None:
         self.lost: str | None = None
         self.local: Socket | None = None
+        self.reads = self.writes = 0
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = False
         self._reading = False
@@ -43,6 +45,7 @@ class Channel(asyncio.Protocol):
 
     def write(self, frames: bytes) -> None:
         """Send whole frames.  What one read's messages cause leaves in one write."""
+        self.writes += 1
         if self._reading:
             self._held.append(frames)
         elif not self._transport.is_closing():
@@ -79,6 +82,7 @@ class Channel(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Called by asyncio."""
+        self.reads += 1
         self._reading = True
         try:
             self._read(data)
@@ -94,6 +98,11 @@ class Channel(asyncio.Protocol):
             self.lose(f"connection lost: {exc}" if exc else "the server closed the connection")
         self._end_all(self.why_over)
         self._ended.set_result(None)
+
+    @property
+    def sockets(self) -> tuple[Socket, ...]:
+        """Our end of it, as stacks.driver.Connection has it."""
+        return () if self.local is None else (self.local,)
 
     @property
     def over(self) -> str | None:
@@ -149,7 +158,7 @@ class Client(Generic[C]):
     @property
     def sockets(self) -> tuple[Socket, ...]:
         """Our end of the connection."""
-        return () if self._channel.local is None else (self._channel.local,)
+        return self._channel.sockets
 
     def abort(self) -> None:
         """Cut the connection; TCP tells the server."""

@@ -26,9 +26,10 @@ def _as_written(value: object) -> object:
 
 
 class TlsKnobs(Knobs):
-    """Knobs of a stack whose protocol has TLS.  tls: the version that clients and servers speak."""
+    """Knobs of a stack whose protocol has TLS."""
 
     tls: Annotated[Tls, BeforeValidator(_as_written)] = "off"
+    """the version of TLS that clients and servers speak"""
 
 
 class CertificateError(StackError):

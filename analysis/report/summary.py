@@ -89,6 +89,7 @@ class TrialSummary(Record):
 class Summary(Record):
     """verdict, trends and headlines are sentences; trends is empty when every window was steady.
 
+    failed: what could not be drawn, measured or written, each a line with the reason.
     patterns: those of its cells' workloads, each once; older ones say none.  declared: what programs print, by name,
     with its label.
     """
@@ -101,6 +102,7 @@ class Summary(Record):
     cells: tuple[CellSummary, ...]
     ratios: tuple[RatioSummary, ...]
     trials: tuple[TrialSummary, ...]
+    failed: tuple[str, ...] = ()
     patterns: tuple[Pattern, ...] = ()
     declared: dict[str, str] = Field(default_factory=dict)
 
@@ -116,8 +118,8 @@ def summary(campaign: Path) -> Summary:
         ) from error
 
 
-def summarise(findings: Findings) -> Summary:
-    """Summarise a campaign's findings."""
+def summarise(findings: Findings, *, failed: tuple[str, ...] = ()) -> Summary:
+    """Summarise a campaign's findings.  failed: what the report lacks of them, a line each."""
     known = metrics_for(findings.cells)
     return Summary(
         scenario=findings.campaign.scenario,
@@ -135,6 +137,7 @@ def summarise(findings: Findings) -> Summary:
             )
             for match in matches(findings) for other in match.others for one in comparisons(match, other)
         ),
+        failed=failed,
         trials=tuple(one for cell in findings.cells for one in _trials(cell)),
         patterns=tuple(dict.fromkeys(cell.pattern for cell in findings.cells if cell.pattern is not None)),
         declared={name: known[name].label for cell in findings.cells for name in cell.declared},

@@ -30,14 +30,15 @@ from experiments.trial.nodeplayer import NodePlayer
 from experiments.trial.nodeplayer import playing as playing_nodes
 from experiments.trial.observers import wallclock
 from experiments.trial.observers.connections import Connections, watched
+from experiments.trial.observers.halfopen import watching
 from experiments.trial.observers.linesamples import LineSeen
 from experiments.trial.observers.linkguard import guarded
 from experiments.trial.observers.priority import ahead
 from experiments.trial.observers.processes import lives
 from experiments.trial.observers.sampling import sampling
 from experiments.trial.reading import Reading, reading
-from records.manifest import Connecting, Window
-from records.nodes import NodeChange, killed, late
+from records.manifest import Connecting, HalfOpen, Window
+from records.nodes import NodeChange, killed, late, vanishes
 from records.workload import Command
 
 FINISH_LIMIT_S = 60.0
@@ -56,7 +57,8 @@ class Measured:
     drained: why the drain ended.
     line: how late the line was, None where the kernel makes all links.
     gone: servers that did not live to the end of the drain.
-    played: the timeline's changes of the link.  node_events: what happened to nodes.
+    played: the timeline's changes of the link.  node_events: what happened to nodes.  half_open: who kept connections
+    to those that vanished, and how long.
     further: what the further segments have recorded, by name.
     notes: what else the manifest should say.
     """
@@ -76,6 +78,7 @@ class Measured:
     connecting: Connecting
     played: tuple[Played, ...] = ()
     node_events: tuple[NodeChange, ...] = ()
+    half_open: tuple[HalfOpen, ...] = ()
     further: Mapping[str, FurtherMeasured] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -110,11 +113,13 @@ async def measure(context: TrialContext) -> Measured:
                     further.watched(),
                 ):
                     async with AsyncExitStack() as moving:
+                        wanted = vanishes(context.settings.nodes)
+                        half_open = await moving.enter_async_context(watching(context.network, wanted=wanted))
                         nodes = None
                         if isinstance(clients, Fleet):
-                            nodes = await moving.enter_async_context(playing_nodes(context, clients))
+                            nodes = await moving.enter_async_context(playing_nodes(context, clients, half_open))
                         loaded = await _load(context, clients, link, player, connections, further=further, nodes=nodes)
-                        node_events = nodes.changes() if nodes else ()
+                        node_events, kept = nodes.changes() if nodes else (), half_open.found()
                     state = kernel_state(ports)
                 unplanned = [one for one in context.running if one.node not in killed(node_events)]
                 gone = [f"server {one.name} ended" for one in unplanned if not lives(one.pid)]
@@ -142,6 +147,7 @@ async def measure(context: TrialContext) -> Measured:
         ),
         played=tuple(player.played),
         node_events=node_events,
+        half_open=kept,
         further=further.measured(),
         notes=() if quiet else ("connections were still busy at go, so losses are numbered from another packet on",),
     )

@@ -290,6 +290,7 @@ def _manifest(
         shared_machine=spec.shared_machine,
         connecting=measured.connecting,
         node_events=measured.node_events,
+        half_open=measured.half_open,
         notes=(*spec.notes, *measured.notes, *_sleepy(context)),
     )
 

@@ -20,17 +20,16 @@ _VERSIONS: dict[str, Version] = {"3.1.1": 4, "5": 5}
 
 
 class MosquittoKnobs(MqttKnobs):
-    """What a scenario can set.
-
-    version: of MQTT.  server_window: messages that the broker has sent to a client without their last answer, at most.
-    server_queue: messages that it holds for a client beside these, at most: the next are dropped without a word.
-    """
+    """What a scenario can set."""
 
     EXPLICIT: ClassVar[frozenset[str]] = MqttKnobs.EXPLICIT | {"server_window", "server_queue"}
 
     version: Literal["3.1.1", "5"] = "5"
+    """the version of MQTT"""
     server_window: Count = 20
+    """messages that the broker has sent to a client without their last answer, at most"""
     server_queue: Annotated[int, Field(ge=1, le=100_000_000)] = 100_000
+    """messages that it holds for a client beside these, at most: the next are dropped without a word"""
 
     @model_validator(mode="after")
     def _within_what_the_broker_remembers(self) -> MosquittoKnobs:

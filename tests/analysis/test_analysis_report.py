@@ -6,7 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from report_read import AIR, WIRED, References, rows
@@ -14,7 +14,7 @@ from synthetic_campaign import Spec, write_campaign
 
 from analysis.compare import compare, describe, matches
 from analysis.findings import Findings, Standing
-from analysis.report import NoReport, NothingToReport, build, summary
+from analysis.report import NoReport, NothingToReport, build, summary, trialpages
 from analysis.report.build import find, write
 from analysis.report.publish import ReportBusy, staged
 
@@ -162,6 +162,34 @@ def test_what_interruptions_cost_is_told_of_the_cells_that_had_some(findings: Fi
     means = [text.partition(" ±")[0] for text in re.findall(r"<td[^>]*>([^<]*)", row)]
     assert means[:4] == ["1.00", "400", "2.50", "12.0"]
     assert "What interruptions cost" not in write(replace(findings, folder=folder)).read_text()
+
+
+def test_what_fails_is_named_in_the_report_and_its_summary_and_the_rest_stands(
+    findings: Findings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object, **__: object) -> NoReturn:
+        raise KeyError("gone")
+
+    monkeypatch.setattr(sys.modules["analysis.report.build"], "latency_plots", failing)
+    monkeypatch.setattr("analysis.plots.sections.throughput.draw", failing)
+    made = trialpages.trial_view
+    monkeypatch.setattr(
+        trialpages, "trial_view",
+        lambda found, source, **rest: failing() if source.number == 2 else made(found, source, **rest),
+    )  # fmt: skip
+    first = findings.trials[0]
+    monkeypatch.setitem(first.partial, "measures.retries", "retries.py:9: KeyError: 'gone'")
+    page = write(replace(findings, folder=tmp_path))
+    said = summary(tmp_path).failed
+    assert re.fullmatch(r"plots not drawn: .*: test_analysis_report\.py:\d+: KeyError: 'gone'", said[0])
+    assert said[1].startswith("plots not drawn: Distribution of latency: test_analysis_report.py:")
+    assert said[2].startswith(f"metrics not measured: retries in 1 of {len(findings.trials)} trials, such as")
+    pages = [line for line in said if line.startswith("page not made: trials/")]
+    assert len(pages) == len(said) - 3 == sum(one.number == 2 for one in findings.trials)
+    for line in pages:
+        text = (tmp_path / line.split(": ")[1]).read_text()
+        assert "This page could not be made: trialpages.py:" in text or "This page could not be made: test_" in text
+    assert page.read_text().count("Not drawn: test_analysis_report.py:") == 2
 
 
 def test_names_from_files_cannot_become_markup(tmp_path: Path, spark: SparkSession) -> None:
