@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import psutil
+
 from lab.main import VERBS, main
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +21,7 @@ _SERVER.set_forkserver_preload(["lab.main", *_DOING, "analysis.plots", "analysis
 
 
 def lab(
-    *words: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None, timeout: float = 120
+    *words: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None, timeout: float = 300
 ) -> subprocess.CompletedProcess[str]:
     """What a `lab` command in a process of its own printed and its exit status; `env`: its whole environment."""
     arguments = [str(word) for word in words]
@@ -34,6 +36,11 @@ def lab(
             process.join()
             raise subprocess.TimeoutExpired(arguments, timeout, out.read_bytes(), err.read_bytes())
         return subprocess.CompletedProcess(arguments, process.exitcode, out.read_text(), err.read_text())
+
+
+def servers() -> set[str]:
+    """Processes that stay for further commands, not those of commands."""
+    return {str(one.pid) for one in psutil.Process().children() if "multiprocessing" in " ".join(one.cmdline())}
 
 
 def _be_lab(words: list[str], cwd: Path, environment: dict[str, str], out: Path, err: Path) -> None:
