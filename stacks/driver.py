@@ -98,7 +98,8 @@ class Service:
     """A process of a stack's own: the Ansible role that deploys it, and the role's variables.
 
     placement: it runs on every server of the network, or on every station.  tls: what it speaks; the role has it as
-    ROLE_tls, and finds its certificate in the service's folder (experiments.deploy.certify).
+    ROLE_tls, and finds its certificate in the service's folder (experiments.deploy.certify).  overlay: clients speak to
+    the one on their own host only, and these speak to each other.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Service:
     variables: dict[str, Any] = field(default_factory=dict)
     placement: Placement = "servers"
     tls: Tls = "off"
+    overlay: bool = False
 
     def at(self, host: str, *, node: str = "", authority: str = "") -> Endpoint:
         """Where its clients find it, when it runs on `host`."""
