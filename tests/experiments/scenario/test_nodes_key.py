@@ -100,5 +100,3 @@ def test_where_clients_speak_to_each_other_a_station_can_vanish_and_come_back(tm
     events = (event(0.5, "sta2", "vanish"), event(1, "sta2", "join"))
     (cell,) = load(scenario(tmp_path, *events, **ZEROMQ)).cells
     assert [one.event for one in cell.settings.nodes] == ["vanish", "join"]
-
-
