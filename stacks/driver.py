@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 from records.messaging import Ack, BodyType, Delivery, Guarantee
 from records.workload import Pattern
 
-# Where a stack's processes of its own run; a stack that has none is placed nowhere.
+# Where a stack's processes of its own run: on every server or every station of the network.  One without is nowhere.
 Placement = Literal["servers", "nodes"]
 # The version of TLS that a service and its clients speak, this one and no other.
 Tls = Literal["off", "1.2", "1.3"]
