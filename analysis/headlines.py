@@ -22,7 +22,7 @@ from analysis.units import (
     times_range,
     times_text,
 )
-from analysis.worded import chosen, metrics_for, words_for
+from analysis.worded import chosen, metrics_for, that_lead, words_for
 from records.stopping import End
 
 Pair = tuple[CellFinding, CellFinding]  # the baseline's and the other
@@ -187,7 +187,8 @@ def _names(pairs: Sequence[Pair], metrics: Sequence[str]) -> list[str]:
 
 
 def _chief(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    return chosen(_RATIOS, (cell for pair in pairs for cell in pair))
+    cells = [cell for pair in pairs for cell in pair]
+    return (*that_lead(cells), *chosen(_RATIOS, cells))
 
 
 def _ratios(compared: Sequence[Comparison]) -> str:

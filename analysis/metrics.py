@@ -231,6 +231,7 @@ COMPARED = (
     "retr_share_uplink", "retr_share_downlink", "recovery_share_uplink", "recovery_share_downlink",
     "rtt_mean_uplink_s", "rtt_mean_downlink_s", *(metric.name for metric in _OF_MODULES if metric.compared),
 )  # fmt: skip
+LEADS = tuple(metric.name for metric in _OF_MODULES if metric.leads)
 # Of what programs' packets say, and of the link: what a reader of messages looks for has these as well.
 OF_PACKETS = (
     "air_utilisation", "retr_share_uplink", "retr_share_downlink", "recovery_share_uplink", "recovery_share_downlink",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.findings import CellFinding
 from analysis.metric import Metric
-from analysis.metrics import worded
+from analysis.metrics import LEADS, worded
 from records.commands import DURATION, Printed
 from records.words import Words
 from records.workload import Pattern, words_of
@@ -36,6 +36,12 @@ def chosen(names: Sequence[str], cells: Iterable[CellFinding], *, of_programs: S
         return tuple(names)
     own = (*(name for cell in programs for name in cell.declared), DURATION, *of_programs)
     return tuple(dict.fromkeys(own if len(programs) == len(every) else (*own, *names)))
+
+
+def that_lead(cells: Iterable[CellFinding]) -> tuple[str, ...]:
+    """Metrics of modules that lead the answer, of those that any of these cells has."""
+    every = tuple(cells)
+    return tuple(name for name in LEADS if any(cell.estimate(name) is not None for cell in every))
 
 
 def is_programs(cell: CellFinding) -> bool:

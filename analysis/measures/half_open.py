@@ -9,6 +9,7 @@ from records.waits import Figure
 METRICS = (
     Metric(
         name="noticed_after_s", label="Vanished peer noticed after", unit="s", better="lower", compared=True,
+        leads=True,
         about="from a node's vanishing until the other end of a TCP connection to it had given that up, mean over "
         "connections; one that was still established when the watch ended, with the drain or the node's return, "
         "counts until then, and makes it a lower bound (≥)",
