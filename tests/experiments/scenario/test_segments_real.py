@@ -139,7 +139,9 @@ def test_topics_are_spread_over_the_servers_of_a_star(tmp_path: Path) -> None:
 SHOWN = [
     pytest.param("cells", "activemq-openwire", ["server"], ["cell1", "cell2", "link1", "link2"],
                  marks=pytest.mark.broker),
-    ("chain", "reference", ["server"], ["medium", "link1"]),
+    pytest.param("chain", "activemq", ["server"], ["medium", "link1"], marks=pytest.mark.broker),
+    pytest.param("tree", "activemq", ["server1", "server2", "server3"], ["at-2", "at-3", "link2", "link3"],
+                 marks=pytest.mark.broker),
     ("cells-translated", "reference", ["server"], ["cell1", "cell2"]),
     ("tree", "reference", ["server1", "server2", "server3"], ["at-2", "at-3", "link2", "link3"]),
     ("mesh", "reference", ["server1", "server2", "server3"],
