@@ -19,6 +19,7 @@ from lab.common import out, shown, told
 from lab.start import tidy
 from lab.within import budget, resuming
 from records.workload import Command
+from records.yaml_lines import read
 
 
 def run(
@@ -71,8 +72,11 @@ def _check_names(scenario: Scenario) -> None:
     from analysis.metrics import METRICS  # noqa: PLC0415 - slow to import, and only this needs it
 
     if taken := [name for name in names if name in METRICS]:
+        _, lines = read(scenario.path)
+        line = lines.get(("workload", "metrics", taken[0]))
+        where = f"{scenario.path}:{line}" if line else str(scenario.path)  # a case, or another file, may say it
         raise ScenarioError(
-            f"{scenario.path}: workload.metrics.{taken[0]}: Airwire measures {taken[0]} itself "
+            f"{where}: workload.metrics.{taken[0]}: Airwire measures {taken[0]} itself "
             f"({METRICS[taken[0]].about}): choose another name, such as program_{taken[0]}"
         )
 

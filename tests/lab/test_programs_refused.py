@@ -18,7 +18,7 @@ METRIC = {"path": "x", "unit": "s"}
         (
             {"client": {"command": "ping {server}"}, "metrics": {"loss_share": METRIC}},
             2,
-            "workload.metrics.loss_share: Airwire measures loss_share itself",
+            "scenario.yaml:7: workload.metrics.loss_share: Airwire measures loss_share itself",
         ),
         (
             {"client": {"command": "no-such-program {server}"}},
