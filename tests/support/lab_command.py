@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
 
+import lab as lab_package
 from lab.main import VERBS, main
 
 ROOT = Path(__file__).parents[2]
@@ -39,8 +41,13 @@ def lab(
 
 
 def servers() -> set[str]:
-    """Processes that stay for further commands, not those of commands."""
-    return {str(one.pid) for one in psutil.Process().children() if "multiprocessing" in " ".join(one.cmdline())}
+    """Processes that stay for further commands and tests, Spark's included, whose workers come and go."""
+    found = [one for one in psutil.Process().children() if "multiprocessing" in " ".join(one.cmdline())]
+    spark = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    if spark is not None and spark._gateway is not None:
+        java = psutil.Process(spark._gateway.proc.pid)
+        found += [java, *java.children(recursive=True)]
+    return {str(one.pid) for one in found}
 
 
 def _be_lab(words: list[str], cwd: Path, environment: dict[str, str], out: Path, err: Path) -> None:
@@ -49,5 +56,6 @@ def _be_lab(words: list[str], cwd: Path, environment: dict[str, str], out: Path,
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
+    lab_package.BEGUN_AT = time.monotonic()  # what is forked was imported long ago
     sys.argv = ["lab", *words]
     main()
