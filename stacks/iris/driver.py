@@ -25,19 +25,22 @@ _OPEN_S, _RETRY_S = 5.0, 0.1
 
 
 class IrisKnobs(Knobs):
-    """splits: into how many groups, which take turns, a cluster is split.  beat_s: how often nodes tell each other that
-    they are there.  silent_s: after how long a node that says nothing is given up.  request_timeout_s: for how long a
-    reply is waited for.  found_by: how nodes find each other, `told` by Ansible where they are, or by a `scan` of their
-    subnet (`subnet_bits` of prefix).  ack_every: after how many packets of a tunnel there is an acknowledgement.
-    """
+    """How nodes find each other and keep in touch, and how clusters are split."""
 
     splits: Annotated[int, Field(ge=1, le=64)] = SPLITS
+    """into how many groups, which take turns, a cluster is split"""
     beat_s: Annotated[float, Field(ge=0.1, le=3600)] = BEAT_S
+    """how often nodes tell each other that they are there"""
     silent_s: Annotated[float, Field(ge=0.5, le=3600)] = SILENT_S
+    """after how long a node that says nothing is given up"""
     found_by: Literal["told", "scan"] = "told"
+    """how nodes find each other: told by Ansible where they are, or by a scan of their subnet"""
     subnet_bits: Annotated[int, Field(ge=8, le=30)] = 16
+    """the prefix of the subnet that is scanned"""
     ack_every: Annotated[int, Field(ge=1, le=128)] = 1
+    """after how many packets of a tunnel there is an acknowledgement"""
     request_timeout_s: Annotated[float, Field(ge=0.001, le=86_400)] = 60.0
+    """for how long a reply is waited for"""
 
     @model_validator(mode="after")
     def _silence_is_longer_than_a_beat(self) -> IrisKnobs:
