@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.compare import Comparison, Match, Tone, compare, describe, held, level_of, matches
 from analysis.findings import CellFinding, Findings
 from analysis.metric import Metric
 from analysis.units import brief, brief_range, interval, quantity
-from analysis.worded import metrics_for
+from analysis.worded import chosen, is_programs, metrics_for, that_lead
+from records.commands import FAILED
 
 _OF_MESSAGES, _OF_REQUESTS = ("delivered_per_s", "latency_p50_s"), ("published_per_s", "response_p50_s")
 MOST_ROWS = 14  # more would not be seen at a glance
@@ -61,11 +62,16 @@ class Answer:
     differ: bool
 
 
-def primary(cells: Iterable[CellFinding]) -> tuple[str, str]:
-    """The two metrics that a reader looks for first; of requests it is their replies that count."""
+def primary(cells: Sequence[CellFinding]) -> tuple[str, ...]:
+    """The two metrics that a reader looks for first: what modules have of ones that lead, then what the load is about.
+
+    Of requests it is their replies that count.
+    """
+    if all(is_programs(cell) for cell in cells):
+        return chosen((), cells, of_programs=(FAILED,))[:2]
     counted = [cell for cell in cells if cell.estimate(_OF_MESSAGES[0]) is not None]
     asked = counted and all(cell.estimate(_OF_REQUESTS[1]) is not None for cell in counted)
-    return _OF_REQUESTS if asked else _OF_MESSAGES
+    return (*that_lead(cells), *(_OF_REQUESTS if asked else _OF_MESSAGES))[:2]
 
 
 def answer(findings: Findings) -> Answer:

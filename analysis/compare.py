@@ -9,7 +9,7 @@ from typing import Literal
 
 from analysis.estimates import counted
 from analysis.findings import CellFinding, Findings
-from analysis.metrics import COMPARED, METRICS
+from analysis.metrics import COMPARED, OF_PACKETS, PAYLOADS
 from analysis.statistics import (
     EQUAL_WITHIN,
     Answer,
@@ -25,6 +25,8 @@ from analysis.statistics import (
     paired_ratio,
 )
 from analysis.units import NOTABLE
+from analysis.worded import chosen, metrics_for
+from records.commands import FAILED
 from records.latency import of_arrivals
 
 Tone = Literal["better", "worse", "even", "unequal"]
@@ -53,7 +55,7 @@ class Comparison:
 
         Cells that promise different things are `unequal`: neither is better than the other.
         """
-        better, ratio = METRICS[self.metric].better, self.ratio.ratio
+        better, ratio = metrics_for([self.baseline, self.other])[self.metric].better, self.ratio.ratio
         if unequal(self.baseline, self.other):
             return "unequal"
         if not self.ratio.differs or better is None or ratio is None or abs(ratio - 1) < NOTABLE:
@@ -204,6 +206,7 @@ def held(metric: str, *cells: CellFinding) -> str:
 
 def comparisons(match: Match, other: CellFinding) -> tuple[Comparison, ...]:
     """Every compared metric that at least one of the two cells has."""
-    names = (held(metric, match.baseline, other) for metric in COMPARED)
+    wanted = chosen(COMPARED, (match.baseline, other), of_programs=(FAILED, *PAYLOADS, *OF_PACKETS))
+    names = (held(metric, match.baseline, other) for metric in wanted)
     found = (compare(match.baseline, other, metric) for metric in names)
     return tuple(one for one in found if one.before is not None or one.after is not None)

@@ -22,6 +22,7 @@ class Direction:
 
     edges_ns: np.ndarray
     data_packets: int = 0
+    new_bytes: int = 0
     retr_or_ooo: int = 0
     rtt_samples: int = 0
     rtt_total_s: float = 0.0
@@ -39,6 +40,7 @@ def add_flows(direction: Direction, analysis: Analysis, table: FlowTable, *, cho
     """Add the flows that `chosen` (a mask) names."""
     column = {name: values[chosen] for name, values in table.columns.items()}
     direction.data_packets += int(column["data_packets"].sum())
+    direction.new_bytes += int(column["new_bytes"].sum())
     direction.retr_or_ooo += int(column["retr_or_ooo"].sum())
     direction.rtt_samples += int(column["rtt_samples"].sum())
     direction.rtt_total_s += float(np.nansum(column["rtt_samples"] * column["rtt_mean_s"]))
@@ -53,6 +55,7 @@ def direction_rows(name: str, direction: Direction, window: Window, rows: Rows) 
     if direction.data_packets and window.seconds > 0:
         packets = direction.data_packets
         rows.add("trial", f"data_packets_{name}", value=float(packets))
+        rows.add("trial", f"tcp_payload_{name}_bit_s", value=8 * direction.new_bytes / window.seconds)
         rows.add("trial", f"retr_or_ooo_{name}", value=float(direction.retr_or_ooo))
         rows.add("trial", f"retr_share_{name}", value=direction.retr_or_ooo / packets)
         rows.add("trial", f"recovery_share_{name}", value=direction.recovery_packet_s / packets / window.seconds)

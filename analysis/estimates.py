@@ -21,15 +21,18 @@ _COUNTED: dict[str, tuple[str, str, tuple[str, ...]]] = {
 _NUMBERS = {"lost": "loss_share"}  # numbers whose shares are counted
 
 
-def estimated(metric: str, trials: Sequence[Trial]) -> Estimate | None:
-    """Mean and interval of a metric over the trials that have it, by name in SI units; None when none has."""
+def estimated(metric: str, trials: Sequence[Trial], *, is_share: bool | None = None) -> Estimate | None:
+    """Mean and interval of a metric over the trials that have it, by name in SI units; None when none has.
+
+    is_share: of a metric that is none of analysis.metrics, whether it is a share.
+    """
     values = [trial[metric] for trial in trials if metric in trial]
     if (of := _NUMBERS.get(metric)) is not None and (number := _number(trials, of)) is not None:
         return number
     counts = counted(metric, trials)
     if counts and len(counts) == len(values) and (found := share(counts)) is not None:
         return found
-    return of_values(metric, values)
+    return of_values(metric, values) if is_share is None else estimate(values, "share" if is_share else "positive")
 
 
 def of_values(metric: str, values: Sequence[float]) -> Estimate | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -16,6 +16,7 @@ from analysis.partial import PARTIAL
 from analysis.stationarity import WindowTrend, adjust
 from analysis.statistics import Estimate, Trend
 from records.campaign import Campaign
+from records.commands import Printed, declared_in
 from records.latency import AT_LEAST, LATENCIES, of_arrivals
 from records.manifest import Manifest
 from records.stopping import CellPrecision, Rule, judge
@@ -96,7 +97,8 @@ class CellFinding:
     """A cell and its trials, planned ones that are missing included.
 
     precision: how it stands by the campaign's stopping rule, None without one.  guarantee, pattern: its guarantee
-    class and its workload's pattern, '' and None where no manifest tells.
+    class and its workload's pattern, '' and None where no manifest tells.  declared: the metrics that its programs
+    print, by name, the scenario's most important one first.
     """
 
     name: str
@@ -105,6 +107,7 @@ class CellFinding:
     precision: CellPrecision | None = None
     guarantee: str = ""
     pattern: Pattern | None = None
+    declared: Mapping[str, Printed] = field(default_factory=dict)
 
     @property
     def valid(self) -> tuple[TrialFinding, ...]:
@@ -117,7 +120,10 @@ class CellFinding:
 
     def estimate(self, metric: str) -> Estimate | None:
         """Mean and interval of a metric over the valid trials that have it; no interval where one has a lower bound."""
-        found = estimated(metric, [trial.metrics for trial in self.valid])
+        one = self.declared.get(metric)
+        found = estimated(
+            metric, [trial.metrics for trial in self.valid], is_share=None if one is None else one.unit == "share"
+        )
         if found is None or not self.bounded(metric):
             return found
         return replace(found, low=None, high=None, at_least=True)
@@ -178,6 +184,7 @@ def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa
         if finding.standing is Standing.MISSING:
             finding.reasons.append("planned, not run")
     levels = {cell.name: cell.levels for cell in campaign.cells}
+    declared = {cell.name: declared_in(cell.settings.get("settings", {})) for cell in campaign.cells}
     rule = campaign.stopping
     if rule is not None:
         # Beyond the least number a trial is run only where it is needed: one that was not is not missing.
@@ -188,7 +195,13 @@ def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa
         campaign=campaign,
         folder=folder,
         cells=tuple(
-            _cell(name, levels.get(name, {}), tuple(finding for finding in ordered if finding.cell == name), rule)
+            _cell(
+                name,
+                levels.get(name, {}),
+                tuple(finding for finding in ordered if finding.cell == name),
+                rule,
+                declared.get(name, {}),
+            )
             for name in names
         ),
     )
@@ -202,11 +215,18 @@ def _manifest(found: Iterable[TrialFinding]) -> Manifest | None:
     return None
 
 
-def _cell(name: str, levels: dict[str, str], found: tuple[TrialFinding, ...], rule: Rule | None) -> CellFinding:
+def _cell(
+    name: str,
+    levels: dict[str, str],
+    found: tuple[TrialFinding, ...],
+    rule: Rule | None,
+    declared: Mapping[str, Printed],
+) -> CellFinding:
     told = _manifest(found)
     cell = CellFinding(
         name=name, levels=levels, trials=found,
         guarantee=told.guarantee_class if told else "", pattern=told.workload.asked.pattern if told else None,
+        declared=declared,
     )  # fmt: skip
     if rule is None:
         return cell

@@ -22,7 +22,7 @@ from analysis.units import (
     times_range,
     times_text,
 )
-from analysis.worded import metrics_for, words_for
+from analysis.worded import chosen, metrics_for, that_lead, words_for
 from records.stopping import End
 
 Pair = tuple[CellFinding, CellFinding]  # the baseline's and the other
@@ -123,7 +123,7 @@ def headlines(findings: Findings) -> tuple[str, ...]:
     """
     found = []
     for against, pairs in _groups(findings).items():
-        sentences = [_ratios([compare(a, b, name) for a, b in pairs]) for name in _names(pairs, _RATIOS)]
+        sentences = [_ratios([compare(a, b, name) for a, b in pairs]) for name in _names(pairs, _chief(pairs))]
         sentences.append(_losses([compare(a, b, "loss_share") for a, b in pairs]))
         found += [f"{against}: {text}" for text in sentences if text]
     return tuple(found)
@@ -184,6 +184,11 @@ def _groups(findings: Findings) -> dict[str, list[Pair]]:
 def _names(pairs: Sequence[Pair], metrics: Sequence[str]) -> list[str]:
     """These metrics, a latency by the definition that all of these cells have."""
     return [held(metric, *(cell for pair in pairs for cell in pair)) for metric in metrics]
+
+
+def _chief(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    cells = [cell for pair in pairs for cell in pair]
+    return (*that_lead(cells), *chosen(_RATIOS, cells))
 
 
 def _ratios(compared: Sequence[Comparison]) -> str:

@@ -16,7 +16,7 @@ from analysis.partial import located
 from records.link import LinkProof
 from records.manifest import Manifest
 from records.modules import modules
-from records.waits import Sent
+from records.waits import Figure, Sent
 from records.window_metrics import Ledger
 
 
@@ -40,8 +40,8 @@ class Measure(Protocol):
 
     METRICS: tuple[Metric, ...]
 
-    def measure(self, trial: Measured) -> Mapping[str, float | None]:
-        """Values in the metrics' units; left out or None where the trial has none."""
+    def measure(self, trial: Measured) -> Mapping[str, float | Figure | None]:
+        """Values in the metrics' units, a Figure for one that may be a lower bound; None or left out where none is."""
 
 
 @cache
@@ -59,13 +59,14 @@ def check_metrics(module: ModuleType) -> None:
         raise ValueError(f"{module.__file__}: METRICS is a {type(module.METRICS).__name__}, and has to be a tuple")
 
 
-def measured(measure: Measure, trial: Measured) -> dict[str, float]:
+def measured(measure: Measure, trial: Measured) -> dict[str, Figure]:
     """What a module says of a trial.  ValueError for a metric that it does not declare, and where it fails."""
     try:
         given = measure.measure(trial)
     except Exception as error:
         raise ValueError(located(error)) from error
-    found = {name: value for name, value in given.items() if value is not None}
+    there = {name: value for name, value in given.items() if value is not None}
+    found = {name: value if isinstance(value, Figure) else Figure(value) for name, value in there.items()}
     declared = [one.name for one in measure.METRICS]
     if strange := [name for name in found if name not in declared]:
         raise ValueError(f"metric {strange[0]!r} is not among the METRICS of its module: {', '.join(declared)}")

@@ -13,7 +13,8 @@ class Metric:
     """Values are in `unit` (SI, shares from 0 to 1).  better: None when neither way is.
 
     label, about: what the report calls it, and what exactly it counts.  compared: whether levels of the compared factor
-    are held against each other in it.  each: of what so many a second are, short.  ValueError for another unit.
+    are held against each other in it.  leads: whether a campaign that has it is about it, so that it leads the answer
+    and has a headline.  each: of what so many a second are, short.  ValueError for another unit.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Metric:
     better: Literal["higher", "lower"] | None
     about: str
     compared: bool = False
+    leads: bool = False
     each: str = "msg"
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from functools import cache
 
 from analysis.measure import known
 from analysis.metric import Metric
+from records.commands import DURATION, FAILED
 from records.latency import LATENCIES, of_arrivals
 from records.words import Words
 from records.workload import words_of
@@ -165,6 +166,22 @@ _ALL = (
         about="how many more {messages} were under way at the window's end than at its start, of those sent inside it",
     ),
     Metric(
+        name=DURATION, label="Duration", unit="s", better="lower",
+        about="from the start of a client's program to its end, mean over the stations",
+    ),
+    Metric(
+        name=FAILED, label="Programs that failed", unit="count", better="lower",
+        about="clients' programs that ended with another status than 0, or were killed since they did not end",
+    ),
+    Metric(
+        name="tcp_payload_uplink_bit_s", label="TCP payload into the link, uplink", unit="bit/s", better="higher",
+        about="payload that entered the link for the first time inside the window, by its length, all flows together",
+    ),
+    Metric(
+        name="tcp_payload_downlink_bit_s", label="TCP payload into the link, downlink", unit="bit/s", better="higher",
+        about="payload that entered the link for the first time inside the window, by its length, all flows together",
+    ),
+    Metric(
         name="deliveries", label="Deliveries counted", unit="count", better=None,
         about="first deliveries inside the window: the sample behind throughput",
     ),
@@ -214,6 +231,13 @@ COMPARED = (
     "retr_share_uplink", "retr_share_downlink", "recovery_share_uplink", "recovery_share_downlink",
     "rtt_mean_uplink_s", "rtt_mean_downlink_s", *(metric.name for metric in _OF_MODULES if metric.compared),
 )  # fmt: skip
+LEADS = tuple(metric.name for metric in _OF_MODULES if metric.leads)
+# Of what programs' packets say, and of the link: what a reader of messages looks for has these as well.
+OF_PACKETS = (
+    "air_utilisation", "retr_share_uplink", "retr_share_downlink", "recovery_share_uplink", "recovery_share_downlink",
+    "rtt_mean_uplink_s", "rtt_mean_downlink_s",
+)  # fmt: skip
+PAYLOADS = ("tcp_payload_uplink_bit_s", "tcp_payload_downlink_bit_s")
 CHIEF = ("delivered_per_s", "published_per_s", "latency_p50_s", "latency_p99_s", "loss_share")  # of lab compare
 INTERRUPTED = (
     "interruptions", "back_after_s", "caught_up_after_s", "held_up", "held_up_worst_s", "lost", "not_back",

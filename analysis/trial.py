@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -21,15 +22,18 @@ from analysis.partial import DAMAGE, MEASURES, part
 from analysis.rates import overhead_is_known, rate_steps
 from analysis.recorded import read_captures
 from analysis.rows import Rows
-from analysis.series import ledger_series, queue_series, window_uses
+from analysis.series import Series, ledger_series, queue_series, window_uses
 from analysis.stationarity import window_trends
+from records.commands import figures
 from records.counting import read_tables
 from records.latency import AT_LEAST, latencies, responses, sent_in_window
+from records.link import LinkProof
 from records.manifest import Manifest
 from records.store import DamagedTrial, Trial
 from records.verdict import Health
-from records.waits import Lengths, read_sent
+from records.waits import Figure, Lengths, read_sent
 from records.window_metrics import read_ledger, window_metrics
+from records.workload import Command
 
 T = TypeVar("T")
 
@@ -55,7 +59,9 @@ def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
         rows.add("damage", "manifest", text=str(error))
         return rows.batch()
     part("verdict", rows, lambda mine: _verdict(trial, manifest, mine), table="damage")
-    told = part("ledger", rows, lambda mine: _ledger(trial, manifest, mine), table="damage")
+    programs = isinstance(manifest.workload.asked, Command)
+    load = _programs if programs else _ledger
+    told = part("ledger", rows, lambda mine: load(trial, manifest, mine), table="damage")
     if manifest.no_captures or (manifest.captures and not any(capture.kept for capture in manifest.captures)):
         rows.add("journey", "why", text=manifest.no_captures or "this trial's captures were not kept")
         return rows.batch()
@@ -66,6 +72,8 @@ def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
     part("captures", rows, lambda mine: capture_rows(recorded, manifest, mine), without=without)
     if broken:
         rows.add("journey", "why", text=f"{', '.join(broken)} cannot be read to its end")
+    elif programs:
+        rows.add("journey", "why", text="programs send no messages that could be followed")
     elif told:
         on_links, broken = read_captures(trial, manifest, rows, links=True)
         followed = recorded if broken else recorded + on_links
@@ -82,7 +90,7 @@ def _verdict(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     for note in manifest.notes:
         rows.add("note", "reason", text=note)
     for check in verdict.checks:
-        if check.health is not Health.PASSED:
+        if check.health not in (Health.PASSED, Health.NOT_APPLICABLE):
             rows.add("note", "reason", text=check.reason)
     for missing in sorted(verdict.missing):
         rows.add("note", "reason", text=f"{missing} unknown: this trial's verdict does not have it")
@@ -95,19 +103,10 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     ledger, proof = read_ledger(published, delivered, them), trial.link()
     sent = read_sent(published, delivered, them)
     metrics = window_metrics(ledger, window) | account_metrics(published, delivered, them)
-    steps = rate_steps(tables["resources"], window, proof)
-    uses = window_uses(tables["resources"], window, steps)
-    medium = medium_metrics(proof, deliveries=metrics["deliveries"] or 0.0, steps=steps, uses=uses)
-    queues = queue_series(tables["resources"], proof, window, steps)
-    if not overhead_is_known(tables["resources"], proof):
-        medium, queues = _without_use(medium), _without_use(queues)
-    metrics |= medium
+    metrics |= _of_the_link(tables["resources"], proof, manifest, rows, deliveries=metrics["deliveries"] or 0.0)
     metrics |= interruption_metrics(ledger, consumers, link=proof.interruptions or (), window=window)
     metrics |= backlog_metrics(sent.deliveries, window)
-    metrics["window_s"] = window.seconds
-    for name, value in metrics.items():
-        if value is not None:
-            rows.add("trial", name, value=value)
+    _add(metrics, rows)
     found = Measured(manifest=manifest, proof=proof, tables=tables, ledger=ledger, sent=sent)
     for name, module in known().items():
         part(f"{MEASURES}{name}", rows, partial(_measured, module, found))
@@ -116,12 +115,8 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     if manifest.workload.asked.replies:
         timed |= responses(sent, window)
     for name, figure in timed.items():
-        rows.add("trial", name, value=figure.value, text=AT_LEAST if figure.at_least else None)
-    for name, points in (ledger_series(ledger, window) | queues).items():
-        for t, value in points:
-            rows.add("second", name, t=t, value=value)
-    for event in proof.events:
-        rows.add("event", t=event.at_s, value=(event.t_ns - window.start_ns) / 1e9, text=event.label)
+        _figure(rows, name, figure)
+    _add_series(ledger_series(ledger, window), rows)
     for change in manifest.node_events:
         rows.add("event", t=change.at_s, value=(change.t_ns - window.start_ns) / 1e9, text=str(change))
     for t_ns, label in absences(consumers):
@@ -132,9 +127,48 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
         rows.add("trend", name, t=trend.p, value=trend.change)
 
 
+def _programs(trial: Trial, manifest: Manifest, rows: Rows) -> None:
+    """What programs printed, how long they took, and the link that they went over."""
+    tables, proof = read_tables(trial, manifest), trial.link()
+    _add(_of_the_link(tables["resources"], proof, manifest, rows, deliveries=0.0) | figures(manifest.programs), rows)
+
+
+def _of_the_link(
+    resources: pa.Table, proof: LinkProof, manifest: Manifest, rows: Rows, *, deliveries: float
+) -> dict[str, float | None]:
+    """Metrics of the medium and the window; adds the link's seconds and its events."""
+    window = manifest.window
+    steps = rate_steps(resources, window, proof)
+    uses = window_uses(resources, window, steps)
+    medium = medium_metrics(proof, deliveries=deliveries, steps=steps, uses=uses)
+    queues = queue_series(resources, proof, window, steps)
+    if not overhead_is_known(resources, proof):
+        medium, queues = _without_use(medium), _without_use(queues)
+    _add_series(queues, rows)
+    for event in proof.events:
+        rows.add("event", t=event.at_s, value=(event.t_ns - window.start_ns) / 1e9, text=event.label)
+    return medium | {"window_s": window.seconds}
+
+
+def _add(metrics: Mapping[str, float | None], rows: Rows) -> None:
+    for name, value in metrics.items():
+        if value is not None:
+            rows.add("trial", name, value=value)
+
+
+def _add_series(found: Series, rows: Rows) -> None:
+    for name, points in found.items():
+        for t, value in points:
+            rows.add("second", name, t=t, value=value)
+
+
 def _measured(module: Measure, found: Measured, rows: Rows) -> None:
-    for name, value in measured(module, found).items():
-        rows.add("trial", name, value=value)
+    for name, figure in measured(module, found).items():
+        _figure(rows, name, figure)
+
+
+def _figure(rows: Rows, name: str, figure: Figure) -> None:
+    rows.add("trial", name, value=figure.value, text=AT_LEAST if figure.at_least else None)
 
 
 def _without_use(found: dict[str, T]) -> dict[str, T]:

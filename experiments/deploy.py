@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ import ansible_runner
 from emulation.kernel import kernel
 from emulation.kernel.kernel import KernelName
 from records.errors import CannotGoOn
+from stacks.certificates import Authority
 from stacks.driver import Service
 from stacks.folders import role_folders
 
@@ -68,12 +69,31 @@ class Target:
 def role_call(service: Service) -> RoleCall:
     """What deploys a stack's service."""
     names = {f"{service.role}_name": service.name, f"{service.role}_port": service.port}
+    if service.tls != "off":
+        names[f"{service.role}_tls"] = service.tls
     return RoleCall(role=service.role, variables={**names, **service.variables})
 
 
 def service_folder(*, scratch: Path, target: str, name: str) -> Path:
     """Where a service keeps its files on its node: configuration, data, `log` and `pid`."""
     return scratch / target / name
+
+
+def certify(placed: Iterable[tuple[str, str, Service]], *, scratch: Path) -> str:
+    """Give those of these services that speak TLS a certificate each, in `tls` of their folders, by one new authority.
+
+    placed: name and address of a target, and a service of its.  Returns the authority's own certificate (PEM), '' when
+    none speaks TLS.
+    """
+    secured = [one for one in placed if one[2].tls != "off"]
+    if not secured:
+        return ""
+    authority = Authority()
+    for target, address, service in secured:
+        folder = service_folder(scratch=scratch, target=target, name=service.name)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        authority.issue(address, folder / "tls")
+    return authority.certificate
 
 
 def service_pid(*, scratch: Path, target: str, name: str) -> int:

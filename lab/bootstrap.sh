@@ -2,7 +2,7 @@
 # Brings a fresh Debian or Ubuntu machine to where `lab` runs: system packages, virtual environment, locked
 # Python packages.  What is already there is left alone, so a second call does nothing.
 #   bootstrap.sh run       what experiments need, the packages of all stacks included
-#   bootstrap.sh test      that, and the tests' oracles (tshark, chromium, Java's compiler)
+#   bootstrap.sh test      that, and the tests' oracles and loads (tshark, chromium, Java's compiler, iperf3, curl)
 #   bootstrap.sh packages  the system packages alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,7 +22,7 @@ needs=(mnexec:mininet ip:iproute2 nft:nftables tcpdump:tcpdump ping:iputils-ping
 # The lab kernel, for machines whose own has no netem and for users who are not root; it is made for this processor only.
 # tcc builds its shim for processors with AMX.
 [ "$(uname -m)" = x86_64 ] && needs+=(linux.uml:user-mode-linux busybox:busybox-static tcc:tcc)
-[ "${1:-run}" = test ] && needs+=(tshark:tshark chromium:chromium git:git ethtool:ethtool javac:openjdk-17-jdk-headless)
+[ "${1:-run}" = test ] && needs+=(tshark:tshark chromium:chromium git:git ethtool:ethtool iperf3:iperf3 curl:curl javac:openjdk-17-jdk-headless)
 
 missing=()
 for need in "${needs[@]}"; do

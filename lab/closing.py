@@ -14,15 +14,17 @@ from rich.text import Text
 
 from experiments.trial.observers.diskspace import naming
 from lab.common import Status, err, out, shown
+from records.commands import DURATION
 from records.store import trials
 from records.times import ReportTime, note_report, report_time
 from records.verdict import State
-from records.workload import words_of
+from records.workload import Pattern, words_of
 
 if TYPE_CHECKING:
     from analysis.report.summary import Summary
 
 
+_MOST_DECLARED = 4  # metrics of programs that a terminal has room for
 # CPU-seconds, printed by `python benchmarks/report_cost.py` (24 trials: 13.5 without captures to speak of, 27 with
 # 2.0 GB of them), of which Spark's are 7 (`python benchmarks/spark_report.py`).
 _START_S, _TRIAL_S, _BYTE_S = 7.0, 0.3, 7e-9
@@ -122,6 +124,8 @@ def tell(folder: Path, page: Path) -> Status:
     out.print()
     for line in filter(None, (summary.verdict, summary.trends, *summary.headlines)):
         out.print(line, markup=False)
+    for line in summary.failed:
+        err.print(line, style="yellow", markup=False)
     out.print(f"report: {shown(page)}")
     others = sum(count for cell in summary.cells for state, count in cell.states.items() if state != State.VALID)
     return Status.NOT_ALL_VALID if others else Status.ALL_VALID
@@ -129,14 +133,19 @@ def tell(folder: Path, page: Path) -> Status:
 
 def _columns(summary: Summary) -> dict[str, str]:
     """What a terminal shows of each cell, metric to heading, in the words of its pattern; the report has the rest."""
+    used = {"air_utilisation": "medium used"}
+    own = dict(list(summary.declared.items())[:_MOST_DECLARED]) | {DURATION: "mean duration"}
+    if set(summary.patterns) == {Pattern.COMMAND}:
+        return own | used
     words = words_of(summary.patterns)
     sent, received = words.done
     counted = [cell for cell in summary.cells if cell.metrics]
     answered = counted and all("response_p50_s" in cell.metrics for cell in counted)
     timed, what = ("publish_latency_mean_s", words.answer) if answered else ("latency_mean_s", words.latency)
     return {
+        **(own if Pattern.COMMAND in summary.patterns else {}),
         "published_per_s": f"{sent}/s",
         "delivered_per_s": f"{received}/s",
         timed: f"mean {what}",
-        "air_utilisation": "medium used",
+        **used,
     }

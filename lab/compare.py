@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,8 @@ from experiments.campaign.campaign import CampaignError
 from lab.common import Status, err, fail, out, shown
 from lab.revisions import NotFound, choose, named, said
 from lab.start import tidy
+from records.campaign import read_campaign
+from records.commands import declared_in
 from records.store import DamagedTrial
 
 if TYPE_CHECKING:
@@ -43,10 +45,10 @@ def compare(
     """Compare the campaigns, write the page and print the verdicts."""
     with _told():
         tolerated = (_share("--margin", margin), _share("--share-margin", share_margin))
-        names = _metrics(metric)
         tidy(results)
         one, other = named(results, a), named(results, b)
         first, second = choose(one, other)
+        names = _metrics(metric, (first, second))
         for line in filter(None, (said(one, first), said(other, second))):
             err.print(line, markup=False)
         folder = out_folder or second / "compare" / first.name
@@ -59,7 +61,7 @@ def compare(
 
 
 def _compared(
-    first: Path, second: Path, names: tuple[str, ...], tolerated: tuple[float, float], across: frozenset[str],
+    first: Path, second: Path, names: tuple[str, ...] | None, tolerated: tuple[float, float], across: frozenset[str],
     master: str | None, folder: Path,
 ) -> tuple[Between, Path]:  # fmt: skip
     """The result, and the page that was written of it."""
@@ -102,14 +104,18 @@ def _show(found: Between, page: Path) -> None:
     out.print(f"page: {shown(page)}", markup=False)
 
 
-def _metrics(asked: list[str] | None) -> tuple[str, ...]:
-    from analysis.metrics import CHIEF, METRICS  # noqa: PLC0415
+def _metrics(asked: list[str] | None, campaigns: Iterable[Path]) -> tuple[str, ...] | None:
+    """Those that the user names, of ours and of what the campaigns' programs print; None when none is named."""
+    from analysis.metrics import METRICS  # noqa: PLC0415
 
-    known = {name: metric for name, metric in METRICS.items() if metric.better is not None}
+    cells = [cell for campaign in campaigns for cell in read_campaign(campaign).cells]
+    printed = {name: one for cell in cells for name, one in declared_in(cell.settings.get("settings", {})).items()}
+    known = [name for name, one in METRICS.items() if one.better is not None]
+    known += [name for name, one in printed.items() if one.better is not None]
     for name in asked or ():
         if name not in known:
             fail(f"--metric: {name!r} is not one of {', '.join(known)}", Status.USAGE)
-    return tuple(dict.fromkeys(asked)) if asked else CHIEF
+    return tuple(dict.fromkeys(asked)) if asked else None
 
 
 def _share(option: str, text: str) -> float:

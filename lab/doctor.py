@@ -18,6 +18,7 @@ from experiments.tools.calibration import stations_needed
 from experiments.trial import provenance
 from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
+from experiments.workers.programs import why_not
 from lab.common import DEFAULT_RESULTS, ROOT, Status, out, told
 from lab.start import tidy
 from lab.system_packages import AS_ROOT
@@ -33,6 +34,7 @@ _TOOLS = {
     "setpriv": "apt-get install util-linux",
     "ansible-playbook": "make setup",
 }
+_LOADS = {"iperf3": "iperf3.yaml", "curl": "http-curl.yaml"}
 _HEADINGS = {
     Place("host", "tc"): "[green]natively, by tc[/]    ",
     Place("host", "line"): "[green]natively, by line[/]  ",
@@ -53,10 +55,7 @@ def examine(kernels: Kernels) -> Status:
     tools = {tool: cure for tool, cure in _TOOLS.items() if not _found(tool)}
     for tool, cure in _TOOLS.items():
         _row(table, tool, "not found" if tool in tools else "", cure, fatal=True)
-    for declared in folders.found().declared:
-        for package in declared.debian:
-            problem = "" if version(package) else f"not found, {declared.source} needs it"
-            _row(table, package.name, problem, AS_ROOT)
+    _packages(table)
     for problem in folders.found().problems:
         _row(table, "stacks", problem, "remove or mend that package")
     _row(table, "this kernel, as root", "not root" if os.geteuid() else "", "run as root (sudo), or use the lab kernel")
@@ -90,6 +89,17 @@ def examine(kernels: Kernels) -> Status:
         return Status.FAILED
     uncertain = fails or kernels.lab.outcome is labkernel.Outcome.UNTRIED
     return Status.NOT_ALL_VALID if nowhere or uncertain else Status.ALL_VALID
+
+
+def _packages(table: Table) -> None:
+    """What stacks need, and the programs that scenarios of ours run."""
+    for declared in folders.found().declared:
+        for package in declared.debian:
+            problem = "" if version(package) else f"not found, {declared.source} needs it"
+            _row(table, package.name, problem, AS_ROOT)
+    for program, scenario in _LOADS.items():
+        problem = f"not found, experiments/scenarios/{scenario} needs it" if why_not(program) else ""
+        _row(table, program, problem, f"apt-get install {program}")
 
 
 def _row(table: Table, what: str, problem: str, cure: str, *, fatal: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""`lab replay`: one trial again, under the same losses."""
+"""`lab replay`: one trial again, under the same fates of its packets."""
 
 from __future__ import annotations
 

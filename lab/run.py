@@ -10,7 +10,7 @@ import typer
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.prepare import place_of
 from experiments.scenario import scenario as scenarios
-from experiments.scenario.scenario import Scenario
+from experiments.scenario.scenario import Scenario, ScenarioError
 from experiments.workers.kernels import Kernels, NotPossible
 from lab import execution
 from lab.beforehand import Care, kernels, look_at_room
@@ -18,6 +18,8 @@ from lab.closing import reporting
 from lab.common import out, shown, told
 from lab.start import tidy
 from lab.within import budget, resuming
+from records.workload import Command
+from records.yaml_lines import read
 
 
 def run(
@@ -61,10 +63,29 @@ def begun(loaded: Scenario, results: Path, chosen: Kernels, *, new: bool, care: 
     return folder, replace(care, room=True)
 
 
+def _check_names(scenario: Scenario) -> None:
+    """ScenarioError when programs print a metric that has the name of one of ours: both would be one column."""
+    works = [cell.settings.workload for cell in scenario.cells]
+    names = dict.fromkeys(name for work in works if isinstance(work, Command) for name in work.metrics)
+    if not names:
+        return
+    from analysis.metrics import METRICS  # noqa: PLC0415 - slow to import, and only this needs it
+
+    if taken := [name for name in names if name in METRICS]:
+        _, lines = read(scenario.path)
+        line = lines.get(("workload", "metrics", taken[0]))
+        where = f"{scenario.path}:{line}" if line else str(scenario.path)  # a case, or another file, may say it
+        raise ScenarioError(
+            f"{where}: workload.metrics.{taken[0]}: Airwire measures {taken[0]} itself "
+            f"({METRICS[taken[0]].about}): choose another name, such as program_{taken[0]}"
+        )
+
+
 def _check(scenario: Scenario, chosen: Kernels) -> None:
     """NotPossible when a cell's link cannot be had here, with the way to run the others."""
     possible: set[str] = set()
     problems: dict[str, str] = {}
+    _check_names(scenario)
     for cell in scenario.cells:
         try:
             place_of(cell.settings, cell.profile, cell.links, chosen)

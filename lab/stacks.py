@@ -18,10 +18,12 @@ from stacks import folders, registry
 from stacks.driver import Stack
 from stacks.folders import Found
 from stacks.installed import Needs, needs, python_version, version
+from stacks.knobs import Knob, described
 
 _SET_UP = "make setup"
 _WIDE = 160  # columns in which rows need few lines
 _PIP = ".venv/bin/pip install"
+_NO_DEFAULT = "every scenario says it"
 _RUNS_ON = {"servers": "servers", "nodes": "every station"}
 
 
@@ -29,8 +31,8 @@ _RUNS_ON = {"servers": "servers", "nodes": "every station"}
 class Listed:
     """A stack.  source: who brings it.  about: in a line.  runs_on: where its services run, '' where it has none.
 
-    versions: of what it needs, None for what is missing.  bring: the command that brings what is, '' when nothing is.
-    problem: why it cannot be used, '' when it can.
+    knobs: what a scenario can set of it.  versions: of what it needs, None for what is missing.  bring: the command
+    that brings what is, '' when nothing is.  problem: why it cannot be used, '' when it can.
     """
 
     stack: str
@@ -39,6 +41,7 @@ class Listed:
     patterns: tuple[str, ...] = ()
     guarantees: tuple[str, ...] = ()
     runs_on: str = ""
+    knobs: tuple[Knob, ...] = ()
     versions: dict[str, str | None] = field(default_factory=dict)
     bring: str = ""
     problem: str = ""
@@ -53,6 +56,8 @@ def stacks(*, json: bool) -> None:
             print(dumps({"stacks": [asdict(row) for row in rows], "problems": found.problems}, indent=1))
             return
         out.print(table(rows, width=out.width))
+        out.print()
+        out.print(knob_table(rows))
         for row in rows:
             if row.bring:
                 lacks = ", ".join(name for name, text in row.versions.items() if text is None)
@@ -85,6 +90,20 @@ def table(rows: Iterable[Listed], *, width: int) -> Table:
     return shown
 
 
+def knob_table(rows: Iterable[Listed]) -> Table:
+    """A row for every knob.  A stack without any has none."""
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    shown.add_column("stack", no_wrap=True)
+    for heading, widest in (("knob", 19), ("values", 16), ("default", 14)):
+        shown.add_column(heading, overflow="fold", max_width=widest)
+    shown.add_column("meaning", overflow="fold")
+    for row in rows:
+        for first, knob in zip((row.stack, *[""] * len(row.knobs)), row.knobs, strict=False):
+            default = _NO_DEFAULT if knob.default is None else repr(knob.default)
+            shown.add_row(first, *map(Text, (knob.name, knob.allowed, default, knob.meaning)))
+    return shown
+
+
 def _listed(name: str, found: Found) -> Listed:
     source = registry.declaring(name).source
     try:
@@ -103,6 +122,7 @@ def _listed(name: str, found: Found) -> Listed:
         patterns=tuple(one for one in Pattern if one in driver.patterns),
         guarantees=tuple(one for one in Guarantee if one in driver.guarantees),
         runs_on=", ".join(dict.fromkeys(_RUNS_ON[one.placement] for one in services)),
+        knobs=described(registry.knobs_of(name)),
         versions=_versions(wanted),
         bring=_bring(wanted),
     )

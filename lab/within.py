@@ -8,8 +8,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+import lab
 from experiments.campaign.piece import Budget, Piece
-from lab import BEGUN_AT
 from lab.common import DEFAULT_RESULTS, Status, fail, shown
 from lab.progress import minutes
 
@@ -24,7 +24,7 @@ def budget(duration: str | None) -> Budget | None:
     seconds = seconds_of(duration)
     if seconds is None:
         fail(f"--for: {duration!r} is not a duration above zero, such as 90s, 40m, 2h or 1h30m", Status.USAGE)
-    return Budget(begun_at=BEGUN_AT, lasts_s=seconds)
+    return Budget(begun_at=lab.BEGUN_AT, lasts_s=seconds)
 
 
 def seconds_of(duration: str) -> int | None:

@@ -221,3 +221,21 @@ class StreamClients(Clients):
             yield 2 * flow, 2 * flow + 1
             if self.shape == "duplex":
                 yield 2 * flow + 1, 2 * flow
+
+
+class NoClients(Clients):
+    """Of a load that is programs: there is one on every station, and no message between them."""
+
+    WORDS = Words(sender="client", receiver="client", message="run", short="runs", followed="programs")
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        return ()
+
+    def producers(self, stations: int) -> tuple[End, ...]:
+        del stations
+        return ()
+
+    def consumers(self, stations: int) -> tuple[End, ...]:
+        del stations
+        return ()

@@ -8,10 +8,11 @@ from pydantic import Field, model_validator
 
 from records import older
 from records.audience import Audience, audiences
+from records.commands import ProgramRun
 from records.nodes import Absence, NodeChange
 from records.record import Record
 from records.schema import VERSION
-from records.workload import AnyWorkload
+from records.workload import AnyWorkload, Command, Messages
 
 
 class Cell(Record):
@@ -22,10 +23,14 @@ class Cell(Record):
 
 
 class ClientSocket(Record):
-    """The client's own end of what its packets travel over."""
+    """The client's own end of what its packets travel over.
+
+    tls: version and cipher that were agreed on, such as `TLSv1.3 TLS_AES_256_GCM_SHA384`; '' = in the clear.
+    """
 
     protocol: Literal["tcp", "udp"]
     port: int
+    tls: str = ""
 
 
 class _Client(Record):
@@ -71,6 +76,19 @@ class PlacedWorkload(Record):
     asked: AnyWorkload
     producers: tuple[Producer, ...]
     consumers: tuple[Consumer, ...]
+
+    @property
+    def messages(self) -> Messages:
+        """What is asked of messages; ValueError where the load is programs."""
+        if isinstance(self.asked, Command):
+            raise ValueError("the load is programs, which send no messages")
+        return self.asked
+
+    @property
+    def tls(self) -> tuple[str, ...]:
+        """What its clients' connections agreed on, each once; none where nothing is encrypted."""
+        found = {socket.tls for one in (*self.producers, *self.consumers) for socket in one.sockets}
+        return tuple(sorted(found - {""}))
 
     @property
     def audiences(self) -> tuple[Audience, ...]:
@@ -195,6 +213,22 @@ class Connecting(Record):
     ends: tuple[ConnectionEnd, ...]
 
 
+class HalfOpen(Record):
+    """A TCP connection to a node that vanished, at the end that is still there.  CLOCK_MONOTONIC nanoseconds.
+
+    node, port: who vanished, and its port.  since_ns: when that was in force.  peer, peer_port: whose end this is.
+    left_ns: when the peer had given it up, None where it had not by until_ns, when the watch ended.
+    """
+
+    node: str
+    since_ns: int
+    peer: str
+    peer_port: int
+    port: int
+    left_ns: int | None
+    until_ns: int
+
+
 class Manifest(Record):
     schema_version: int = VERSION
     scenario: str
@@ -225,7 +259,8 @@ class Manifest(Record):
     rows: dict[str, int] = Field(description="table name to number of rows")
     drained: str = Field(default="", description="why the drain ended: complete, quiet or limit")
     figures: dict[str, float] = Field(
-        default={}, description="records.window_metrics of the ledger, for the stopping rule"
+        default={},
+        description="records.window_metrics of the ledger, or records.commands.figures, for the stopping rule",
     )
     latency_of: Literal["sent", "arrived"] = Field(
         default="arrived", description="whose latency the figures have: of what was sent in the window, or (older) came"
@@ -236,5 +271,9 @@ class Manifest(Record):
     )
     machine_cpu: float | None = Field(default=None, description="share of all cores in use, mean over the window")
     connecting: Connecting | None = Field(default=None, description="None = not recorded")
+    programs: tuple[ProgramRun, ...] = Field(
+        default=(), description="every client's program and how it ended, where the load is programs"
+    )
     node_events: tuple[NodeChange, ...] = Field(default=(), description="what happened to nodes, as it was asked")
+    half_open: tuple[HalfOpen, ...] = Field(default=(), description="others' connections to nodes that had vanished")
     notes: tuple[str, ...] = ()

@@ -71,6 +71,11 @@ def killed(events: Iterable[NodeEvent]) -> frozenset[str]:
     return frozenset(one.node for one in events if one.event == "kill")
 
 
+def vanishes(events: Iterable[NodeEvent]) -> bool:
+    """Whether any node goes without a word."""
+    return any(one.event == "vanish" for one in events)
+
+
 def by_node(events: Iterable[E]) -> dict[str, tuple[E, ...]]:
     """Each node's events, in the order in which they are played."""
     found: dict[str, list[E]] = {}

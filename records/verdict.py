@@ -32,6 +32,7 @@ class Check(StrEnum):
     CLEAN_SLATE = "clean_slate"
     SERVERS_ALIVE = "servers_alive"
     PATH_RTT = "path_rtt"
+    PROGRAMS_SUCCEEDED = "programs_succeeded"
 
 
 # Checks that verdicts of earlier versions do not have: those trials are not in doubt for want of them.
@@ -45,12 +46,16 @@ ADDED_LATER = frozenset(
         Check.SOFTIRQ_DROPS,
         Check.PATH_RTT,
         Check.LINE_LATENESS,
+        Check.PROGRAMS_SUCCEEDED,
     }
 )
 
 
 class Limiter(StrEnum):
-    """What limited a trial.  SCHEDULE: the open loop's own.  NOTHING: no use was at its bound, round trips are."""
+    """What limited a trial.  SCHEDULE: the open loop's own.  NOTHING: no use was at its bound, round trips are.
+
+    PROGRAMS: no use was at its bound, and what programs wait for is their own affair.
+    """
 
     LINK = "link"
     SERVER = "server"
@@ -58,20 +63,28 @@ class Limiter(StrEnum):
     DISK = "disk"
     MACHINE = "machine"
     SCHEDULE = "schedule"
+    PROGRAMS = "programs"
     NOTHING = "nothing"
 
 
 class Health(StrEnum):
-    """WAIVED: it failed, and the scenario says by name that this does not matter."""
+    """WAIVED: it failed, and the scenario says by name that this does not matter.
+
+    NOT_APPLICABLE: the trial has nothing that could be checked, as programs have no ledger; detail says why.
+    """
 
     PASSED = "passed"
     FAILED = "failed"
     UNKNOWN = "unknown"
     WAIVED = "waived"
+    NOT_APPLICABLE = "not applicable"
+
+
+_NOTHING_AMISS = (Health.PASSED, Health.NOT_APPLICABLE)
 
 
 class State(StrEnum):
-    """VALID: every check passed or was waived.  INVALID: one failed.  INCONCLUSIVE: none failed, one is unknown."""
+    """VALID: every check that applies passed or was waived.  INVALID: one failed.  INCONCLUSIVE: one is unknown."""
 
     VALID = "valid"
     INVALID = "invalid"
@@ -143,4 +156,4 @@ class Verdict(Record):
 
     def reasons(self) -> tuple[str, ...]:
         """One line for each check that did not pass."""
-        return tuple(check.reason for check in self.checks if check.health is not Health.PASSED)
+        return tuple(check.reason for check in self.checks if check.health not in _NOTHING_AMISS)

@@ -15,11 +15,13 @@ from pydantic import BeforeValidator, Field, PlainValidator, SerializeAsAny, mod
 from records.clients import (
     BroadcastClients,
     Count,
+    NoClients,
     PubSubClients,
     QueueClients,
     RequestReplyClients,
     StreamClients,
 )
+from records.commands import ClientCommand, Metrics, ServerCommand
 from records.messaging import Ack, BodyType, Delivery, Guarantee
 from records.record import Record
 from records.sending import Sending, time_s
@@ -40,6 +42,11 @@ class Pattern(StrEnum):
     REQUEST_REPLY = "request_reply"
     BROADCAST = "broadcast"
     STREAM = "stream"
+    COMMAND = "command"
+
+
+# Those of messages, which a stack carries.
+MESSAGE_PATTERNS = frozenset(Pattern) - {Pattern.COMMAND}
 
 
 class Stored(Record):
@@ -268,7 +275,45 @@ class Stream(_InMemory):
         return super().guarantees() | {Guarantee.ORDERED}
 
 
-Workload = PubSub | Queue | RequestReply | Broadcast | Stream
+class Command(Record):
+    """Programs of the user's own: `server` on every server's node, `client` on every station.
+
+    metrics: numbers that the client prints, by the names that the report is to use, the most important one first.
+    Nothing of it is a message: there is no stack, and no ledger.
+    """
+
+    pattern: Literal[Pattern.COMMAND] = Pattern.COMMAND
+    server: ServerCommand | None = None
+    client: ClientCommand
+    metrics: Metrics = Field(default_factory=dict)
+
+    @property
+    def clients(self) -> NoClients:
+        """None that a stack would know."""
+        return NoClients()
+
+    @property
+    def shared(self) -> bool:
+        """No message is for anybody."""
+        return False
+
+    @property
+    def replies(self) -> bool:
+        """Nothing is sent that a message could answer."""
+        return False
+
+    @property
+    def guarantee_class(self) -> str:
+        """Programs are compared with programs."""
+        return self.pattern.value
+
+    def guarantees(self) -> frozenset[Guarantee]:
+        """None: there is no stack."""
+        return frozenset()
+
+
+Messages = PubSub | Queue | RequestReply | Broadcast | Stream
+Workload = Messages | Command
 WORKLOADS: dict[Pattern, type[Workload]] = {one.model_fields["pattern"].default: one for one in get_args(Workload)}
 
 
@@ -278,10 +323,15 @@ if _lacking := set(Pattern) - set(WORKLOADS):
 
 def words_of(patterns: Iterable[Pattern]) -> Words:
     """The words of a pattern's clients; of several patterns, words that fit them all; of none, the default's."""
-    found = {WORKLOADS[one].model_fields["clients"].annotation.WORDS for one in patterns}  # type: ignore[union-attr]
+    found = {_words(WORKLOADS[one]) for one in patterns}
     if len(found) > 1:
         return GENERAL
     return found.pop() if found else PubSubClients.WORDS
+
+
+def _words(kind: type[Workload]) -> Words:
+    clients = kind.model_fields.get("clients")
+    return clients.annotation.WORDS if clients else NoClients.WORDS  # type: ignore[union-attr]
 
 
 class _Chosen(Record):
@@ -300,3 +350,4 @@ def workload_of(value: object) -> Workload:
 
 # The problems of a field of this type name its keys, and not the pattern's class as well, as those of a union would.
 AnyWorkload = Annotated[Workload, SerializeAsAny(), PlainValidator(workload_of)]
+AnyMessages = Annotated[Messages, SerializeAsAny(), PlainValidator(workload_of)]

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
+from stacks import tls
 from stacks.driver import Endpoint, Socket, StackError
 
 # Linux, tcp(7): a socket in repair mode is closed without a packet.  The socket module has no name for it.
@@ -22,7 +23,8 @@ class Channel(asyncio.Protocol):
     """One connection to a server.
 
     lost: why it ended without close(), None while it is well.  From then on requests end with StackError.
-    local: our end of it, None before it is made.
+    local: our end of it, None before it is made.  reads, writes: how many there were, for whoever has to keep the
+    connection alive.
     """
 
     LANGUAGE: ClassVar[str]
@@ -30,6 +32,7 @@ class Channel(asyncio.Protocol):
     def __init__(self) -> None:
         self.lost: str | None = None
         self.local: Socket | None = None
+        self.reads = self.writes = 0
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = False
         self._reading = False
@@ -42,6 +45,7 @@ class Channel(asyncio.Protocol):
 
     def write(self, frames: bytes) -> None:
         """Send whole frames.  What one read's messages cause leaves in one write."""
+        self.writes += 1
         if self._reading:
             self._held.append(frames)
         elif not self._transport.is_closing():
@@ -73,11 +77,12 @@ class Channel(asyncio.Protocol):
         # A cast: the transports of uvloop are no subclasses.
         self._transport = cast(asyncio.Transport, transport)
         address, port, *_ = transport.get_extra_info("sockname")
-        self.local = Socket(protocol="tcp", address=address, port=port)
+        self.local = Socket(protocol="tcp", address=address, port=port, tls=tls.agreed(transport))
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def data_received(self, data: bytes) -> None:
         """Called by asyncio."""
+        self.reads += 1
         self._reading = True
         try:
             self._read(data)
@@ -85,9 +90,7 @@ class Channel(asyncio.Protocol):
             self.lose(f"the server does not speak {self.LANGUAGE}: {error}")
         finally:
             self._reading = False
-            if self._held:
-                self.write(b"".join(self._held))
-                self._held.clear()
+            self._flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by asyncio."""
@@ -95,6 +98,11 @@ class Channel(asyncio.Protocol):
             self.lose(f"connection lost: {exc}" if exc else "the server closed the connection")
         self._end_all(self.why_over)
         self._ended.set_result(None)
+
+    @property
+    def sockets(self) -> tuple[Socket, ...]:
+        """Our end of it, as stacks.driver.Connection has it."""
+        return () if self.local is None else (self.local,)
 
     @property
     def over(self) -> str | None:
@@ -110,6 +118,14 @@ class Channel(asyncio.Protocol):
     def leaving(self) -> bool:
         """Whether it is lost, or on its way to being closed."""
         return self._closing or self.lost is not None
+
+    def _flush(self) -> None:
+        """Send what is held."""
+        if self._held:
+            frames = b"".join(self._held)
+            self._held.clear()
+            if not self._transport.is_closing():
+                self._transport.write(frames)
 
     def _end_all(self, reason: str) -> None:
         self._fail_all(reason)
@@ -142,7 +158,7 @@ class Client(Generic[C]):
     @property
     def sockets(self) -> tuple[Socket, ...]:
         """Our end of the connection."""
-        return () if self._channel.local is None else (self._channel.local,)
+        return self._channel.sockets
 
     def abort(self) -> None:
         """Cut the connection; TCP tells the server."""
@@ -164,11 +180,14 @@ def silence(connection: socket.socket) -> None:
 async def opened(kind: Callable[[], C], at: Endpoint) -> C:
     """A connection of this kind; StackError when there is none to be had."""
     try:
-        _, channel = await asyncio.get_running_loop().create_connection(kind, at.host, at.port)
+        transport, channel = await asyncio.get_running_loop().create_connection(kind, at.host, at.port, **tls.asked(at))
     except OSError as error:
         # A name that cannot be resolved has a negative number, of getaddrinfo's.
         why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
-        raise StackError(f"cannot connect to {at.host} port {at.port}: {why}") from error
+        raise tls.refused(at, error, why) from error
+    if at.tls != "off":
+        # What the kernel does not take is held by the layer below TLS, by its own limits: nothing more above it.
+        transport.set_write_buffer_limits(high=1)
     return channel
 
 

@@ -12,8 +12,10 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 from records.messaging import Ack, BodyType, Delivery, Guarantee
 from records.workload import Pattern
 
-# Where a stack's processes of its own run; a stack that has none is placed nowhere.
+# Where a stack's processes of its own run: on every server or every station of the network.  One without is nowhere.
 Placement = Literal["servers", "nodes"]
+# The version of TLS that a service and its clients speak, this one and no other.
+Tls = Literal["off", "1.2", "1.3"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +40,17 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where one of the stack's services listens, as its clients see it.  node: the host that it runs on."""
+    """Where one of the stack's services listens, as its clients see it.  node: the host that it runs on.
+
+    tls: what it speaks.  authority: the certificate (PEM) of whom its clients trust then.
+    """
 
     host: str
     port: int
     service: str = ""
     node: str = ""
+    tls: Tls = "off"
+    authority: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,18 +82,24 @@ class Here:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Socket:
-    """One end of what packets travel between: transport protocol, IPv4 address and port."""
+    """One end of what packets travel between: transport protocol, IPv4 address and port.
+
+    tls: version and cipher that were agreed on, '' = what it carries is not encrypted.
+    """
 
     protocol: Literal["tcp", "udp"]
     address: str
     port: int
+    tls: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     """A process of a stack's own: the Ansible role that deploys it, and the role's variables.
 
-    placement: it runs on every server of the network, or on every station.
+    placement: it runs on every server of the network, or on every station.  tls: what it speaks; the role has it as
+    ROLE_tls, and finds its certificate in the service's folder (experiments.deploy.certify).  overlay: clients speak to
+    the one on their own host only, and these speak to each other.
     """
 
     name: str
@@ -94,6 +107,12 @@ class Service:
     port: int
     variables: dict[str, Any] = field(default_factory=dict)
     placement: Placement = "servers"
+    tls: Tls = "off"
+    overlay: bool = False
+
+    def at(self, host: str, *, node: str = "", authority: str = "") -> Endpoint:
+        """Where its clients find it, when it runs on `host`."""
+        return Endpoint(host=host, port=self.port, service=self.name, node=node, tls=self.tls, authority=authority)
 
 
 P = TypeVar("P")

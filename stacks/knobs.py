@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 KnobValue = bool | int | float | str
 
 
 class Knobs(BaseModel):
-    """Base of a stack's knobs, which are its fields.  EXPLICIT: those that every scenario has to say itself."""
+    """Base of a stack's knobs, which are its fields, each with its meaning as a docstring below it.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    EXPLICIT: those that every scenario has to say itself.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     EXPLICIT: ClassVar[frozenset[str]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knob:
+    """One of a stack's knobs, for readers.  allowed: its values in words.  default: None where scenarios say it."""
+
+    name: str
+    meaning: str
+    allowed: str
+    default: KnobValue | None
 
 
 class KnobsError(ValueError):
@@ -51,9 +66,37 @@ def parse(stack: str, kind: type[Knobs] | None, given: Mapping[str, KnobValue]) 
         raise KnobsError(stack, tuple(found)) from None
 
 
+def described(kind: type[Knobs] | None) -> tuple[Knob, ...]:
+    """A stack's knobs as its class declares them; none where it has no knobs."""
+    if kind is None:
+        return ()
+    return tuple(
+        Knob(
+            name=name,
+            meaning=" ".join((field.description or "").split()),
+            allowed=_allowed(field),
+            default=None if name in kind.EXPLICIT else field.default,
+        )
+        for name, field in kind.model_fields.items()
+    )
+
+
 def unsaid(kind: type[Knobs] | None, given: Mapping[str, KnobValue]) -> tuple[str, ...]:
     """The knobs that a scenario has to say and does not."""
     return tuple(sorted(kind.EXPLICIT - given.keys())) if kind else ()
+
+
+def _allowed(field: FieldInfo) -> str:
+    """The values of a field: all of them, or a range."""
+    if get_origin(field.annotation) is Literal:
+        return ", ".join(repr(one) if isinstance(one, str) else str(one) for one in get_args(field.annotation))
+    if field.annotation is bool:
+        return "true, false"
+    kinds: dict[object, str] = {int: "integer", float: "number", str: "word"}
+    name = kinds.get(field.annotation, "value")
+    bounds = (("from", "ge"), ("above", "gt"), ("to", "le"), ("below", "lt"))
+    said = [f"{word} {getattr(one, key):,}" for word, key in bounds for one in field.metadata if hasattr(one, key)]
+    return " ".join((name, *said))
 
 
 def _said(message: str) -> str:

@@ -8,13 +8,19 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import groups
 import pytest
 from hypothesis import settings
 
 from experiments.trial.checks.sharedmachine import VARIABLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)  # a slow machine is no failure
 settings.register_profile("random", max_examples=1000, deadline=None)
@@ -44,6 +50,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if groups.group(item.nodeid) != groups.SPARK:
                 module = item.nodeid.partition("::")[0]
                 raise pytest.UsageError(f"{module} uses the Spark session: tests/groups.py has to name it in its group")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One Spark session for all tests that need one."""
+    from analysis.spark.session import session  # noqa: PLC0415 - imports slowly
+
+    with session(master="local[2]") as running:
+        yield running
+
+
+@pytest.fixture
+def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands of `lab` that run in this process take that session instead of starting one of their own."""
+    monkeypatch.setattr("analysis.spark.session.session", lambda **_: nullcontext(spark))
 
 
 @pytest.hookimpl(optionalhook=True)

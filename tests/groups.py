@@ -27,8 +27,8 @@ RESULTS = "AIRWIRE_TEST_RESULTS"
 
 SPARK = "spark"  # all modules that use the Spark session, which is one for a process, and what they reduce with it
 
-# Modules of a group share a server or are a load on the machine.  Whole trials and lab kernels mostly wait, so there
-# are several groups of them.  Those first that take longest; a module in no group is one of its own.
+# Modules of a group share a server, or a core, which a lab kernel has for itself.  Those first that take longest; a
+# module in no group is one of its own.
 GROUPS: dict[str, tuple[str, ...]] = {
     SPARK: (
         "analysis/test_campaign_compare.py",
@@ -50,24 +50,20 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "lab/test_compare.py",
         "lab/test_packs_real.py",
     ),
-    "trials 1": (
-        "experiments/campaign/test_runner_real.py",
-        "experiments/campaign/test_pieces_real.py",
-        "experiments/trial/test_line_impaired_real.py",
-        "lab/test_paper_real.py",
+    "conformance": (
+        "lab/test_conform_real.py",
+        "experiments/conformance/test_restart_real.py",
     ),
-    "trials 2": (
-        "experiments/trial/test_trial_real.py",
-        "experiments/trial/test_faults_real.py",
-        "experiments/trial/test_line_trial_real.py",
-        "experiments/campaign/test_side_by_side_real.py",
-        "experiments/campaign/test_launch.py",
-    ),
-    "trials 4": (
-        "experiments/scenario/test_segments_real.py",
-        "experiments/trial/test_journey_real.py",
-        "experiments/trial/test_timeline_real.py",
-        "experiments/trial/test_line_trials_real.py",
+    "broker": (
+        "stacks/test_activemq_broker.py",
+        "stacks/test_activemq_promises.py",
+        "stacks/test_openwire_broker.py",
+        "stacks/test_activemq_patterns.py",
+        "stacks/test_activemq_mqtt.py",
+        "stacks/test_mosquitto_broker.py",
+        "stacks/test_tls_broker.py",
+        "stacks/test_openwire_full.py",
+        "playbooks/test_playbooks_deploy.py",
     ),
     "lab kernel 1": (
         "experiments/workers/test_lab_kernel_real.py",
@@ -81,27 +77,34 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "experiments/trial/test_connecting_real.py",
         "emulation/labkernel/test_labkernel_shim.py",
     ),
-    "trials 3": (
-        "experiments/trial/observers/test_full_disk_real.py",
-        "experiments/trial/test_jms_real.py",
-        "experiments/trial/test_patterns_real.py",
-        "experiments/trial/test_roaming_real.py",
-        "experiments/trial/observers/test_line_gone_real.py",
-        "lab/test_adding_a_stack.py",
-    ),
-    "broker": (
-        "stacks/test_activemq_broker.py",
-        "stacks/test_activemq_mqtt.py",
-        "stacks/test_mosquitto_broker.py",
-        "stacks/test_activemq_promises.py",
-        "stacks/test_openwire_broker.py",
-        "stacks/test_openwire_full.py",
-        "playbooks/test_playbooks_deploy.py",
-    ),
 }
 # Modules in no group that take longest: they begin first, so that all processes end at about the same time.
 LONG = (
+    "experiments/scenario/test_segments_real.py",
+    "experiments/campaign/test_runner_real.py",
+    "experiments/trial/test_patterns_real.py",
+    "experiments/campaign/test_side_by_side_real.py",
+    "experiments/campaign/test_pieces_real.py",
+    "experiments/trial/test_trial_real.py",
+    "experiments/trial/observers/test_full_disk_real.py",
+    "experiments/trial/test_line_trials_real.py",
+    "experiments/trial/test_line_impaired_real.py",
+    "experiments/trial/test_jms_real.py",
+    "experiments/trial/test_faults_real.py",
+    "experiments/trial/test_commands_real.py",
+    "experiments/trial/observers/test_line_gone_real.py",
+    "experiments/trial/test_roaming_real.py",
+    "lab/test_paper_real.py",
+    "experiments/trial/test_line_trial_real.py",
+    "experiments/trial/test_timeline_real.py",
+    "experiments/trial/test_nodes_real.py",
+    "lab/test_adding_a_stack.py",
+    "experiments/trial/test_journey_real.py",
+    "lab/test_report_by.py",
+    "experiments/campaign/test_launch.py",
+    # of links
     "emulation/link/test_stages_host.py",
+    "emulation/line/test_line_stages.py",
     "emulation/proof/test_peers_host.py",
     "emulation/link/test_link.py",
     "lab/test_calibrate.py",
@@ -111,8 +114,6 @@ LONG = (
     "emulation/line/test_line_timeline_host.py",
     "emulation/line/test_line_frames_host.py",
     "emulation/plan/test_renumber.py",
-    "lab/test_report_by.py",
-    "stacks/test_activemq_patterns.py",
 )
 _FIRST = (*(module for modules in GROUPS.values() for module in modules), *LONG)
 _ORDER = {f"tests/{module}": place for place, module in enumerate(_FIRST)}

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from groups import NEEDS, RESULTS
+from groups import GROUPS, NEEDS, RESULTS, SPARK
 
 ROOT = Path(__file__).resolve().parents[1]
 _CORES = os.cpu_count() or 1
@@ -37,17 +37,27 @@ def _processes(count: int) -> list[str]:
     return ["-n", str(count), "--dist", "loadscope", "--no-loadscope-reorder"]
 
 
-def _naming(mark: str) -> list[str]:
-    """The modules that name a mark: to collect all others takes a process some seconds."""
-    modules = (path for path in (ROOT / "tests").rglob("test_*.py") if f"mark.{mark}" in path.read_text())
-    return sorted(str(path.relative_to(ROOT)) for path in modules)
+def _naming(*marks: str) -> list[str]:
+    """The modules that name one of these marks: to collect all others takes a process some seconds."""
+    modules = ((path, path.read_text()) for path in (ROOT / "tests").rglob("test_*.py"))
+    return sorted(
+        str(path.relative_to(ROOT)) for path, text in modules if any(f"mark.{mark}" in text for mark in marks)
+    )
+
+
+# Who uses the Spark session needs not name its mark.
+_NEEDING = sorted({*_naming(*NEEDS), *(f"tests/{module}" for module in GROUPS[SPARK])})
 
 
 # Phase, part, options of pytest.  Every test is in one part.  What the first part of a phase says is shown at once.
 FAST = {"pure": {"pure": ["-m", f"not ({_SOME_NEED}) and not link and not alone", *_processes(_CORES)]}}
 ALL = {
     "side by side": {
-        "all": ["-m", f"({_SOME_NEED}) and not link and not alone", *_processes(_CORES + _MORE_THAN_CORES)],
+        "all": [
+            *("-m", f"({_SOME_NEED}) and not link and not alone"),
+            *_processes(_CORES + _MORE_THAN_CORES),
+            *_NEEDING,
+        ],
         "pure": FAST["pure"]["pure"],
     },
     "links": {

@@ -10,7 +10,7 @@ from emulation.kernel.accesspoint import Ports
 from emulation.proof.peerproof import PeerEnds
 from emulation.proof.proof import End, Ends
 from topologies.plan import Interface, Role, Segment, TopologyPlan
-from topologies.routes import Crossing, Routes
+from topologies.routes import Routes
 
 # Ways between groups of stations that are all proven; of more, each group's ways out and in.
 _MOST_WAYS = 16
@@ -88,12 +88,9 @@ class Network:
         """The node called `name`."""
         return next(node for node in self.nodes if node.name == name)
 
-    def path(self, sender: str, receiver: str) -> tuple[Crossing, ...]:
-        """The emulated segments that a packet crosses from host to host; NoPath when it does not arrive."""
-        return self._routes.path(sender, receiver)
-
     @cached_property
-    def _routes(self) -> Routes:
+    def routes(self) -> Routes:
+        """Which way packets go between its hosts."""
         return Routes(self.plan)
 
     def _of_role(self, role: Role) -> tuple[Node, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -21,6 +21,11 @@ class Crossing:
     segment: str
     direction: Literal["uplink", "downlink"]
     station: str
+
+    @property
+    def back(self) -> Crossing:
+        """The same crossed by an answer."""
+        return replace(self, direction="downlink" if self.direction == "uplink" else "uplink")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +83,24 @@ class Routes:
         From station to station of one medium it goes up and down, or ad hoc as its sender's uplink says.
         """
         return tuple(crossing for hop in self.hops(sender, receiver) for crossing in self._crossings(hop))
+
+    def answers(self, sender: str, receiver: str) -> bool:
+        """Whether a packet arrives only as an answer, because an address translator is in front of its receiver."""
+        try:
+            self.path(sender, receiver)
+        except NoPath:
+            self.path(receiver, sender)
+            return True
+        return False
+
+    def load_path(self, sender: str, receiver: str) -> tuple[Crossing, ...]:
+        """The path of a packet of a connection that either has opened; NoPath when neither reaches the other.
+
+        An answer comes back the way that it was asked.
+        """
+        if self.answers(sender, receiver):
+            return tuple(one.back for one in reversed(self.path(receiver, sender)))
+        return self.path(sender, receiver)
 
     def _crossings(self, hop: Hop) -> Iterator[Crossing]:
         segment = self._plan.segment(hop.segment)

@@ -57,6 +57,7 @@ class Row(Record):
     cell: str
     title: str
     metric: str
+    unit: str
     label: str
     better: Literal["higher", "lower"]
     a: Mean | None

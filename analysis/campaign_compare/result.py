@@ -19,13 +19,16 @@ from analysis.metrics import CHIEF
 from analysis.report.provenance import Source, sources
 from analysis.statistics import holm
 from analysis.units import interval
-from analysis.worded import metrics_for
+from analysis.worded import chosen, metrics_for
+from records.commands import FAILED
 
 STATUS = {Verdict.NO_WORSE: 0, Verdict.WORSE: 1, Verdict.INCONCLUSIVE: 3}
 
 
-def between(a: Findings, b: Findings, *, metrics: Sequence[str] = CHIEF, tolerance: Tolerance | None = None) -> Between:
-    """Hold B against A.  metrics: names of analysis.metrics of which one way is better.
+def between(
+    a: Findings, b: Findings, *, metrics: Sequence[str] | None = None, tolerance: Tolerance | None = None
+) -> Between:
+    """Hold B against A.  metrics: of which one way is better; None: the chief ones of what each cell's load is.
 
     Raises NothingToCompare when no cell matches or settings differ.
     """
@@ -33,7 +36,7 @@ def between(a: Findings, b: Findings, *, metrics: Sequence[str] = CHIEF, toleran
     matching = match(a, b, tolerated.across)
     judged = [
         judge(one, other, metrics_for([one, other])[name], margin=tolerated.margin, share_margin=tolerated.share_margin)
-        for one, other in matching.cells for name in (held(metric, one, other) for metric in metrics)
+        for one, other in matching.cells for name in (held(metric, one, other) for metric in _of(metrics, one, other))
         if not _both_lack(one, other, name)
     ]  # fmt: skip
     adjusted = holm([one.p_worse for one in judged])
@@ -51,6 +54,14 @@ def between(a: Findings, b: Findings, *, metrics: Sequence[str] = CHIEF, toleran
         warnings=(*matching.warnings, *machine_warnings(*origins), *_doubts("A", a), *_doubts("B", b)),
         rows=rows,
     )
+
+
+def _of(metrics: Sequence[str] | None, *cells: CellFinding) -> Sequence[str]:
+    """What two cells are compared in: of programs that print both directions of better, those that have one."""
+    if metrics is not None:
+        return metrics
+    known = metrics_for(cells)
+    return [name for name in chosen(CHIEF, cells, of_programs=(FAILED,)) if known[name].better is not None]
 
 
 def _doubts(name: str, findings: Findings) -> list[str]:
@@ -80,6 +91,7 @@ def _row(one: Judged, adjusted: float) -> Row:
         title=describe(one.a.levels) or one.a.name,
         metric=one.metric.name,
         label=one.metric.label,
+        unit=one.metric.unit,
         better=one.metric.better or "lower",
         a=_mean(one.metric, one.a),
         b=_mean(one.metric, one.b),

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from analysis.campaign_compare.record import Between, Row, Verdict
 from analysis.campaign_compare.wording import limit_text
-from analysis.metrics import METRICS
 from analysis.plots.campaign_compare import MOST_CELLS, between_plot
 from analysis.plots.style import Plot
 from analysis.report.page import Pages
@@ -51,7 +50,7 @@ def _cells(row: Row) -> list[object]:
     how = ["yes" if row.paired else "no", *row.n, row.scale]
     interval = [row.centre, row.low, row.high, *(row.bootstrap or (None, None)), row.limit]
     tests = [row.p_worse, row.p_worse_adjusted, row.p_no_worse, row.effect, row.verdict]
-    return [row.cell, row.metric, METRICS[row.metric].unit, *means, *how, *interval, *tests]
+    return [row.cell, row.metric, row.unit, *means, *how, *interval, *tests]
 
 
 def _page(found: Between, plot: Plot | None) -> str:

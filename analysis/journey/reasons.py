@@ -46,6 +46,11 @@ class Account:
         return self.deliveries - self.misanswered - markers - self.crossed_nothing - unclear
 
 
+def encrypted(tls: Sequence[str]) -> str:
+    """Why messages are not looked for in packets: what the clients' connections agreed on."""
+    return f"the clients' connections are encrypted ({', '.join(tls)}), so messages cannot be seen in packets"
+
+
 def cannot(
     views: Sequence[View], clients: Iterable[Producer | Consumer], *, stations: int, between_stations: bool
 ) -> str | None:

@@ -53,13 +53,15 @@ def journey(
     """Split the latency of every first delivery of a message that was due to be sent inside the window, or, where
     messages are replied to, the response time of every answered one.
 
-    recorded: the trial's captures with what they hold.  damaging: whether its link turns bits over at any time.  Tables
-    have the shapes of records.schema.  ValueError for packets that are no TCP streams, DamagedTrial for a manifest that
-    names no addresses.
+    Where connections are encrypted none is asked for.  recorded: the trial's captures with what they hold.  damaging:
+    whether its link turns bits over at any time.  Tables have the shapes of records.schema.  ValueError for packets
+    that are no TCP streams, DamagedTrial for a manifest that names no addresses.
     """
+    work = manifest.workload
+    if work.tls:
+        return _nothing(0, reasons.encrypted(work.tls))
     ends = places.ends(manifest)
     views = places.views(recorded, ends)
-    work = manifest.workload
     of_consumer, of_connection = clients.groups(work.consumers, ends)
     them = work.audiences
     arrivals = clients.deliveries(published, delivered, of_messages(them), manifest.window, of_consumer)
@@ -73,7 +75,7 @@ def journey(
         views, (*work.producers, *work.consumers), stations=_stations(manifest), between_stations=peers
     )
     if reason is not None or not len(wanted):
-        return _nothing(wanted, reason or wanted.none)
+        return _nothing(len(wanted), reason or wanted.none)
 
     def by_servers() -> Ways:
         return read_ways(
@@ -89,9 +91,9 @@ def journey(
         ways = between()
     seen = [way.passages for way in ways.directions]
     if not ways.told:
-        return _nothing(wanted, reasons.unreadable(seen))
+        return _nothing(len(wanted), reasons.unreadable(seen))
     if (reason := reasons.uncertain(seen, damaging=damaging)) is not None:
-        return _nothing(wanted, reason)
+        return _nothing(len(wanted), reason)
     found = follow_responses(wanted, ways) if isinstance(wanted, Responses) else follow_messages(wanted, ways)
     known = found.times.attributed
     parts = found.times.parts[:, known] / 1e9
@@ -120,8 +122,8 @@ def _unseen(manifest: Manifest, names: Sequence[str]) -> list[str]:
     return [link for link in links if of_link(link) not in map(kind, names)]
 
 
-def _nothing(wanted: Deliveries | Responses, why: str) -> Journey:
-    account = reasons.Account(deliveries=len(wanted), incomplete=len(wanted))
+def _nothing(wanted: int, why: str) -> Journey:
+    account = reasons.Account(deliveries=wanted, incomplete=wanted)
     return Journey(
         account=account, names=(), parts=np.empty((0, 0)), latency=np.empty(0), wire_known=False, copies={}, why=why
     )

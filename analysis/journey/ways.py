@@ -174,7 +174,7 @@ def read_way(
     """One of them."""
     found = passages(views, ends, direction, damaging=damaging)
     streams = intervals(found, ENTER[direction])
-    in_texts = manifest.workload.asked.body_type is BodyType.TEXT
+    in_texts = manifest.workload.messages.body_type is BodyType.TEXT
     hits = markers.find(found, streams, views, published, in_texts=in_texts)
     return Way(direction=direction, passages=found, streams=streams, hits=hits, between=between)
 
@@ -183,4 +183,4 @@ def bodies(published: pa.Table, manifest: Manifest, row: np.ndarray) -> np.ndarr
     """How many bytes of a stream the body of each message at these rows takes."""
     named = {name: published.column(name).to_numpy()[row] for name in ("producer", "seq", "t_send_ns")}
     size = published.column("body_bytes").to_numpy().astype(np.int64)[row]
-    return extents(manifest.workload.asked.body_type, size, **named)
+    return extents(manifest.workload.messages.body_type, size, **named)

@@ -16,4 +16,4 @@ METRICS = (
 def measure(trial: Measured) -> dict[str, float]:
     """Nothing where a full destination makes producers wait."""
     work = trial.manifest.workload
-    return {"retries": float(sum(one.retries for one in work.producers))} if work.asked.when_full == "refuse" else {}
+    return {"retries": float(sum(one.retries for one in work.producers))} if work.messages.when_full == "refuse" else {}

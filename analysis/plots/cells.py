@@ -9,12 +9,11 @@ from typing import Any
 from analysis.compare import Match, describe, level_of, matches, shared_levels
 from analysis.findings import CellFinding, Findings
 from analysis.metric import Metric
-from analysis.metrics import worded
 from analysis.plots.style import COLOURS, HAIR, MUTED, WIDTH_IN, Plot, canvas, finish, heading, limits, ticks
 from analysis.plots.whiskers import ends_of, whisker
 from analysis.statistics import Estimate
 from analysis.units import interval
-from analysis.worded import words_for
+from analysis.worded import metrics_for, words_for
 
 _ROW_IN = 0.27
 _CHARACTER_IN = 0.065  # width of a character of 8 points, with some room
@@ -45,7 +44,7 @@ def _title(match: Match) -> str:
 def cells_plot(findings: Findings, metric_name: str) -> Plot | None:
     """The metric of every cell: mean, 95 % interval, value.  None when no cell has it."""
     words = words_for(findings.cells)
-    metric = worded(words)[metric_name]
+    metric = metrics_for(findings.cells)[metric_name]
     rows = _rows(groups(findings))
     means = [found.mean for _, cell in rows if cell and (found := cell.estimate(metric_name))]
     if not means:
@@ -69,8 +68,10 @@ def cells_plot(findings: Findings, metric_name: str) -> Plot | None:
         else:
             name = level_of(findings, cell) if len(set(colour.values())) > 1 else ""
             _dot(ax, y, cell, metric, colour[cell.name], name=name)
-    unit = {"1/s": f"{words.message}s per second", "share": "share of the rate"}.get(metric.unit, metric.unit)
-    heading(figure, metric.label, f"{unit}; mean of the valid trials and its 95 % interval")
+    what = "share of the rate" if metric_name == "air_utilisation" else str(metric.unit)
+    if metric.unit == "1/s":
+        what = "per second" if metric.each == "1" else f"{words.message}s per second"
+    heading(figure, metric.label, f"{what}; mean of the valid trials and its 95 % interval")
     if log:
         ax.set_xlabel("logarithmic axis", fontsize=8, color=MUTED)
     about = "; ".join(f"{cell.name}: {interval(metric, cell.estimate(metric_name))}" for _, cell in rows if cell)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 from analysis.findings import Findings
 from analysis.partial import located
 from analysis.plots import sections
 from analysis.plots.style import Plot
 from records.modules import modules
+
+T = TypeVar("T")
 
 
 class Drawing(Protocol):
@@ -40,7 +42,15 @@ def drawn(findings: Findings) -> tuple[Section, ...]:
 
 def section_of(drawing: Drawing, findings: Findings) -> Section:
     """What a module draws; one that fails takes nothing of the report but its own plots."""
-    try:
+    try:  # round the tuple as well: somebody's module may yield its plots
         return Section(title=drawing.TITLE, plots=tuple(drawing.draw(findings)))
     except Exception as error:  # noqa: BLE001 - whatever it is, the other plots stand
         return Section(title=drawing.TITLE, plots=(), failed=located(error))
+
+
+def attempted(draw: Callable[[], T], nothing: T) -> tuple[T, str]:
+    """What is drawn, and ''; where that fails, `nothing` and why."""
+    try:
+        return draw(), ""
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other plots stand
+        return nothing, located(error)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from analysis.findings import Findings, gather
 from analysis.plots.answer import answer_plot
 from analysis.plots.journeybars import journey_bars, journey_plots
 from analysis.plots.latency import latency_plots
 from analysis.plots.overtime import overtime_plots
-from analysis.plots.section import drawn
+from analysis.plots.section import Section, attempted, drawn
+from analysis.report.failures import not_analysed, not_drawn
 from analysis.report.page import Pages
 from analysis.report.provenance import sources
 from analysis.report.publish import staged
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REPORT = "report.html"
+T = TypeVar("T")
 
 
 class NothingToReport(Exception):
@@ -58,32 +62,44 @@ def find(campaign: Path, spark: SparkSession) -> Findings:
 
 def write(findings: Findings) -> Path:
     """Draw and write the report of `findings`; returns the path of report.html."""
-    plots = _draw(findings)
+    plots = draw(findings)
     found, pages = sources(findings), Pages()
     page = pages.fill("report.html.j2", view(findings, plots, found))
     with staged(findings.folder, names=("plots", "tables", "trials", REPORT)) as folder:
         (folder / "trials").mkdir()
-        write_trials(folder / "trials", findings, found, pages)
+        failed = write_trials(folder / "trials", findings, found, pages)
         (folder / "plots").mkdir()
         for plot in plots.all:
             (folder / "plots" / f"{plot.name}.svg").write_bytes(plot.svg)
             (folder / "plots" / f"{plot.name}.png").write_bytes(plot.png)
         (folder / "tables").mkdir()
         write_tables(folder / "tables", findings)
-        write_record(folder / SUMMARY, summarise(findings))
+        lacks = (*not_drawn(plots.sections), *not_analysed(findings), *failed)
+        write_record(folder / SUMMARY, summarise(findings, failed=lacks))
         (folder / REPORT).write_text(page)
     return findings.folder / REPORT
 
 
-def _draw(findings: Findings) -> Plots:
-    return Plots(
-        answer=answer_plot(findings),
-        journey=journey_plots(findings),
-        sections=drawn(findings),
-        latency=latency_plots(findings),
-        overtime=overtime_plots(findings),
-        bars=journey_bars(findings),
+def draw(findings: Findings) -> Plots:
+    """All plots; those that cannot be drawn are named among the sections, with the reason."""
+    failed: list[Section] = []
+
+    def tried(title: str, plots: Callable[[Findings], T], nothing: T) -> T:
+        found, why = attempted(partial(plots, findings), nothing)
+        if why:
+            failed.append(Section(title=title, plots=(), failed=why))
+        return found
+
+    sections = drawn(findings)
+    found = Plots(
+        answer=tried("The answer", answer_plot, None),
+        journey=tried("Where the time goes", journey_plots, ()),
+        sections=sections,
+        latency=tried("Distribution of latency", latency_plots, {}),
+        overtime=tried("Over time", overtime_plots, {}),
+        bars=tried("Where the time goes, by cell", journey_bars, {}),
     )
+    return replace(found, sections=(*sections, *failed))
 
 
 def _must_have_trials(campaign: Path) -> None:

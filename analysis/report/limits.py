@@ -19,6 +19,7 @@ _WORDS = {
     Limiter.DISK: "disk",
     Limiter.MACHINE: "machine",
     Limiter.SCHEDULE: "its schedule",
+    Limiter.PROGRAMS: "the programs, or round trips",
     Limiter.NOTHING: "round trips",
 }
 
@@ -41,6 +42,8 @@ def limited_trial(verdict: Verdict | None) -> str:
         return "No resource was at its bound: the loop waited for round trips."
     if verdict.limited_by is Limiter.SCHEDULE:
         return "No resource was at its bound: the load was what its schedule asked for."
+    if verdict.limited_by is Limiter.PROGRAMS:
+        return "No resource was at its bound: the programs waited for round trips, or for something of their own."
     return f"This trial was limited by the {_WORDS[verdict.limited_by]}."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -69,8 +70,10 @@ def _read(record: Callable[[], R]) -> R | None:
 def facts(found: Sequence[Source]) -> list[tuple[str, str]]:
     """What all trials share, one line each; where trials differ, every value is listed."""
     manifests = [source.manifest for source in found if source.manifest]
+    of_messages = [m for m in manifests if not m.programs]
     lines: dict[str, list[str]] = {
-        "Stack": [f"{m.stack}, guarantee class {m.guarantee_class}" for m in manifests],
+        "Stack": [f"{m.stack}, guarantee class {m.guarantee_class}" for m in of_messages],
+        "Programs": [shlex.join(one.command) for m in manifests for one in m.programs[:1]],
         "Git revision": [m.git.text for m in manifests],
         "Kernel": [f"{m.kernel.release} ({m.kernel.chosen} kernel)" for m in manifests],
         "Link made by": [place(m) for m in manifests],
@@ -81,7 +84,7 @@ def facts(found: Sequence[Source]) -> list[tuple[str, str]]:
         "Side by side": [_beside(manifests)],
         "Shared machine": [_shared(manifests)],
         "Captures": [_captures(manifests)],
-        "Clients connected": connected(manifests),
+        "Clients connected": connected(of_messages),
         "Known to TCP at the window's start": known_at_start(manifests),
         "Load before a trial": _range([m.machine.load_1m_before for m in manifests]),
         "Measurement window": [f"{m.window.seconds:g} s" for m in manifests],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from analysis.backlog import growing_line, growing_text
 from analysis.compare import comparisons, matches, unequal
@@ -89,7 +89,9 @@ class TrialSummary(Record):
 class Summary(Record):
     """verdict, trends and headlines are sentences; trends is empty when every window was steady.
 
-    patterns: those of its cells' workloads, each once; older ones say none.
+    failed: what could not be drawn, measured or written, each a line with the reason.
+    patterns: those of its cells' workloads, each once; older ones say none.  declared: what programs print, by name,
+    with its label.
     """
 
     scenario: str
@@ -100,7 +102,9 @@ class Summary(Record):
     cells: tuple[CellSummary, ...]
     ratios: tuple[RatioSummary, ...]
     trials: tuple[TrialSummary, ...]
+    failed: tuple[str, ...] = ()
     patterns: tuple[Pattern, ...] = ()
+    declared: dict[str, str] = Field(default_factory=dict)
 
 
 def summary(campaign: Path) -> Summary:
@@ -114,8 +118,9 @@ def summary(campaign: Path) -> Summary:
         ) from error
 
 
-def summarise(findings: Findings) -> Summary:
-    """Summarise a campaign's findings."""
+def summarise(findings: Findings, *, failed: tuple[str, ...] = ()) -> Summary:
+    """Summarise a campaign's findings.  failed: what the report lacks of them, a line each."""
+    known = metrics_for(findings.cells)
     return Summary(
         scenario=findings.campaign.scenario,
         campaign=findings.folder.name,
@@ -132,8 +137,10 @@ def summarise(findings: Findings) -> Summary:
             )
             for match in matches(findings) for other in match.others for one in comparisons(match, other)
         ),
+        failed=failed,
         trials=tuple(one for cell in findings.cells for one in _trials(cell)),
         patterns=tuple(dict.fromkeys(cell.pattern for cell in findings.cells if cell.pattern is not None)),
+        declared={name: known[name].label for cell in findings.cells for name in cell.declared},
     )  # fmt: skip
 
 

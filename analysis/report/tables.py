@@ -8,9 +8,8 @@ from pathlib import Path
 from analysis.compare import comparisons, matches, unequal
 from analysis.findings import Findings, Standing
 from analysis.journey.parts import EVERY, KEYS, LATENCY, ordered
-from analysis.metrics import METRICS
 from analysis.statistics import bootstrap_mean
-from analysis.worded import words_for
+from analysis.worded import metrics_for, words_for
 from records.spreadsheet import write_csv
 
 Row = Sequence[object]
@@ -21,14 +20,14 @@ def write_tables(folder: Path, findings: Findings) -> None:
 
     Where a link has changed, events.csv too; where there was a stopping rule, stopping.csv.
     """
-    factors = list(findings.campaign.factors)
+    factors, known = list(findings.campaign.factors), metrics_for(findings.cells)
     flow_names = list(dict.fromkeys(n for t in findings.trials for flow in t.flows.values() for n in flow))
     found = (part for trial in findings.trials for journey in trial.journey.values() for part in journey)
     parts = ordered((*EVERY, *(part for part in found if part != LATENCY)))
     shapes: dict[str, tuple[Row, Iterator[Row]]] = {
         "trials": (
-            ["cell", *factors, "trial", "seed", "state", *METRICS, "reasons", "trends", "lower_bounds", "latency_of"],
-            _trials(findings, factors),
+            ["cell", *factors, "trial", "seed", "state", *known, "reasons", "trends", "lower_bounds", "latency_of"],
+            _trials(findings, factors, tuple(known)),
         ),
         "cells": (
             ["cell", *factors, *Standing, "metric", "unit", "n", "mean", "ci95_low",
@@ -66,14 +65,14 @@ def write_tables(folder: Path, findings: Findings) -> None:
         write_csv(folder / f"{name}.csv", header, rows)
 
 
-def _trials(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
+def _trials(findings: Findings, factors: Sequence[str], names: Sequence[str]) -> Iterator[Row]:
     for cell in findings.cells:
         levels, words = [cell.levels.get(factor, "") for factor in factors], words_for([cell])
         for trial in cell.trials:
-            metrics = [trial.metrics.get(name, "") for name in METRICS]
+            metrics = [trial.metrics.get(name, "") for name in names]
             reasons = "; ".join(trial.reasons)
             trends = "; ".join(one.text(words) for one in trial.trends)
-            bounds = "; ".join(name for name in METRICS if name in trial.at_least)
+            bounds = "; ".join(name for name in names if name in trial.at_least)
             yield [cell.name, *levels, trial.number, trial.seed, trial.standing, *metrics, reasons, trends, bounds,
                    trial.latency_of]  # fmt: skip
 
@@ -82,7 +81,7 @@ def _cells(findings: Findings, factors: Sequence[str]) -> Iterator[Row]:
     for cell in findings.cells:
         levels = [cell.levels.get(factor, "") for factor in factors]
         counts = [cell.count(standing) for standing in Standing]
-        for name, metric in METRICS.items():
+        for name, metric in metrics_for([cell]).items():
             if (found := cell.estimate(name)) is not None:
                 spread = [found.low, found.high, "yes" if found.at_least else "no", *_ends(cell.spread(name))]
                 yield [cell.name, *levels, *counts, name, metric.unit, found.n, found.mean, *spread]
@@ -96,7 +95,8 @@ def _comparison(findings: Findings) -> Iterator[Row]:
                 ratio = [one.ratio.n, one.ratio.ratio, one.ratio.low, one.ratio.high, *(one.bootstrap or (None, None)),
                          one.ratio.undefined, one.answer, one.ratio.detectable]  # fmt: skip
                 apart = (one.difference.centre, one.difference.half_width) if one.difference else (None, None)
-                yield [match.baseline.name, other.name, one.metric, METRICS[one.metric].unit, *means, *ratio, *apart,
+                unit = metrics_for([match.baseline, other])[one.metric].unit
+                yield [match.baseline.name, other.name, one.metric, unit, *means, *ratio, *apart,
                        one.effect, unequal(match.baseline, other) or "equal"]  # fmt: skip
 
 

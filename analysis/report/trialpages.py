@@ -7,6 +7,7 @@ from pathlib import Path
 
 from analysis.findings import Findings
 from analysis.names import trial_page
+from analysis.partial import located
 from analysis.plots.cells import colours
 from analysis.report.page import Pages
 from analysis.report.provenance import Source
@@ -15,8 +16,9 @@ from analysis.report.trialview import trial_view
 from analysis.worded import metrics_for
 
 
-def write_trials(folder: Path, findings: Findings, found: Sequence[Source], pages: Pages) -> None:
-    """A page in `folder` for every trial that was run."""
+def write_trials(folder: Path, findings: Findings, found: Sequence[Source], pages: Pages) -> tuple[str, ...]:
+    """A page in `folder` for every trial that was run.  One that fails says why, as does a line of what is returned."""
+    failed = []
     colour = colours(findings)
     means = {
         cell.name: {name: estimated(metric, cell.estimate(name)) for name, metric in metrics_for([cell]).items()}
@@ -24,5 +26,13 @@ def write_trials(folder: Path, findings: Findings, found: Sequence[Source], page
     }
     for source in found:
         cell = source.cell
-        shown = trial_view(findings, source, colour=colour[cell.name], means=means[cell.name])
-        (folder / trial_page(cell.name, source.number)).write_text(pages.fill("trial.html.j2", shown))
+        path = folder / trial_page(cell.name, source.number)
+        try:
+            shown = trial_view(findings, source, colour=colour[cell.name], means=means[cell.name])
+            text = pages.fill("trial.html.j2", shown)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other pages stand
+            why = located(error)
+            text = pages.fill("failed.html.j2", {"title": f"{cell.name}, trial {source.number}", "why": why})
+            failed.append(f"page not made: trials/{path.name}: {why}")
+        path.write_text(text)
+    return tuple(failed)

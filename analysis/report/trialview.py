@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding, folder_of
-from analysis.metrics import worded
 from analysis.names import trial_page
 from analysis.plots.distribution import distribution
 from analysis.plots.journeybars import journey_sketch, trial_bars
@@ -17,11 +16,12 @@ from analysis.report.flows import flow_rows
 from analysis.report.journey import journey_table
 from analysis.report.limits import limited_trial, unrecorded_checks, use_rows
 from analysis.report.places import untimed
+from analysis.report.programs import program_rows
 from analysis.report.provenance import Source
 from analysis.report.shown import Shown, amount, number
 from analysis.report.view import drawing, title_of, with_links
 from analysis.units import digits
-from analysis.worded import words_for
+from analysis.worded import is_programs, metrics_for, words_for
 from records.verdict import HealthCheck
 from records.words import Words
 
@@ -56,12 +56,13 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
                 amount(metric, trial.metrics[name], at_least=name in trial.at_least),
                 means[name],
             )
-            for name, metric in worded(words).items()
+            for name, metric in metrics_for([cell]).items()
             if name in trial.metrics
         ],
         "drawings": [drawing(one) for one in _drawings(trial, colour, words)],
         "bars": [drawing(one) for one in _bars(trial, colour)],
-        "journey": journey_table([trial]),
+        "journey": None if is_programs(cell) else journey_table([trial]),
+        "programs": program_rows(cell, source.manifest),
         "events": timeline.events_of(trial) if trial.events else None,
         "flows": flow_rows([trial]),
         "links": (links := provenance.link_rows([source])),
@@ -84,7 +85,9 @@ def _neighbours(cell: CellFinding, trial: TrialFinding) -> list[tuple[str, int]]
 
 def _verdict(trial: TrialFinding, checks: Sequence[HealthCheck]) -> str:
     passed = sum(check.health == "passed" for check in checks)
-    said = f"This trial is {trial.standing}: {passed} of {len(checks)} health checks passed"
+    left = sum(check.health == "not applicable" for check in checks)
+    said = f"This trial is {trial.standing}: {passed} of {len(checks) - left} health checks passed"
+    said += f", {left} do not apply to programs" if left > 1 else ""  # one does not to messages: that of programs
     waived = [check.check.value for check in checks if check.health == "waived"]
     said += f", waived by name: {', '.join(waived)}" if waived else ""
     return f"{said}." if trial.standing is Standing.VALID else f"{said}. It does not enter the cell's numbers."

@@ -13,7 +13,7 @@ from analysis.compare import Comparison, Match, comparisons, describe, held, lev
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.headlines import headlines, leading, trends_line, verdict_line
 from analysis.metric import Metric
-from analysis.metrics import INTERRUPTED, KEY, worded
+from analysis.metrics import INTERRUPTED, KEY
 from analysis.names import trial_page
 from analysis.plots.section import Section
 from analysis.plots.sketch import Sketch
@@ -27,7 +27,8 @@ from analysis.report.places import places, untimed
 from analysis.report.provenance import Source
 from analysis.report.shown import amount, estimated, number
 from analysis.units import difference_text, factor_text, times_text
-from analysis.worded import metrics_for, words_for
+from analysis.worded import chosen, is_programs, metrics_for, words_for
+from records.commands import FAILED
 from records.link import LinkProof
 from records.manifest import Manifest
 
@@ -76,6 +77,8 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
     valid = sum(cell.count(Standing.VALID) for cell in findings.cells)
     told = [table for cell in findings.cells if (table := journey_table(cell.valid)).rows]
     known, words = metrics_for(findings.cells), words_for(findings.cells)
+    key = _there(chosen(KEY, findings.cells, of_programs=("air_utilisation",)), findings)
+    per_trial = _there(chosen(_PER_TRIAL, findings.cells, of_programs=(FAILED, "air_utilisation")), findings)
     return {
         "campaign": findings.campaign,
         "name": findings.folder.name,
@@ -98,9 +101,9 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "stopping": any(cell.precision is not None for cell in findings.cells),
         "reasons": any(trial.reasons for trial in findings.trials),
         "comparison": [_match(findings, match, other) for match in matches(findings) for other in match.others],
-        "key_metrics": [known[name] for name in _there(KEY, findings)],
+        "key_metrics": [known[name] for name in key],
         "overview": [
-            [cell.name, title_of(cell), [estimated(known[n], cell.estimate(n)) for n in _there(KEY, findings)]]
+            [cell.name, title_of(cell), [estimated(known[n], cell.estimate(n)) for n in key]]
             for cell in findings.cells
         ],
         "receiver": words.receiver,
@@ -113,8 +116,8 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "journey_what": list(dict.fromkeys(one.what for one in told)),
         "journey_whose": list(dict.fromkeys(one.whose for one in told)),
         "journey_untold": _untold(findings),
-        "cells": [_cell(cell, plots, _there(_PER_TRIAL, findings)) for cell in findings.cells],
-        "per_trial": [known[name] for name in _there(_PER_TRIAL, findings)],
+        "cells": [_cell(cell, plots, per_trial, known) for cell in findings.cells],
+        "per_trial": [known[name] for name in per_trial],
         "glossary": [(metric.label, metric.about) for metric in known.values()],
         "facts": provenance.facts(found),
         "links": provenance.link_rows(found),
@@ -153,11 +156,12 @@ def drawing(shown: Plot | Sketch) -> dict[str, str]:
 def _untold(findings: Findings) -> list[tuple[str, str]]:
     """Which cells have no valid trial whose time could be split, and why; cells of one reason together."""
     reasons: dict[str, list[str]] = {}
-    for cell in findings.cells:
+    messages = [cell for cell in findings.cells if not is_programs(cell)]
+    for cell in messages:
         table = journey_table(cell.valid)
         if not table.rows:
             reasons.setdefault("; ".join(table.why) or "no trial is valid", []).append(title_of(cell))
-    every = len(findings.cells)
+    every = len(messages)
     return [("All cells" if len(titles) == every else " / ".join(titles), why) for why, titles in reasons.items()]
 
 
@@ -202,13 +206,13 @@ def _comparison(one: Comparison) -> dict[str, Any]:
     }
 
 
-def _cell(cell: CellFinding, plots: Plots, per_trial: Sequence[str]) -> dict[str, Any]:
-    words = words_for([cell])
+def _cell(cell: CellFinding, plots: Plots, per_trial: Sequence[str], known: Mapping[str, Metric]) -> dict[str, Any]:
+    words, mine = words_for([cell]), metrics_for([cell])
     images = [plots.overtime.get(cell.name), plots.bars.get(cell.name)]
     return {
         "name": cell.name,
         "title": title_of(cell),
-        "trials": [_trial(trial, worded(words), per_trial) for trial in cell.trials],
+        "trials": [_trial(trial, {**known, **mine}, per_trial) for trial in cell.trials],
         "reasons": any(trial.reasons for trial in cell.trials),
         "trends": [
             *(f"Every latency here: {text}." for text in [growing_text(cell)] if text),
@@ -216,7 +220,7 @@ def _cell(cell: CellFinding, plots: Plots, per_trial: Sequence[str]) -> dict[str
         ],
         "metrics": [
             (metric.label, estimated(metric, found), found.n)
-            for metric in worded(words).values()
+            for metric in mine.values()
             if (found := cell.estimate(metric.name)) is not None
         ],
         "plots": [drawing(image) for image in images if image is not None],

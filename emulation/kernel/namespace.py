@@ -68,7 +68,7 @@ def throwaway_namespace() -> Iterator[int]:
         "--net",
         "sh",
         "-c",
-        "ip link set lo up && echo up && exec sleep 600",
+        "ip link set lo up && echo up && exec sleep infinity",
     ]
     try:
         holder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -10,7 +10,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +27,7 @@ _BUFFER_BYTES = 64 << 20
 HURRY_S = 0.002
 _STALL_S, _STALLS = 0.02, 3
 _LEAST_SILENCE_S = 0.02
+_KNOCK_S, _KNOCKS = 0.2, 50  # at most 10 s, past the longest delay of a profile and some losses
 # A system call for each frame takes about 10 us, so that a gigabit would never be full.
 FASTEST_S, TOGETHER = 40e-6, 16
 _UDP_SEGMENT, _SEGMENT = 103, struct.Struct("=H")  # linux/udp.h
@@ -152,11 +153,13 @@ class ProbePath:
 
 @contextmanager
 def probe_path(
-    *, from_pid: int, to_pid: int, to_address: str, port: int = PORT, watched_address: str = ""
+    *, from_pid: int, to_pid: int, to_address: str, port: int = PORT, watched_address: str = "", answers: str = ""
 ) -> Iterator[ProbePath]:
     """Open one direction between the namespaces of two processes.
 
-    watched_address: the sender's, if frames that come damaged are wanted, too.
+    watched_address: the sender's, if frames that come damaged are wanted, too.  answers: the sender's address, where an
+    address translator in front of the receiver lets in only what answers it: the receiver speaks first, and is sent to
+    under the address and port by which it was heard.
     """
     receiver = in_namespace(to_pid, _socket)
     sender = in_namespace(from_pid, _socket)
@@ -171,8 +174,20 @@ def probe_path(
         receiver.bind((to_address, port))
         # A burst must wait in the emulated queue, not in the sender's socket.
         sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _BUFFER_BYTES)
-        sender.connect((to_address, port))
+        sender.connect(_heard(receiver, sender, answers, port) if answers else (to_address, port))
         yield ProbePath(sender, receiver, watch)
+
+
+def _heard(speaker: socket.socket, listener: socket.socket, address: str, port: int) -> tuple[str, int]:
+    """The address and port by which what one sends to the other comes; TimeoutError when nothing does."""
+    listener.bind((address, port))
+    listener.settimeout(_KNOCK_S)
+    for _ in range(_KNOCKS):
+        speaker.sendto(b"", (address, port))
+        with suppress(TimeoutError):
+            _, (host, number) = listener.recvfrom(1)
+            return host, number
+    raise TimeoutError(f"nothing that was sent to {address} port {port} in {_KNOCKS * _KNOCK_S:g} s has come there")
 
 
 def _socket() -> socket.socket:

@@ -17,6 +17,7 @@ from experiments.trial.observers.diskspace import Space
 from records.manifest import CapturePoint
 from records.messaging import Delivery
 from records.store import DamagedTrial, Trial
+from records.workload import Command, Messages
 from topologies.plan import TopologyPlan
 from topologies.routes import Hop, Routes
 
@@ -29,6 +30,7 @@ _HEADERS, _ANSWER, _PACKET, _RECORD = 230, 150, 66, 16
 _SEGMENT = 1448
 _ROW_BYTES = 20  # of a ledger, compressed
 _DRAINS_S = 2.0
+_UNLIMITED_BIT_S = 1e9  # what a program may get through a link without a rate
 _LOGS, _JOURNAL = 500_000, 40_000_000  # of each trial; ActiveMQ's journal, while it runs
 _UNSURE = 2.0  # by what factor an estimate may be too high
 _REPORT, _PAGES = 20_000_000, 300_000  # of a campaign, and of each trial in it
@@ -105,13 +107,17 @@ def expected(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
     links: the profiles of the topology's own links.
     """
     work = settings.workload
-    fanout = work.deliveries_per_message
-    way = _Frames.of(work.mean_body_bytes)
-    per_s = _publications_per_s(settings, profile, fanout, way)
     seconds = settings.window.warmup_s + settings.window.window_s + min(settings.window.drain_s, _DRAINS_S)
     rates = [_total_rate(profile, settings.stations), *(_total_rate(one, 1) for one in links.values())]
     highest = None if None in rates else max(rate for rate in rates if rate is not None)
     snap, points = snap_and_points(settings.capture, highest, settings.stations)
+    if isinstance(work, Command):
+        # Full frames all the time, as fast as the link lets them, each with an acknowledgement for two of them.
+        way, frames_per_s = _Frames.of(_SEGMENT - _HEADERS), (highest or _UNLIMITED_BIT_S) / 8 / (_SEGMENT + _PACKET)
+        return Size(captures=frames_per_s * seconds * _ports(settings, points) * way.recorded(snap), rest=_LOGS)
+    fanout = work.deliveries_per_message
+    way = _Frames.of(work.mean_body_bytes)
+    per_s = _publications_per_s(work, settings.stations, profile, fanout, way)
     answer = _RECORD + min(_PACKET + _ANSWER, snap)
     recorded = _ports(settings, points) * ((1 + fanout) * way.recorded(snap) + answer)
     return Size(
@@ -166,12 +172,9 @@ class _Frames:
         return self.bytes * 8 / rate + self.segments * overhead
 
 
-def _publications_per_s(settings: Settings, profile: LinkProfile, fanout: float, way: _Frames) -> float:
-    work, up, down = settings.workload, profile.uplink, profile.downlink
-    producers, consumers = (
-        len(work.clients.producers(settings.stations)),
-        len(work.clients.consumers(settings.stations)),
-    )
+def _publications_per_s(work: Messages, stations: int, profile: LinkProfile, fanout: float, way: _Frames) -> float:
+    up, down = profile.uplink, profile.downlink
+    producers, consumers = len(work.clients.producers(stations)), len(work.clients.consumers(stations))
     bounds = [_HANDLED_PER_S[work.guarantee.delivery] / (1 + fanout)]
     if work.highest_rate is not None:
         bounds.append(producers * work.highest_rate)
@@ -181,10 +184,10 @@ def _publications_per_s(settings: Settings, profile: LinkProfile, fanout: float,
         bounds.append(1 / ((1 + fanout) * way.busy_s(up.rate, up.frame_overhead)))
     else:
         if up.rate is not None:
-            ports = min(producers, settings.stations)
+            ports = min(producers, stations)
             bounds.append(ports / way.busy_s(up.rate, up.frame_overhead))
         if down.rate is not None and fanout:
-            ports = min(consumers, settings.stations)
+            ports = min(consumers, stations)
             bounds.append(ports / (fanout * way.busy_s(down.rate, down.frame_overhead)))
     return min(bounds)
 

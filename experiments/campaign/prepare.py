@@ -25,12 +25,14 @@ from experiments.scenario.settings import Settings, from_campaign
 from experiments.trial.context import services
 from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
+from experiments.workers.programs import missing
 from records.campaign import Campaign, Cell
 from records.scratch import scratch
 from stacks.folders import role_folders
 
 INSTALL_LIMIT_S = 600.0
 _TOPIC = "installed"
+_REMEMBERED = 32
 _PACKAGES = Path("/var/lib/dpkg/status")
 
 
@@ -67,6 +69,8 @@ def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
     links: those of the topology, which have to be possible on that kernel, by any medium or the one that the command
     line insists on.
     """
+    if why := missing(settings.workload):
+        raise NotPossible(why)
     several = len(topology_plan(settings).emulated) > 1 or settings.group_frames
 
     def by_line(first: MediumName) -> tuple[Load, ...]:
@@ -107,25 +111,24 @@ def prepared(campaign: Campaign, chosen: dict[str, Place]) -> Iterator[None]:
 def install(campaign: Campaign) -> None:
     """Let Ansible see to it that servers and clients are installed; DeployError when they cannot be.
 
-    What it has seen to is remembered until something changes that it would look at.
+    What it has seen to is remembered, for a few dozen roles and their variables, until something changes that it would
+    look at.
     """
     calls = {call.role: call for cell in campaign.cells for call in map(deploy.role_call, services(settings_of(cell)))}
     roles = (*calls.values(), deploy.RoleCall(role="client"))
     seen = memo.recall(_TOPIC) or {}
-    if _looked_at(roles).items() <= seen.items():
+    if _looked_at(roles).keys() <= seen.keys():
         return
     target = deploy.Target(name="this-machine", address="127.0.0.1", pid=os.getpid(), roles=roles)
     with scratch("install") as folder:
         deploy.apply(["install"], [target], scratch=folder, timeout_s=INSTALL_LIMIT_S)
-    memo.keep(_TOPIC, seen | _looked_at(roles))
+    memo.keep(_TOPIC, dict([*(seen | _looked_at(roles)).items()][-_REMEMBERED:]))
 
 
 def _looked_at(roles: Iterable[deploy.RoleCall]) -> dict[str, str]:
-    """Role to a digest of what its installation looks at: playbooks, Debian's packages, class archives, Python."""
+    """Digest of what a role's installation looks at (playbooks, Debian's packages, class archives, Python) to role."""
     files = [_PACKAGES, Path(sys.executable), *sorted(deploy.CACHE.glob("*"))]
     ansible = (deploy.PLAYBOOKS, *role_folders())
     common = [*map(memo.digest, ansible), *(memo.stamp(path) for path in files if path.exists())]
-    return {
-        call.role: hashlib.sha256(json.dumps([*common, dict(call.variables)], default=str).encode()).hexdigest()
-        for call in roles
-    }
+    texts = {json.dumps([*common, call.role, dict(call.variables)], default=str): call.role for call in roles}
+    return {hashlib.sha256(text.encode()).hexdigest(): role for text, role in texts.items()}

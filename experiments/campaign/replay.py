@@ -26,6 +26,7 @@ from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
 from records.campaign import Campaign, Cell, Planned, read_campaign
 from records.store import Trial
+from records.workload import Command
 from stacks import registry
 
 _MADE_BY = {"line": "the line", "tc": "tc"}
@@ -135,6 +136,8 @@ def _required(  # noqa: PLR0917 - all that a place follows from
 def _with_stack(settings: Settings, stack: str) -> Settings:
     try:
         work = settings.workload
+        if isinstance(work, Command):
+            raise CampaignError("--stack: the trial's load is programs, which no stack carries: leave it out")
         driver = registry.get(stack, settings.knobs.get(stack, {}))
         registry.require(driver, patterns={work.pattern}, guarantees=work.guarantees())
     except (registry.UnknownStackError, registry.StackLacksError) as error:

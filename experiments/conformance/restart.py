@@ -20,14 +20,14 @@ from pydantic import TypeAdapter
 
 from emulation.kernel.namespace import in_namespace, throwaway_namespace
 from experiments.conformance import syncs
-from experiments.deploy import Action, Target, apply, role_call, service_pid
+from experiments.deploy import Action, Target, apply, certify, role_call, service_pid
 from experiments.workers.isolation import isolated, module
 from experiments.workers.lines import read_any
 from experiments.workers.worker import Failed, Workers, asked_for
 from records.messaging import Ack, Delivery
 from records.record import Record
 from stacks import registry
-from stacks.driver import Connection, Endpoint, Here, Publishing, Stack, StackError, Subscribing, Subscription
+from stacks.driver import Connection, Here, Publishing, Stack, StackError, Subscribing, Subscription
 from stacks.knobs import KnobValue
 
 MESSAGES = 20
@@ -88,7 +88,7 @@ def restarted(stack: Stack, folder: Path) -> Restarted:
         def run(talk: Callable[[], Awaitable[None]]) -> None:
             in_namespace(namespace, lambda: asyncio.run(_limited(talk)))
 
-        clients = _Clients(stack)
+        clients = _Clients(stack, certify(((_SERVER, _LOOPBACK, one) for one in stack.services()), scratch=folder))
         do("install", "configure", "start")
         try:
             run(clients.subscribe_and_leave)
@@ -108,11 +108,14 @@ def restarted(stack: Stack, folder: Path) -> Restarted:
 
 
 class _Clients:
-    """spans: from the begin of each send to its answer, in seconds since the epoch.  arrived: bodies, each once."""
+    """spans: from the begin of each send to its answer, in seconds since the epoch.  arrived: bodies, each once.
 
-    def __init__(self, stack: Stack) -> None:
+    authority: as experiments.deploy.certify gives it.
+    """
+
+    def __init__(self, stack: Stack, authority: str) -> None:
         self._stack = stack
-        self._services = [Endpoint(host=_LOOPBACK, port=one.port, service=one.name) for one in stack.services()]
+        self._services = [one.at(_LOOPBACK, authority=authority) for one in stack.services()]
         self.spans: list[tuple[float, float]] = []
         self.arrived: set[bytes] = set()
 

@@ -144,7 +144,7 @@ def producer_label(number: int) -> str:
 
 def _keep(clients: Clients, connection: Connection, label: str, sockets: list[ClientSocket]) -> None:
     clients.connections[label] = connection
-    sockets.extend(ClientSocket(protocol=one.protocol, port=one.port) for one in connection.sockets)
+    sockets.extend(ClientSocket(protocol=one.protocol, port=one.port, tls=one.tls) for one in connection.sockets)
 
 
 async def _explained(who: str, action: Awaitable[None], plan: NodePlan) -> None:

@@ -19,6 +19,7 @@ from experiments.load.protocol import Done, Go, Kill, NodePlan, Progress, Stop, 
 from experiments.load.recording import MARKED
 from experiments.load.remote import ClientFailedError, Remote, started
 from experiments.load.stale import stale_copies
+from records.commands import ProgramRun
 from records.manifest import PlacedWorkload
 from records.nodes import NodeChange, absences, by_node
 from records.schema import DELIVERED, PUBLISHED
@@ -63,6 +64,7 @@ class FleetResult:
 
     stale: deliveries of messages that this trial did not send when they say they were sent.
     excused: by node, the clients whose connections may be lost, as what they need was taken away by plan.
+    programs: how those ended that the load was, none where it was messages.
     """
 
     published: pa.Table
@@ -70,6 +72,7 @@ class FleetResult:
     nodes: dict[str, Done]
     stale: int = 0
     excused: Mapping[str, Collection[str]] = field(default_factory=dict)
+    programs: tuple[ProgramRun, ...] = ()
 
     @property
     def lost_connections(self) -> tuple[str, ...]:

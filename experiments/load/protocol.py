@@ -15,19 +15,22 @@ from experiments.workers.lines import read_any
 from records.manifest import ClientSocket, Consumer, Producer
 from records.nodes import Absence
 from records.record import Record
-from records.workload import AnyWorkload, Away, PubSub
+from records.workload import AnyMessages, Away, PubSub
+from stacks.driver import Tls
 from stacks.knobs import KnobValue
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 
 class ServiceAt(Record):
-    """Where one of a stack's services listens.  node: the host that it runs on."""
+    """Where one of a stack's services listens, as stacks.driver.Endpoint."""
 
     service: str
     node: str
     host: str
     port: Port
+    tls: Tls = "off"
+    authority: str = ""
 
 
 class PeerAt(Record):
@@ -60,7 +63,7 @@ class NodePlan(Record):
     address: str
     services: tuple[ServiceAt, ...]
     peers: tuple[PeerAt, ...] = ()
-    workload: AnyWorkload
+    workload: AnyMessages
     producers: tuple[Producer, ...] = ()
     consumers: tuple[Consumer, ...] = ()
     seed: int = 0

@@ -65,6 +65,8 @@ LIMITS: dict[Check, Limit] = {
     Check.SERVERS_ALIVE: Limit(0, "servers or connections lost", machine_alone=False),
     # A stall makes round trips longer, never shorter.
     Check.PATH_RTT: Limit(0, "ends of connections trained on another link", machine_alone=False),
+    # Whether a program ends, and how, is its own doing.
+    Check.PROGRAMS_SUCCEEDED: Limit(0, "programs that failed or did not print their metrics", machine_alone=False),
 }
 
 # The same bound for all trials together, while several share a machine.

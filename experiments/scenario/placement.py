@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import product
+from itertools import permutations, product
 
 from experiments.scenario.settings import Settings
 from stacks import registry
@@ -38,11 +38,14 @@ def ways(settings: Settings, plan: TopologyPlan) -> tuple[tuple[str, str], ...]:
     """A station and a host with a service, for every two that clients' packets can go between, there and back.
 
     Where services are on stations these are the clients' own stations and their channels' homes, but for clients that
-    are at home; where clients talk to each other, the stations of a channel's producers and consumers.  Else every
-    station and every server.  UnknownStackError as stacks.registry.get.
+    are at home, or, where services speak to each other, any two stations; where clients talk to each other, the
+    stations of a channel's producers and consumers.  Else every station and every server.  UnknownStackError as
+    stacks.registry.get.
     """
     if between_clients(settings.driver()):
         return _met(settings, plan)
+    if any(one.overlay for one in settings.driver().services()):
+        return tuple(permutations(plan.of_role("station"), 2))
     if not between_stations(settings):
         return tuple(product(plan.of_role("station"), plan.of_role("server")))
     return tuple(dict.fromkeys((here, there) for here, there in homes(settings, plan) if here != there))

@@ -15,9 +15,11 @@ from pydantic import (
     model_validator,
 )
 
+from records.commands import DURATION
 from records.quantities import parse_share
 from records.stopping import Rule
 from records.window_metrics import FIGURES
+from records.workload import Command, Workload
 
 Trials = Annotated[int, Field(ge=1, le=1000)]
 DEFAULT_MOST = 10
@@ -38,9 +40,7 @@ class Until(_Settings):
 
     @field_validator("metrics")
     @classmethod
-    def _are_known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if unknown := [name for name in names if name not in FIGURES]:
-            raise ValueError(f"{', '.join(unknown)}: trials are repeated for {', '.join(FIGURES)} only")
+    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(names))
 
 
@@ -76,6 +76,12 @@ class Repeats(_Settings):
         if self.until is None:
             return self.least
         return max(DEFAULT_MOST, self.least) if self.most is None else self.most
+
+    def unknown(self, work: Workload) -> str:
+        """What of the rule's metrics a cell with this workload does not have, and what it has; '' when it has all."""
+        have = (*work.metrics, DURATION) if isinstance(work, Command) else FIGURES
+        lacking = [name for name in (self.until.metrics if self.until else ()) if name not in have]
+        return f"{', '.join(lacking)}: trials are repeated for {', '.join(have)} only" if lacking else ""
 
     @property
     def rule(self) -> Rule | None:

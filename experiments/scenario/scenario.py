@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from emulation.line import ceiling
 from emulation.profile import library
 from emulation.profile.profile import LinkProfile
-from experiments.scenario import cases, knobs, limits, nodes, overlay, segments
+from experiments.scenario import cases, knobs, limits, nodes, overlay, programs, segments
 from experiments.scenario.settings import Settings
 from records.comparing import Compared, compared, problems
 from records.errors import WrongInput
@@ -134,6 +134,9 @@ def load(path: Path) -> Scenario:
     complain.raise_if_any()
     printed = {_label(key): tuple(_printed(key, level) for level in levels) for key, levels in factors.items()}
     _check_references(built[0].settings, printed, complain)
+    for at, problem in programs.unlike(cell.settings for cell in built):
+        complain.add(at, problem)
+    complain.raise_if_any()
     name = built[0].settings.scenario
     return Scenario(path=path, source=text.source, name=name, factors=printed, cells=tuple(built))
 
@@ -264,6 +267,10 @@ def _check_against_the_lab(settings: Settings, place: Callable[[Key], Key], comp
         complain.add(("scenario",), f"{settings.scenario!r} is where reference results live: choose another name")
     for check, problem in limits.looser_limits(settings.checks).items():
         complain.add(("checks", "limits", check.value), problem)
+    if unknown := settings.trials.unknown(settings.workload):
+        complain.add(("trials", "until", "metrics"), unknown)
+    for key, problem in programs.problems(settings):
+        complain.add(place(key), problem)
     at: Key = ("stack",)
     try:
         stack = settings.driver()

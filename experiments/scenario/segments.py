@@ -160,7 +160,7 @@ def problems(settings: Settings) -> Iterator[tuple[str, str]]:
         plan = topology_plan(settings)
         yield from placement.problems(settings, plan)
         if len(plan.segments) > 1 and not placement.between_stations(settings):
-            for problem in _unproven(list(load_paths(plan))):
+            for problem in unproven(load_paths(plan)):
                 yield "topology", problem
     except ValueError as error:
         yield "topology", str(error)
@@ -174,7 +174,8 @@ def wanted_medium(settings: Settings) -> WantedMedium:
     return settings.medium
 
 
-def _unproven(paths: Iterable[tuple[str, str, tuple[Crossing, ...]]]) -> Iterator[str]:
+def unproven(paths: Iterable[tuple[str, str, tuple[Crossing, ...]]]) -> Iterator[str]:
+    """What no proof covers of paths such as load_paths gives."""
     for station, server, path in paths:
         for one, other in pairwise(path):
             if one.segment == other.segment:

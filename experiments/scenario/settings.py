@@ -25,8 +25,9 @@ from records.manifest import CapturePoint
 from records.nodes import NodeEvent
 from records.sending import time_s
 from records.verdict import Check
-from records.workload import AnyWorkload, PubSub
+from records.workload import AnyWorkload, Command, Pattern, PubSub
 from stacks import registry
+from stacks.absent import NONE, NoStack
 from stacks.driver import Stack
 from stacks.knobs import KnobValue
 from stacks.reference.faults import Fault, parse
@@ -189,6 +190,14 @@ class Settings(_Settings):
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
     checks: CheckSettings = CheckSettings()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _programs_have_no_stack(cls, data: Any) -> Any:
+        """What cannot be said beside programs is refused in experiments.scenario.programs, with its line."""
+        work = data.get("workload") if isinstance(data, Mapping) else None
+        pattern = work.get("pattern") if isinstance(work, Mapping) else getattr(work, "pattern", None)
+        return {"stack": NONE, **data} if pattern == Pattern.COMMAND else data
+
     @model_validator(mode="after")
     def _faults_belong_to_the_reference_stack(self) -> Settings:
         if self.faults and self.stack not in REFERENCES:
@@ -236,6 +245,8 @@ class Settings(_Settings):
 
     def driver(self) -> Stack:
         """The stack's driver, set as the scenario says; errors as of stacks.registry.get."""
+        if isinstance(self.workload, Command):
+            return NoStack()
         return registry.get(self.stack, self.knobs.get(self.stack, {}))
 
     def fault_words(self) -> list[str]:

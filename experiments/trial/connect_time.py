@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import attrgetter
 
 from emulation.kernel.kernel import KernelName
 from emulation.profile import distribution
@@ -19,11 +20,27 @@ from experiments.scenario import placement
 from experiments.scenario.segments import load_paths, profile_of, topology_plan
 from experiments.scenario.settings import Settings
 from experiments.trial.plan import workload
+from stacks.driver import Tls
 
-# What a client exchanges until it has subscribed: TCP's handshake, then two requests and answers over STOMP or with
-# the reference broker, three over OpenWire.  Each way at most ten frames and 2,000 bytes (OpenWire's, the largest).
-ROUND_TRIPS = 4
-_FRAMES, _BYTES = 10, 2_000
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talk:
+    """What a client exchanges until it has subscribed.  frames, bytes: each way, at most."""
+
+    round_trips: int
+    frames: int
+    bytes: int
+
+
+# TCP's handshake, then two requests and answers over STOMP or with the reference broker, three over OpenWire, which has
+# the most frames and bytes.
+CLEAR = Talk(round_trips=4, frames=10, bytes=2_000)
+# TLS's handshake before the requests: RFC 8446, section 2, and RFC 5246, section 7.3.  Our certificates have 460 bytes.
+TALKS: dict[Tls, Talk] = {
+    "off": CLEAR,
+    "1.2": Talk(round_trips=CLEAR.round_trips + 2, frames=CLEAR.frames + 5, bytes=CLEAR.bytes + 2_000),
+    "1.3": Talk(round_trips=CLEAR.round_trips + 1, frames=CLEAR.frames + 5, bytes=CLEAR.bytes + 2_000),
+}
 # TCP sends a first packet again after a second, and doubles that with each copy that is lost (RFC 6298, 2.1 and 5.5);
 # after six copies (tcp_syn_retries) it gives up by itself.
 _FIRST_RTO_S, _MOST_COPIES = 1.0, 6
@@ -64,15 +81,16 @@ def connect_time(settings: Settings, profile: LinkProfile, *, kernel: KernelName
     profile.groups(names)
     work = workload(settings, names)
     clients = Counter([*(one.node for one in work.producers), *(one.node for one in work.consumers)])
+    talk = max((TALKS[one.tls] for one in settings.driver().services()), key=attrgetter("round_trips"), default=CLEAR)
     own = _ALL_S + _EACH_CLIENT_S * clients.total() + _EACH_PROCESS_S[kernel] * len(clients)
-    if settings.connect == "bare":
+    if settings.connect == "bare" or not clients:
         return ConnectTime(expected_s=0.0, client_s=_CLIENT_S, all_s=own, quiet_s=_FIRST_RTO_S)
     sides = {name: profile.stations.get(name, profile.sides()) for name in clients}
-    worst = max(map(_backoff_s, sides.values(), [clients.total()] * len(sides)))
-    in_turn = max(math.ceil(clients[name] / PARALLEL) * _alone_s(sides[name]) for name in clients)
-    expected = in_turn + _air_s(profile, sides, clients)
+    worst = max(_backoff_s(one, clients.total() * talk.round_trips) for one in sides.values())
+    in_turn = max(math.ceil(clients[name] / PARALLEL) * _alone_s(sides[name], talk) for name in clients)
+    expected = in_turn + _air_s(profile, sides, clients, talk)
     one = max(map(_loaded_s, sides.values()))
-    slowest = _MARGIN * ROUND_TRIPS * one + worst
+    slowest = _MARGIN * talk.round_trips * one + worst
     return ConnectTime(
         expected_s=expected,
         client_s=_CLIENT_S + slowest,
@@ -91,11 +109,11 @@ def _loss(sides: Sides) -> float:
     return min(1 - arrive, _MOST_LOSS)
 
 
-def _alone_s(sides: Sides) -> float:
+def _alone_s(sides: Sides, talk: Talk) -> float:
     """What one client takes on an idle link, copies of lost packets included, on average."""
-    rtt = sum(one.delay + one.airtime(_BYTES // ROUND_TRIPS) for one in _both(sides))
+    rtt = sum(one.delay + one.airtime(talk.bytes // talk.round_trips) for one in _both(sides))
     again = _loss(sides) / (1 - _loss(sides))
-    return ROUND_TRIPS * (rtt + again * (_FIRST_RTO_S + rtt))
+    return talk.round_trips * (rtt + again * (_FIRST_RTO_S + rtt))
 
 
 def _loaded_s(sides: Sides) -> float:
@@ -106,13 +124,13 @@ def _loaded_s(sides: Sides) -> float:
     )
 
 
-def _backoff_s(sides: Sides, clients: int) -> float:
-    """How long TCP waits when as many copies of a packet are lost as happens to one of many clients now and then."""
+def _backoff_s(sides: Sides, packets: int) -> float:
+    """How long TCP waits when as many copies of a packet are lost as happens to one of so many now and then."""
     first = _loss(sides)
     if not first:
         return 0.0
     again = min(max(first, *(_in_a_burst(one) for one in _both(sides))), _MOST_LOSS)
-    copies = math.ceil(math.log(_UNLUCKY / (clients * ROUND_TRIPS)) / math.log(again))
+    copies = math.ceil(math.log(_UNLUCKY / packets) / math.log(again))
     return float(_FIRST_RTO_S * (2 ** min(copies, _MOST_COPIES + 1) - 1))
 
 
@@ -124,11 +142,11 @@ def _in_a_burst(side: DirectionProfile) -> float:
     return side.loss_share
 
 
-def _air_s(profile: LinkProfile, sides: dict[str, Sides], clients: Counter[str]) -> float:
+def _air_s(profile: LinkProfile, sides: dict[str, Sides], clients: Counter[str], talk: Talk) -> float:
     """For how long the clients' frames occupy the medium; on a duplex one, the busiest direction of a station."""
 
     def each(one: DirectionProfile) -> float:
-        return 0.0 if one.rate is None else _BYTES * 8 / one.rate + _FRAMES * one.frame_overhead
+        return 0.0 if one.rate is None else talk.bytes * 8 / one.rate + talk.frames * one.frame_overhead
 
     taken: Sequence[list[float]] = [[clients[name] * each(one) for one in _both(sides[name])] for name in clients]
     return sum(map(sum, taken)) if profile.medium == "shared" else max(map(max, taken))

@@ -26,6 +26,7 @@ from experiments.trial.provenance import Provenance
 from records.manifest import PlacedWorkload
 from records.record import Record
 from records.verdict import State
+from records.workload import Command
 from stacks.driver import Service
 from topologies.network import Network, Node
 
@@ -93,6 +94,8 @@ class TrialContext:
 
     link: the plan of the first segment, the medium that stations hang on.  further: those of the other segments with a
     profile, by name.  line: the process that carries those of them that the line makes.
+
+    authority: the certificate (PEM) by which clients know the servers, '' where nothing speaks TLS.
     """
 
     spec: TrialSpec
@@ -108,6 +111,7 @@ class TrialContext:
     load_1m_before: float
     tell: Callable[[Phase], None]
     host: HostLog
+    authority: str = ""
 
     @property
     def settings(self) -> Settings:
@@ -201,14 +205,19 @@ def link_plan(
 
 
 def services(settings: Settings) -> tuple[Service, ...]:
-    """The stack's services, with what the scenario wants of them: faults, their memory, refusals when it is full."""
-    words: dict[str, Any] = {}
+    """The stack's services, with what the scenario wants of them: faults, their memory, refusals when it is full.
+
+    None for a load that is programs.
+    """
+    work, words = settings.workload, dict[str, Any]()
+    if isinstance(work, Command):
+        return ()
     if settings.faults:
         words["faults"] = settings.fault_words()
-    if settings.workload.when_full != "wait":
-        words["when_full"] = settings.workload.when_full
-    if settings.workload.memory_limit_mb is not None:
-        words["memory_limit_mb"] = settings.workload.memory_limit_mb
+    if work.when_full != "wait":
+        words["when_full"] = work.when_full
+    if work.memory_limit_mb is not None:
+        words["memory_limit_mb"] = work.memory_limit_mb
     found = settings.driver().services()
     return tuple(
         replace(one, variables={**one.variables, **{f"{one.role}_{name}": value for name, value in words.items()}})

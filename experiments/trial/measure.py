@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -21,7 +21,8 @@ from emulation.link.capture import SETTLE_S, PortCapture, captured
 from emulation.link.link import Link, Player, applied, playing
 from emulation.tc.player import Played
 from experiments.load.fleet import Fleet, FleetProgress, FleetResult, FleetTimeoutError, Member, fleet
-from experiments.trial import plan
+from experiments.load.program_fleet import Programs
+from experiments.trial import plan, programs
 from experiments.trial.connect_time import ConnectTime, connect_time_of
 from experiments.trial.context import Phase, TrialContext
 from experiments.trial.further import Further, FurtherMeasured
@@ -29,15 +30,16 @@ from experiments.trial.nodeplayer import NodePlayer
 from experiments.trial.nodeplayer import playing as playing_nodes
 from experiments.trial.observers import wallclock
 from experiments.trial.observers.connections import Connections, watched
+from experiments.trial.observers.halfopen import watching
 from experiments.trial.observers.linesamples import LineSeen
 from experiments.trial.observers.linkguard import guarded
 from experiments.trial.observers.priority import ahead
 from experiments.trial.observers.processes import lives
 from experiments.trial.observers.sampling import sampling
 from experiments.trial.reading import Reading, reading
-from records.manifest import Connecting, Window
-from records.nodes import NodeChange, killed, late
-from stacks.driver import Endpoint
+from records.manifest import Connecting, HalfOpen, Window
+from records.nodes import NodeChange, killed, late, vanishes
+from records.workload import Command
 
 FINISH_LIMIT_S = 60.0
 QUIET_S = 2.0
@@ -55,7 +57,8 @@ class Measured:
     drained: why the drain ended.
     line: how late the line was, None where the kernel makes all links.
     gone: servers that did not live to the end of the drain.
-    played: the timeline's changes of the link.  node_events: what happened to nodes.
+    played: the timeline's changes of the link.  node_events: what happened to nodes.  half_open: who kept connections
+    to those that vanished, and how long.
     further: what the further segments have recorded, by name.
     notes: what else the manifest should say.
     """
@@ -75,6 +78,7 @@ class Measured:
     connecting: Connecting
     played: tuple[Played, ...] = ()
     node_events: tuple[NodeChange, ...] = ()
+    half_open: tuple[HalfOpen, ...] = ()
     further: Mapping[str, FurtherMeasured] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -94,9 +98,8 @@ async def measure(context: TrialContext) -> Measured:
         further = Further(context.further, context.network, context.line)
         link = None if bare else shaped.enter_context(_applied(context, further))
         began = time.monotonic()
-        async with fleet(
-            _members(context, limits), logs=context.folder / "logs", progress=_progress(context)
-        ) as clients:
+        async with AsyncExitStack() as owned:
+            clients = await _clients(context, limits, owned)
             async with guarded(link), guarded(further):
                 await _ready(context, clients, limits)
             connect_s = time.monotonic() - began
@@ -109,12 +112,18 @@ async def measure(context: TrialContext) -> Measured:
                     playing(link) as player,
                     further.watched(),
                 ):
-                    async with playing_nodes(context, clients) as nodes:
+                    async with AsyncExitStack() as moving:
+                        wanted = vanishes(context.settings.nodes)
+                        half_open = await moving.enter_async_context(watching(context.network, wanted=wanted))
+                        nodes = None
+                        if isinstance(clients, Fleet):
+                            nodes = await moving.enter_async_context(playing_nodes(context, clients, half_open))
                         loaded = await _load(context, clients, link, player, connections, further=further, nodes=nodes)
-                        node_events = nodes.changes()
+                        node_events, kept = nodes.changes() if nodes else (), half_open.found()
                     state = kernel_state(ports)
                 unplanned = [one for one in context.running if one.node not in killed(node_events)]
                 gone = [f"server {one.name} ended" for one in unplanned if not lives(one.pid)]
+                gone += clients.gone() if isinstance(clients, Programs) else []
             shaped.close()
             quiet_since = time.monotonic()
             # The link is bare again: nothing that is measured is under way, and leaving takes no time.
@@ -138,8 +147,19 @@ async def measure(context: TrialContext) -> Measured:
         ),
         played=tuple(player.played),
         node_events=node_events,
+        half_open=kept,
         further=further.measured(),
         notes=() if quiet else ("connections were still busy at go, so losses are numbered from another packet on",),
+    )
+
+
+async def _clients(context: TrialContext, limits: ConnectTime, owned: AsyncExitStack) -> Fleet | Programs:
+    """The clients' processes, or the programs that the load is; owned: what ends them."""
+    work = context.workload.asked
+    if isinstance(work, Command):
+        return await owned.enter_async_context(programs.running(context, work))
+    return await owned.enter_async_context(
+        fleet(_members(context, limits), logs=context.folder / "logs", progress=_progress(context))
     )
 
 
@@ -157,7 +177,7 @@ def _members(context: TrialContext, limits: ConnectTime) -> list[Member]:
         context.workload,
         addresses={node.name: node.address for node in context.network.nodes},
         services=tuple(
-            Endpoint(host=node.address, port=one.port, service=one.name, node=node.name) for node, one in context.placed
+            one.at(node.address, node=node.name, authority=context.authority) for node, one in context.placed
         ),
         seed=context.spec.seed,
         out_dir=context.client_folder,
@@ -167,7 +187,7 @@ def _members(context: TrialContext, limits: ConnectTime) -> list[Member]:
     return [Member(plan=one, prefix=tuple(prefix(context.network.node(one.node).pid))) for one in plans]
 
 
-async def _ready(context: TrialContext, clients: Fleet, limits: ConnectTime) -> None:
+async def _ready(context: TrialContext, clients: Fleet | Programs, limits: ConnectTime) -> None:
     try:
         await clients.ready(timeout_s=round(limits.all_s))
     except FleetTimeoutError as error:
@@ -184,8 +204,9 @@ def _progress(context: TrialContext) -> Callable[[FleetProgress], None]:
     return tell
 
 
-def _processes(context: TrialContext, clients: Fleet) -> dict[str, int]:
+def _processes(context: TrialContext, clients: Fleet | Programs) -> dict[str, int]:
     servers = {f"server:{one.name}": one.pid for one in context.running}
+    servers |= {f"server:{name}": pid for name, pid in clients.servers.items()} if isinstance(clients, Programs) else {}
     return servers | {f"generator:{node}": pid for node, pid in clients.pids.items()}
 
 
@@ -201,13 +222,13 @@ class _Loaded:
 
 async def _load(
     context: TrialContext,
-    clients: Fleet,
+    clients: Fleet | Programs,
     link: Link,
     player: Player,
     connections: Connections,
     *,
     further: Further,
-    nodes: NodePlayer,
+    nodes: NodePlayer | None,
 ) -> _Loaded:
     times = context.settings.window
     await asyncio.to_thread(link.renumber)
@@ -220,7 +241,8 @@ async def _load(
     player.start(start_ns)
     further.start(start_ns)
     await clients.go(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns)
-    nodes.start(start_ns)
+    if nodes:
+        nodes.start(start_ns)
     await clients.until(start_ns)
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
     offset_ns = wallclock.offset_ns()
@@ -229,7 +251,8 @@ async def _load(
     await clients.until(end_ns)
     end = await _read(link, further)
     context.tell(Phase(name="drain"))
-    await asyncio.wait_for(nodes.ended(), FINISH_LIMIT_S)
+    if nodes:
+        await asyncio.wait_for(nodes.ended(), FINISH_LIMIT_S)
     drained = await clients.drain(limit_s=times.drain_s, quiet_s=QUIET_S)
     last = await _read(link, further)
     window = Window(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns, drained_ns=drained.drained_ns, started_at=started_at)

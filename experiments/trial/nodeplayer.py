@@ -14,6 +14,7 @@ from typing import Protocol
 from emulation.kernel.silence import restore, silence
 from experiments.load.fleet import Fleet
 from experiments.trial.context import TrialContext
+from experiments.trial.observers.halfopen import HalfOpenWatch
 from experiments.trial.observers.processes import lives
 from records.manifest import Consumer, Producer
 from records.nodes import NodeChange, NodeEvent, by_node
@@ -80,8 +81,8 @@ class NodePlayer:
 class TrialNodes:
     """A network's stations with their clients, its hosts with their services, its routers.  Made by `playing`."""
 
-    def __init__(self, context: TrialContext, clients: Fleet) -> None:
-        self._context, self._network, self._clients = context, context.network, clients
+    def __init__(self, context: TrialContext, clients: Fleet, half_open: HalfOpenWatch) -> None:
+        self._context, self._network, self._clients, self._half_open = context, context.network, clients, half_open
         self._homes = [node.name for node, _ in context.placed]
         self._routers = {node.name for node in self._network.routers}
         self._silent: set[str] = set()
@@ -107,7 +108,9 @@ class TrialNodes:
             self._clients.vanished(node)
         await asyncio.to_thread(silence, *self._place(node))
         self._silent.add(node)
-        return time.monotonic_ns()
+        now = time.monotonic_ns()
+        await self._half_open.begin(node, now)
+        return now
 
     async def join(self, node: str) -> int:
         """Start the node's clients, or let a node that has vanished be reached again."""
@@ -116,6 +119,7 @@ class TrialNodes:
             now = time.monotonic_ns()
             self._clients.join(node)
             return now
+        self._half_open.end(node)
         await asyncio.to_thread(restore, *self._place(node))
         self._silent.discard(node)
         if node in self._clients.pids:
@@ -162,9 +166,9 @@ async def _killed(pid: int) -> None:
 
 
 @asynccontextmanager
-async def playing(context: TrialContext, clients: Fleet) -> AsyncIterator[NodePlayer]:
+async def playing(context: TrialContext, clients: Fleet, half_open: HalfOpenWatch) -> AsyncIterator[NodePlayer]:
     """Have a player ready.  On the way out all nodes can be reached again; killed ones stay so."""
-    nodes = TrialNodes(context, clients)
+    nodes = TrialNodes(context, clients, half_open)
     player = NodePlayer(events=context.settings.nodes, nodes=nodes)
     try:
         yield player

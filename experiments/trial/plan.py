@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from typing import Literal
@@ -10,7 +11,7 @@ from typing import Literal
 from experiments.load.protocol import NodePlan, PeerAt, ServiceAt, client_id
 from experiments.scenario.settings import Settings
 from records.manifest import Consumer, PlacedWorkload, Producer
-from records.workload import PubSub
+from records.workload import Command, PubSub
 from stacks.driver import Endpoint, between_clients
 
 _FIRST_PORT = 20_000  # below those that Linux gives out by itself, from 32,768 on
@@ -56,12 +57,15 @@ def node_plans(
     connect_limit_s: float = 60.0,
     late: Collection[str] = (),
 ) -> tuple[NodePlan, ...]:
-    """One plan per station that has clients.
+    """One plan per station that has clients; none for a load that is programs.
 
     addresses: node name to IPv4 address.  services: all that the stack has.  out_dir: from a station's name to the
     folder for its ledger.
     connect_limit_s: what a client may take to connect and subscribe.  late: nodes that join later.
     """
+    asked = work.asked
+    if isinstance(asked, Command):
+        return ()
     peers = _peers(work, addresses) if between_clients(settings.driver()) else ()
     nodes = sorted({one.node for one in work.producers} | {one.node for one in work.consumers})
     return tuple(
@@ -70,11 +74,9 @@ def node_plans(
             stack=settings.stack,
             knobs=settings.knobs.get(settings.stack, {}),
             address=addresses[node],
-            services=tuple(
-                ServiceAt(service=one.service, node=one.node, host=one.host, port=one.port) for one in services
-            ),
+            services=tuple(ServiceAt.model_validate(asdict(one)) for one in services),
             peers=peers,
-            workload=work.asked,
+            workload=asked,
             producers=tuple(one for one in work.producers if one.node == node),
             consumers=tuple(one for one in work.consumers if one.node == node),
             seed=seed,

@@ -23,7 +23,6 @@ from emulation.proof.proof import probe_link
 from records.directions import Direction
 from records.link import LinkCheck
 from topologies.network import Network, Node, peer_ends, probe_ends, station_ends
-from topologies.routes import NoPath
 
 PATHS = "paths"  # what the checks of whole paths are kept under, beside those of segments
 _PACKETS, _SPACING_S, _SILENCE_S = 20, 0.005, 0.3
@@ -67,13 +66,17 @@ def to_prove(plans: Mapping[str, LinkPlan]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """One way from host to host.  asked: of each direction of a segment that it crosses."""
+    """One way from host to host.
+
+    asked: of each direction of a segment that it crosses.  answers: whether only what answers gets through.
+    """
 
     sender: Node
     receiver: Node
     direction: Direction
     segments: tuple[str, ...]
     asked: tuple[Asked, ...]
+    answers: bool
 
 
 def _paths(network: Network, plans: Mapping[str, LinkPlan], process: LineProcess) -> tuple[LinkCheck, ...]:
@@ -88,15 +91,13 @@ def _different(network: Network, plans: Mapping[str, LinkPlan]) -> Iterator[_Pat
     seen = set()
     for station, server in product(network.stations, network.servers):
         for sender, receiver, direction in _both_ways(station, server):
-            try:
-                crossed = network.path(sender.name, receiver.name)
-            except NoPath:  # a translator lets nobody in
-                continue
+            crossed = network.routes.load_path(sender.name, receiver.name)
             ways = tuple((one.segment, one.direction, _group(plans[one.segment], one.station)) for one in crossed)
             if (ways, server.name) not in seen and len(ways) > 1:
                 seen.add((ways, server.name))
                 asked = tuple(asked_of(plans[name], plans[name].first, group, way) for name, way, group in ways)
-                yield _Path(sender, receiver, direction, tuple(name for name, *_ in ways), asked)
+                answers = network.routes.answers(sender.name, receiver.name)
+                yield _Path(sender, receiver, direction, tuple(name for name, *_ in ways), asked, answers)
 
 
 def _both_ways(station: Node, server: Node) -> tuple[tuple[Node, Node, Direction], tuple[Node, Node, Direction]]:
@@ -110,8 +111,11 @@ def _group(plan: LinkPlan, station: str) -> int:
 def _probed(path: _Path) -> Arrivals:
     sides = [one.side for one in path.asked]
     spacing_s = max(_SPACING_S, 2 * sum(side.airtime(MIN_FRAME) for side in sides))
-    ends = {"from_pid": path.sender.pid, "to_pid": path.receiver.pid, "to_address": path.receiver.address}
-    with probe_path(**ends) as probe:  # type: ignore[arg-type]
+    sender, receiver = path.sender, path.receiver
+    with probe_path(
+        from_pid=sender.pid, to_pid=receiver.pid, to_address=receiver.address,
+        answers=sender.address if path.answers else "",
+    ) as probe:  # fmt: skip
         kept = all(side.keep_order and not side.reorder and not side.duplicate for side in sides)
         probe.wait(_SILENCE_S + sum(side.delay + distribution.longest(side) for side in sides), in_order=kept)
         probe.send([MIN_FRAME], spacing_s=spacing_s)  # pays for cold caches

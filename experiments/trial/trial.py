@@ -117,6 +117,8 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], hos
             tell=tell,
             host=host,
         )
+        placed = ((node.name, node.address, one) for node, one in context.placed)
+        context = replace(context, authority=deploy.certify(placed, scratch=scratch))
         for node in network.stations:
             context.client_folder(node.name).mkdir(mode=0o700, parents=True)
         later = LaterStates(context)

@@ -33,6 +33,8 @@ from experiments.trial.measure import Measured
 from experiments.trial.provenance import MACHINE_SYSCTLS, SYSCTLS
 from experiments.trial.reading import Reading
 from experiments.trial.traced import trace_checks
+from experiments.workers.programs import digests
+from records import commands
 from records.ledger import until
 from records.link import (
     Counters,
@@ -50,6 +52,7 @@ from records.schema import Outcome
 from records.store import LINK, MANIFEST, VERDICT, write_record, write_table
 from records.verdict import Verdict
 from records.window_metrics import figures
+from records.workload import Command
 
 
 def write_trial(
@@ -63,7 +66,7 @@ def write_trial(
 
     Captures that the scenario does not keep are gone then: their packets and drops are in the manifest.
     """
-    folder, result = context.folder, measured.result
+    folder, result, asked = context.folder, measured.result, context.workload.asked
     work = result.with_clients(context.workload, measured.node_events, go_ns=measured.window.go_ns)
     # What came after the drain came over a link that was bare again.
     published, delivered = until(result.published, result.delivered, measured.window.drained_ns)
@@ -91,10 +94,7 @@ def write_trial(
             window=measured.window,
             cores=os.cpu_count() or 1,
             memory_bytes=psutil.virtual_memory().total,
-            send_lateness_s=max(
-                (max(done.worst_send_lateness_s, done.worst_loop_lag_s) for done in result.nodes.values()),
-                default=None,
-            ),
+            send_lateness_s=_lateness_s(result),
             clock_step_s=measured.clock_step_s,
             published=published,
             delivered=delivered,
@@ -105,13 +105,14 @@ def write_trial(
             host=context.host.readings,
             lab=kernel.current() == "lab",
             shared_machine=context.spec.shared_machine,
-            open_loop=context.workload.asked.loop == "open",
+            open_loop=not isinstance(asked, Command) and asked.loop == "open",
             stale=result.stale,
             path_rtt=path_rtt(measured.connecting, _least_rtt(context), expected=bool(context.services)),
             bare=context.settings.connect == "bare",
             in_client=context.settings.driver().in_client,
             serverless=not context.services,
             line=measured.line,
+            programs=result.programs if isinstance(asked, Command) else None,
         ),
         context.settings.checks,
         context.spec.levels,
@@ -121,6 +122,12 @@ def write_trial(
         for capture in measured.captures:
             capture.path.unlink()
     return verdict
+
+
+def _lateness_s(result: FleetResult) -> float | None:
+    """How late the generator was at most: with a send, or with the start of a program."""
+    late = [max(done.worst_send_lateness_s, done.worst_loop_lag_s) for done in result.nodes.values()]
+    return max([*late, *(run.started_after_s for run in result.programs)], default=None)
 
 
 def _miscounted(result: FleetResult) -> int:
@@ -264,20 +271,26 @@ def _manifest(
                 "load_1m_before": context.load_1m_before,
             }
         ),
-        versions=spec.provenance.versions,
+        versions=spec.provenance.versions | digests(work.asked),
         sysctls=_sysctls(context),
         kernel_state=measured.kernel_state,
         captures=tuple(_capture(context, one, stays=not no_captures) for one in measured.captures),
         no_captures=no_captures,
         rows={name: len(table) for name, table in tables.items()},
         drained=measured.drained,
-        figures=figures(tables["published"], tables["delivered"], measured.window, work.audiences),
+        figures=(
+            commands.figures(measured.result.programs)
+            if isinstance(work.asked, Command)
+            else figures(tables["published"], tables["delivered"], measured.window, work.audiences)
+        ),
+        programs=measured.result.programs,
         latency_of="sent",
         machine_cpu=machine_cpu(measured.resources, measured.window, cores=os.cpu_count() or 1),
         beside=spec.beside,
         shared_machine=spec.shared_machine,
         connecting=measured.connecting,
         node_events=measured.node_events,
+        half_open=measured.half_open,
         notes=(*spec.notes, *measured.notes, *_sleepy(context)),
     )
 

@@ -1,4 +1,4 @@
-"""`lab replay`: one trial again, under the same losses."""
+"""`lab replay`: one trial again, under the same fates of its packets."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from lab.verbs.dispatch import done_by
 @done_by("lab.replay")
 def replay(
     trial: Annotated[Path, typer.Argument(help="A trial's folder, .../<cell>/trial-001.")],
-    stack: Annotated[str | None, typer.Option(help="Run this stack under the same losses instead.")] = None,
+    stack: Annotated[str | None, typer.Option(help="Run this stack under the same link instead.")] = None,
     results: Results = DEFAULT_RESULTS,
     kernel: Kernel = "auto",
     medium: Medium = "auto",
     report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
 ) -> None:
-    """Run TRIAL again as a campaign of its own: the same packets are lost, under the same load, or another stack."""
+    """Run TRIAL again as a campaign of its own, or another stack under its load: the same packets are lost, and by the
+    line delayed, copied and damaged the same.
+    """

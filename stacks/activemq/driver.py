@@ -9,6 +9,7 @@ from typing import Literal
 
 from records.messaging import Ack, Delivery, Guarantee
 from records.workload import Pattern
+from stacks.activemq.knobs import ActiveMQKnobs
 from stacks.channel import Client
 from stacks.driver import Endpoint, Handler, Here, RequestHandler, Selector, Service, StackError, Subscription
 from stacks.lazy import LazyAcknowledgement
@@ -37,6 +38,7 @@ class ActiveMQ:
     """
 
     name = "activemq"
+    KNOBS = ActiveMQKnobs
     patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
     in_client = False
     # STOMP carries neither JMS's body types nor a refusal that the connection outlives.
@@ -49,9 +51,12 @@ class ActiveMQ:
         Guarantee.REFUSAL,
     }
 
+    def __init__(self, knobs: ActiveMQKnobs | None = None) -> None:
+        self._knobs = knobs or ActiveMQKnobs()
+
     def services(self) -> tuple[Service, ...]:
         """One broker."""
-        return (Service(name="activemq", role="activemq", port=PORT),)
+        return (Service(name="activemq", role="activemq", port=PORT, tls=self._knobs.tls),)
 
     def why_not(self, wanted: Subscription) -> str:
         """A prefetch that the broker misreads."""
@@ -60,7 +65,7 @@ class ActiveMQ:
     async def connect(self, here: Here, services: Sequence[Endpoint], client_id: str) -> Connection:
         """Open one client connection; StackError when refused, a client id in use included."""
         del here
-        return Connection(await connect(services[0], {"client-id": client_id}))
+        return Connection(await connect(services[0], {"client-id": client_id}, self._knobs.keep_alive_s))
 
 
 class Connection(Client[Session]):

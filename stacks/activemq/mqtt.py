@@ -12,7 +12,7 @@ from stacks.mqtt.client import Connection, connect
 from stacks.mqtt.knobs import MqttKnobs
 from stacks.mqtt.session import Kept
 
-MQTT_PORT = 1883
+MQTT_PORT, MQTT_TLS_PORT = 1883, 8883
 
 
 class ActiveMQMqtt:
@@ -39,8 +39,10 @@ class ActiveMQMqtt:
 
     def services(self) -> tuple[Service, ...]:
         """One broker, the same as `activemq`'s, with a port for MQTT."""
-        variables = {"activemq_port": PORT, "activemq_mqtt_port": MQTT_PORT}
-        return (Service(name="activemq", role="activemq", port=MQTT_PORT, variables=variables),)
+        tls = self._knobs.tls
+        port = MQTT_PORT if tls == "off" else MQTT_TLS_PORT
+        variables = {"activemq_port": PORT, "activemq_mqtt_port": port}
+        return (Service(name="activemq", role="activemq", port=port, variables=variables, tls=tls),)
 
     def why_not(self, wanted: Subscription) -> str:
         """Any will do."""

@@ -20,6 +20,7 @@ from stacks.activemq.driver import (
     queue_prefetch,
     selector_text,
 )
+from stacks.activemq.knobs import ActiveMQKnobs
 from stacks.channel import Client
 from stacks.driver import Endpoint, Handler, Here, RequestHandler, Service, StackError, Subscription
 from stacks.openwire import connection as openwire
@@ -43,7 +44,7 @@ from stacks.openwire.commands import (
 from stacks.openwire.consuming import Consumer
 from stacks.openwire.producing import Producer
 
-OPENWIRE_PORT = 61616
+OPENWIRE_PORT, OPENWIRE_TLS_PORT = 61616, 61617
 _SESSION = 1  # one JMS session per connection
 
 
@@ -56,14 +57,24 @@ class ActiveMQOpenWire:
     """
 
     name = "activemq-openwire"
+    KNOBS = ActiveMQKnobs
     patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
     in_client = False
     guarantees = frozenset(Guarantee) - {Guarantee.ACK_NONE, Guarantee.EXACTLY_ONCE}
 
+    def __init__(self, knobs: ActiveMQKnobs | None = None) -> None:
+        self._knobs = knobs or ActiveMQKnobs()
+
     def services(self) -> tuple[Service, ...]:
         """One broker, the same as `activemq`'s, with a port for OpenWire."""
-        variables = {"activemq_port": PORT, "activemq_openwire_port": OPENWIRE_PORT}
-        return (Service(name="activemq", role="activemq", port=OPENWIRE_PORT, variables=variables),)
+        tls = self._knobs.tls
+        port = OPENWIRE_PORT if tls == "off" else OPENWIRE_TLS_PORT
+        variables = {
+            "activemq_port": PORT,
+            "activemq_openwire_port": port,
+            "activemq_max_inactivity_ms": round(self._knobs.keep_alive_s * 1000),
+        }
+        return (Service(name="activemq", role="activemq", port=port, variables=variables, tls=tls),)
 
     def why_not(self, wanted: Subscription) -> str:
         """A prefetch that the broker misreads."""
@@ -73,7 +84,8 @@ class ActiveMQOpenWire:
         """Open one client connection; StackError when refused, a client id in use included."""
         del here
         # A client that comes back numbers its messages anew: its id must be, or the broker takes them for duplicates.
-        made = Connection(await openwire.connect(services[0]), f"ID:{client_id}-{secrets.token_hex(4)}")
+        identity = f"ID:{client_id}-{secrets.token_hex(4)}"
+        made = Connection(await openwire.connect(services[0], self._knobs.keep_alive_s), identity)
         try:
             await made.introduce(client_id)
         except BaseException:

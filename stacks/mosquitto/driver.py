@@ -15,22 +15,21 @@ from stacks.mqtt.knobs import Count, MqttKnobs
 from stacks.mqtt.packets import Version
 from stacks.mqtt.session import Kept
 
-PORT = 1883
+PORT, TLS_PORT = 1883, 8883
 _VERSIONS: dict[str, Version] = {"3.1.1": 4, "5": 5}
 
 
 class MosquittoKnobs(MqttKnobs):
-    """What a scenario can set.
-
-    version: of MQTT.  server_window: messages that the broker has sent to a client without their last answer, at most.
-    server_queue: messages that it holds for a client beside these, at most: the next are dropped without a word.
-    """
+    """What a scenario can set."""
 
     EXPLICIT: ClassVar[frozenset[str]] = MqttKnobs.EXPLICIT | {"server_window", "server_queue"}
 
     version: Literal["3.1.1", "5"] = "5"
+    """the version of MQTT"""
     server_window: Count = 20
+    """messages that the broker has sent to a client without their last answer, at most"""
     server_queue: Annotated[int, Field(ge=1, le=100_000_000)] = 100_000
+    """messages that it holds for a client beside these, at most: the next are dropped without a word"""
 
     @model_validator(mode="after")
     def _within_what_the_broker_remembers(self) -> MosquittoKnobs:
@@ -76,7 +75,9 @@ class Mosquitto:
             "mosquitto_server_window": self._knobs.server_window,
             "mosquitto_server_queue": self._knobs.server_queue,
         }
-        return (Service(name="mosquitto", role="mosquitto", port=PORT, variables=variables),)
+        tls = self._knobs.tls
+        port = PORT if tls == "off" else TLS_PORT
+        return (Service(name="mosquitto", role="mosquitto", port=port, variables=variables, tls=tls),)
 
     def why_not(self, wanted: Subscription) -> str:
         """Any will do."""

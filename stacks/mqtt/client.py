@@ -9,7 +9,7 @@ from dataclasses import replace
 from records.messaging import Ack, Delivery
 from stacks.channel import Client
 from stacks.driver import Endpoint, Handler, RequestHandler, StackError, Subscription
-from stacks.mqtt import packets, properties
+from stacks.mqtt import properties
 from stacks.mqtt.packets import Publish, QoS
 from stacks.mqtt.properties import Properties, Property
 from stacks.mqtt.session import Kept, Session, Terms, reach
@@ -113,7 +113,7 @@ class Publisher:
     """Sends to one topic."""
 
     def __init__(self, session: Session, topic: str, qos: QoS) -> None:
-        self._session, self._head = session, _head(topic, qos)
+        self._session, self._head = session, session.head(topic, qos)
 
     def send(self, body: bytes | bytearray, prop: int | None = None) -> asyncio.Future[None]:
         """Hand one message over; the future ends with the broker's last answer, or with StackError."""
@@ -126,7 +126,7 @@ class Caller:
 
     def __init__(self, session: Session, replies: Replies, service: str, replies_to: str, qos: QoS) -> None:
         self._session, self._replies = session, replies
-        self._head, self._to = _head(service, qos), (Property.RESPONSE_TOPIC, replies_to)
+        self._head, self._to = session.head(service, qos), (Property.RESPONSE_TOPIC, replies_to)
 
     def call(self, body: bytes | bytearray) -> asyncio.Future[bytes]:
         """Send one request; the future ends with the reply's body, or with StackError."""
@@ -137,13 +137,6 @@ class Caller:
             )
             sent.add_done_callback(lambda done: _refused(done, reply))
         return reply
-
-
-def _head(topic: str, qos: QoS) -> tuple[int, bytes]:
-    try:
-        return packets.publish_head(topic, qos)
-    except ValueError as error:
-        raise StackError(str(error)) from error
 
 
 def _refused(sent: asyncio.Future[None], reply: asyncio.Future[bytes]) -> None:
@@ -175,7 +168,7 @@ def _answering(session: Session, handler: RequestHandler, qos: QoS) -> Callable[
             return
 
         def reply(body: bytes) -> None:
-            session.publish(_head(to, qos), body, ((Property.CORRELATION_DATA, correlation),))
+            session.publish(session.head(to, qos), body, ((Property.CORRELATION_DATA, correlation),))
 
         handler(message.body, reply)
 

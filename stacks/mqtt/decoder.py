@@ -28,6 +28,9 @@ _PUBLISH = Kind.PUBLISH
 # Names of topics that have been read before are not checked again.
 _MOST_KNOWN = 4096
 _NAMES = {int(kind): kind.name for kind in Kind}
+# By first byte: answers that say, with two bytes, that all is well.
+_PLAIN = {kind << 4 | FLAGS[kind]: kind for kind in ANSWERS}
+_new = tuple.__new__  # what a NamedTuple's own name calls, and half as long
 
 
 class Decoder:
@@ -48,13 +51,14 @@ class Decoder:
 
     def feed(self, chunk: bytes) -> Iterator[Packet]:
         """Yield the packets that `chunk` completes; PacketError after the good ones before the bad."""
-        buffer = self._buffer
-        buffer += chunk
-        if len(buffer) < self._wanted:
-            return
+        buffer, data = self._buffer, chunk
+        if buffer:
+            buffer += chunk
+            if len(buffer) < self._wanted:
+                return
+            data = bytes(buffer)
         self._wanted = 0
-        data, at, end = bytes(buffer), 0, len(buffer)
-        first = 0
+        at, end, first = 0, len(data), 0
         try:
             while end - at >= 2:
                 first, begin, size = data[at], at + 2, data[at + 1]
@@ -73,11 +77,12 @@ class Decoder:
                 if first >> 4 == _PUBLISH:
                     yield self._publish(first, data, begin, stop)
                 else:
-                    yield self._other(first, Reader(data, begin, stop))
+                    yield self._other(first, data, begin, stop)
         except PacketError as error:
             raise PacketError(f"{_NAMES.get(first >> 4, 'a packet')} {error}") from None
         finally:
-            del buffer[:at]
+            if buffer or at < end:
+                buffer[:] = data[at:]
 
     def _publish(self, first: int, data: bytes, at: int, end: int) -> Publish:
         """A message; at once where it has no properties and is as it should be, which is what counts for speed."""
@@ -87,11 +92,10 @@ class Decoder:
             stop = begin + (data[at] << 8 | data[at + 1])
             body = stop + behind
             if body <= end and not (self._version == 5 and data[body - 1]):
-                name = data[begin:stop]
+                topic = self._topics.get(data[begin:stop])
                 number = data[stop] << 8 | data[stop + 1] if flags & 6 else 0
-                if name in self._topics and (number or not flags & 6):
-                    topic = self._topics[name]
-                    return Publish(topic, data[body:end], flags >> 1 & 3, number, flags > 7, flags & 1 == 1)
+                if topic is not None and (number or not flags & 6):
+                    return _new(Publish, (topic, data[body:end], flags >> 1 & 3, number, flags > 7, flags & 1 == 1, ()))
         self._check(first)
         return self._any_publish(flags, Reader(data, at, end))
 
@@ -113,8 +117,12 @@ class Decoder:
             self._topics[name] = topic
         return topic
 
-    def _other(self, first: int, reader: Reader) -> Packet:
+    def _other(self, first: int, data: bytes, at: int, end: int) -> Packet:
+        """Another packet; at once where it is an answer that says that all is well."""
+        if end - at == 2 and first in _PLAIN and (number := data[at] << 8 | data[at + 1]):
+            return _new(Answer, (_PLAIN[first], number, 0, ()))
         self._check(first)
+        reader = Reader(data, at, end)
         packet = self._read(Kind(first >> 4), reader)
         if reader.left:
             raise PacketError(f"has {reader.left} bytes too many")

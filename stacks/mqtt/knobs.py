@@ -7,26 +7,24 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from records.messaging import Guarantee
-from stacks.knobs import Knobs
 from stacks.mqtt.packets import Version
 from stacks.mqtt.session import Terms
+from stacks.tls import TlsKnobs
 
 Count = Annotated[int, Field(ge=1, le=65_535)]  # what a receive maximum can be, section 3.1.2.11.3
 
 
-class MqttKnobs(Knobs):
-    """How clients speak.
-
-    qos: 0 at most once, 1 at least once, 2 exactly once, between client and broker.  window: messages that a client
-    has sent without their last answer, at most.  keep_alive_s: after so long without a packet a client asks for a sign
-    of life; 0 = never.
-    """
+class MqttKnobs(TlsKnobs):
+    """How clients speak."""
 
     EXPLICIT: ClassVar[frozenset[str]] = frozenset({"qos", "window"})
 
     qos: Literal[0, 1, 2] = 1
+    """0 at most once, 1 at least once, 2 exactly once, between client and broker"""
     window: Count = 20
+    """messages that a client has sent without their last answer, at most"""
     keep_alive_s: Annotated[int, Field(ge=0, le=65_535)] = 60
+    """after so long without a packet a client asks for a sign of life; 0 = never"""
 
     def guarantees(self) -> frozenset[Guarantee]:
         """What the QoS promises: with 0 nothing is acknowledged, and nothing kept for whoever is away."""

@@ -88,44 +88,58 @@ Packet = Connect | Connack | Publish | Answer | Subscribe | Suback | Ping | Disc
 # The lowest four bits of the first byte (section 2.1.3), but for PUBLISH.
 FLAGS = {kind: 2 if kind in (Kind.PUBREL, Kind.SUBSCRIBE, Kind.UNSUBSCRIBE) else 0 for kind in Kind}
 ANSWERS = (Kind.PUBACK, Kind.PUBREC, Kind.PUBREL, Kind.PUBCOMP)
+_MOST_SIZES = 256  # of bodies, whose beginnings a topic remembers
+
+
+class Head:
+    """What all messages to a topic have in common; ValueError for a topic that none can go to.
+
+    version: of the connection that they leave by.
+    """
+
+    __slots__ = ("_begins", "_first", "_topic", "behind", "qos", "version")
+
+    def __init__(self, topic: str, qos: int, version: Version, *, retain: bool = False) -> None:
+        if not topic or "+" in topic or "#" in topic:
+            raise ValueError(f"topic {topic!r}: a message goes to one topic, whose name is not empty and has no + or #")
+        self.qos, self.version = qos, version
+        self._first, self._topic = Kind.PUBLISH << 4 | qos << 1 | retain, primitives.text(topic)
+        self.behind = b"\0" if version == 5 else b""  # a packet's properties, when it has none
+        self._begins: dict[int, bytes] = {}
+
+    def begin(self, body_bytes: int) -> bytes:
+        """A packet from its first byte to its topic, before a body of so many bytes and no properties."""
+        if (begin := self._begins.get(body_bytes)) is None:
+            begin = self.written(2 * (self.qos > 0) + len(self.behind) + body_bytes)
+            if len(self._begins) < _MOST_SIZES:
+                self._begins[body_bytes] = begin
+        return begin
+
+    def written(self, more_bytes: int, *, dup: bool = False) -> bytes:
+        """A packet from its first byte to its topic, before so many bytes more; ValueError when it is too long."""
+        return bytes((self._first | dup << 3,)) + varint(len(self._topic) + more_bytes) + self._topic
 
 
 def encode(packet: Packet, version: Version) -> bytes:
     """A packet's bytes; ValueError for what this version cannot carry."""
     if isinstance(packet, Publish):
-        head = publish_head(packet.topic, packet.qos, retain=packet.retain)
-        return publish(head, packet.body, packet.number, packet.properties, version, dup=packet.dup)
+        head = Head(packet.topic, packet.qos, version, retain=packet.retain)
+        return publish(head, packet.body, packet.number, packet.properties, dup=packet.dup)
     kind, content = _content(packet, version)
     return bytes((kind << 4 | FLAGS[kind],)) + varint(len(content)) + content
 
 
-def publish_head(topic: str, qos: int, *, retain: bool = False) -> tuple[int, bytes]:
-    """What all messages to a topic have in common, for `publish`; ValueError for a topic that none can go to."""
-    if not topic or "+" in topic or "#" in topic:
-        raise ValueError(f"topic {topic!r}: a message goes to one topic, whose name is not empty and has no + or #")
-    return Kind.PUBLISH << 4 | qos << 1 | retain, primitives.text(topic)
-
-
 def publish(
-    head: tuple[int, bytes],
-    body: bytes | bytearray,
-    number: int,
-    given: Properties,
-    version: Version,
-    *,
-    dup: bool = False,
+    head: Head, body: bytes | bytearray, number: int = 0, given: Properties = (), *, dup: bool = False
 ) -> bytes:
     """A PUBLISH packet's bytes.  number: its packet identifier, of which QoS 0 has none."""
-    first, topic = head
-    identifier = number.to_bytes(2) if first & 0x06 else b""
-    if version == 5:
-        more = properties.encode(Kind.PUBLISH, given) if given else b"\0"
-    elif given:
+    identifier = number.to_bytes(2) if head.qos else b""
+    if not given and not dup:
+        return b"".join((head.begin(len(body)), identifier, head.behind, body))
+    if given and head.version == 4:
         raise ValueError("PUBLISH: MQTT 3.1.1 has no properties")
-    else:
-        more = b""
-    size = len(topic) + len(identifier) + len(more) + len(body)
-    return b"".join((bytes((first | dup << 3,)), varint(size), topic, identifier, more, body))
+    more = properties.encode(Kind.PUBLISH, given) if given else head.behind
+    return b"".join((head.written(len(identifier) + len(more) + len(body), dup=dup), identifier, more, body))
 
 
 def _content(  # noqa: PLR0911 - one for each kind

@@ -62,6 +62,7 @@ class Property(IntEnum):
 
 Value = int | str | bytes | tuple[str, str]
 Properties = tuple[tuple[Property, Value], ...]
+# All that have one byte say yes or no.
 Shape = Literal["byte", "two bytes", "four bytes", "varint", "text", "binary", "pair"]
 SIZES: dict[Shape, int] = {"byte": 1, "two bytes": 2, "four bytes": 4}
 
@@ -105,6 +106,13 @@ FIELDS: dict[Property, Field] = {
     Property.SUBSCRIPTION_IDENTIFIER_AVAILABLE: Field("byte", _WELCOME),
     Property.SHARED_AVAILABLE: Field("byte", _WELCOME),
 }
+# Section 3 says of each that 0 is a protocol error.
+NEVER_ZERO = {
+    Property.SUBSCRIPTION_IDENTIFIER,
+    Property.RECEIVE_MAXIMUM,
+    Property.TOPIC_ALIAS,
+    Property.MAXIMUM_PACKET_SIZE,
+}
 # A message carries the identifier of every subscription that it matches.
 _REPEATED = {(Property.USER, kind) for kind in Kind} | {(Property.SUBSCRIPTION_IDENTIFIER, Kind.PUBLISH)}
 
@@ -137,8 +145,17 @@ def decode(kind: Kind, reader: Reader) -> Properties:
         if name in seen and (name, kind) not in _REPEATED:
             raise PacketError(f"has property {name.name} twice")
         seen.add(name)
-        found.append((name, _value(field.shape, inside)))
+        value = _value(field.shape, inside)
+        if not _allowed(name, value):
+            raise PacketError(f"has property {name.name} {value!r}, which is not allowed")
+        found.append((name, value))
     return tuple(found)
+
+
+def _allowed(name: Property, value: Value) -> bool:
+    if not isinstance(value, int):
+        return True
+    return value < 2 if FIELDS[name].shape == "byte" else value > 0 or name not in NEVER_ZERO
 
 
 def _value(shape: Shape, reader: Reader) -> Value:
@@ -155,6 +172,8 @@ def _written(kind: Kind, name: Property, value: Value) -> tuple[bytes, bytes]:
     shape, kinds = FIELDS[name]
     if kind not in kinds:
         raise ValueError(f"a {kind.name} packet cannot have property {name.name}")
+    if not _allowed(name, value):
+        raise ValueError(f"property {name.name}: {value!r} is not allowed")
     identifier = primitives.varint(name)
     if shape == "text" and isinstance(value, str):
         return identifier, primitives.text(value)

@@ -7,18 +7,34 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from stacks.channel import Channel, fail, opened
 from stacks.driver import Endpoint, StackError
 from stacks.mqtt import codes, packets, properties
 from stacks.mqtt.decoder import Decoder
-from stacks.mqtt.packets import Answer, Connack, Connect, Disconnect, Packet, Ping, Publish, Suback, Subscribe, Version
+from stacks.mqtt.packets import (
+    Answer,
+    Connack,
+    Connect,
+    Disconnect,
+    Head,
+    Packet,
+    Ping,
+    Publish,
+    QoS,
+    Suback,
+    Subscribe,
+    Version,
+)
 from stacks.mqtt.properties import Kind, Properties, Property
 
 OnMessage = Callable[[Publish], None]
 _MOST_NUMBERS = 0xFFFF
 # Without an answer a sender would never give way to what arrives; so it does after so many messages.
 _AT_ONCE = 64
+# What asyncio's transports hold before they have a writer wait.
+_MOST_HELD_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +60,13 @@ class Kept:
     unreleased: set[int] = field(default_factory=set)
 
 
-@dataclass(slots=True)
-class _Sending:
-    head: tuple[int, bytes]
+class _Waiting(NamedTuple):
+    """A message that the window has no room for yet."""
+
+    head: Head
     body: bytes
     given: Properties
     answer: asyncio.Future[None]
-    released: bool = False
 
 
 class Session(Channel):
@@ -60,7 +76,7 @@ class Session(Channel):
 
     def __init__(self, terms: Terms, kept: Kept) -> None:
         super().__init__()
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
         self._kept = kept
         self._version, self._window = terms.version, terms.window
         self._decoder = Decoder(terms.version)
@@ -68,19 +84,29 @@ class Session(Channel):
         self._subscribing: dict[int, asyncio.Future[int]] = {}
         self._handlers: dict[str, OnMessage] = {}
         self._held_back: list[Publish] | None = None
-        self._under_way: dict[int, _Sending] = {}
-        self._waiting: deque[_Sending] = deque()
+        # By packet identifier: what has to come next, and what ends with the last answer.
+        self._under_way: dict[int, tuple[Kind, asyncio.Future[None]]] = {}
+        self._waiting: deque[_Waiting] = deque()
         self._number = 0
         self._unanswered = 0
+        self._taken: asyncio.Future[None] = loop.create_future()  # the answer of all that the kernel has room for
+        self._taken.set_result(None)
         self._paused = False
+        self._held_bytes = 0
         self._to_drain: list[asyncio.Future[None]] = []
         self._beat: asyncio.TimerHandle | None = None
         self._wrote_s = self._asked_s = 0.0
 
     def write(self, frames: bytes) -> None:
-        """Send whole packets."""
-        self._wrote_s = asyncio.get_running_loop().time()
-        super().write(frames)
+        """Send whole packets.  Those of one turn of the event loop leave in one write, unless they are many bytes."""
+        if not self._held:
+            self._wrote_s = self._loop.time()
+            if not self._reading:
+                self._loop.call_soon(self._flush)
+        self._held.append(frames)
+        self._held_bytes += len(frames)
+        if self._held_bytes > _MOST_HELD_BYTES:
+            self._flush()
 
     async def hello(self, terms: Terms) -> Connack:
         """Introduce ourselves; returns when the server has taken us, StackError when it does not.
@@ -105,24 +131,31 @@ class Session(Channel):
             self._keep_alive(keep_alive_s)
         return welcome
 
-    def publish(self, head: tuple[int, bytes], body: bytes | bytearray, given: Properties = ()) -> asyncio.Future[None]:
+    def head(self, topic: str, qos: QoS) -> Head:
+        """What `publish` takes for messages to a topic; StackError for a topic that none can go to."""
+        try:
+            return Head(topic, qos, self._version)
+        except ValueError as error:
+            raise StackError(str(error)) from error
+
+    def publish(self, head: Head, body: bytes | bytearray, given: Properties = ()) -> asyncio.Future[None]:
         """Send a message, as soon as the window has room for it.
 
-        The future ends with the server's last answer, or with StackError; with QoS 0 when the message has gone to the
-        kernel.  head: packets.publish_head's.
+        The future ends with the server's last answer, or with StackError; with QoS 0 at once, or when the kernel has
+        room again, and many messages have one future.  head: what `head` gives.
         """
-        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if (over := self.over) is not None:
-            fail(answer, over)
-        elif not head[0] & 0x06:
-            self.write(packets.publish(head, body, 0, given, self._version))
-            self._gone(answer)
-        else:
-            sending = _Sending(head, bytes(body), given, answer)
+        if self.lost is None and not self._ended.done():
+            if not head.qos:
+                self.write(packets.publish(head, body, 0, given))
+                return self._gone()
+            answer: asyncio.Future[None] = self._loop.create_future()
             if len(self._under_way) < self._window:
-                self._send(sending)
+                self._send(head, body, given, answer)
             else:
-                self._waiting.append(sending)
+                self._waiting.append(_Waiting(head, bytes(body), given, answer))
+        else:
+            answer = self._loop.create_future()
+            fail(answer, self.why_over)
         return answer
 
     async def subscribe(self, wanted: str, topic: str, qos: int, on_message: OnMessage) -> None:
@@ -148,11 +181,12 @@ class Session(Channel):
         """Leave: what was sent is answered first, for at most `limit_s` seconds.  What still arrives is left."""
         with suppress(StackError, TimeoutError):
             async with asyncio.timeout(limit_s):
-                for sending in [*self._under_way.values(), *self._waiting]:
-                    await asyncio.wait([sending.answer])
+                for answer in self._unanswered_yet():
+                    await asyncio.wait([answer])
         self._closing = True
         if self.lost is None:
             self.write(packets.encode(Disconnect(), self._version))
+            self._flush()
         self._transport.close()
         try:
             async with asyncio.timeout(limit_s):
@@ -172,19 +206,29 @@ class Session(Channel):
             _done(answer)
         self._to_drain.clear()
 
-    def _gone(self, answer: asyncio.Future[None]) -> None:
+    def _flush(self) -> None:
+        self._held_bytes = 0
+        super()._flush()
+
+    def _gone(self) -> asyncio.Future[None]:
+        """What ends at once, when other work has had its turn, or when the kernel has room again."""
         self._unanswered += 1
+        if not self._paused and self._unanswered % _AT_ONCE:
+            return self._taken
+        answer: asyncio.Future[None] = self._loop.create_future()
         if self._paused:
             self._to_drain.append(answer)
-        elif self._unanswered % _AT_ONCE:
-            answer.set_result(None)
         else:
-            asyncio.get_running_loop().call_soon(_done, answer)
+            self._loop.call_soon(_done, answer)
+        return answer
 
-    def _send(self, sending: _Sending) -> None:
+    def _send(self, head: Head, body: bytes | bytearray, given: Properties, answer: asyncio.Future[None]) -> None:
         number = self._free()
-        self._under_way[number] = sending
-        self.write(packets.publish(sending.head, sending.body, number, sending.given, self._version))
+        self._under_way[number] = (Kind.PUBACK if head.qos == 1 else Kind.PUBREC, answer)
+        self.write(packets.publish(head, body, number, given))
+
+    def _unanswered_yet(self) -> list[asyncio.Future[None]]:
+        return [answer for _, answer in self._under_way.values()] + [one.answer for one in self._waiting]
 
     def _free(self) -> int:
         """A packet identifier that nothing under way has."""
@@ -242,29 +286,28 @@ class Session(Channel):
             self._answer(Kind.PUBREC, message.number)
 
     def _answered(self, answer: Answer) -> None:
-        if answer.kind is Kind.PUBREL:
-            self._kept.unreleased.discard(answer.number)
-            self._answer(Kind.PUBCOMP, answer.number)
+        kind, number, code, given = answer
+        if kind is Kind.PUBREL:
+            self._kept.unreleased.discard(number)
+            self._answer(Kind.PUBCOMP, number)
             return
-        sending = self._under_way.get(answer.number)
-        qos = sending.head[0] >> 1 & 3 if sending else 0
-        expected = Kind.PUBACK if qos == 1 else Kind.PUBCOMP if sending and sending.released else Kind.PUBREC
-        if sending is None or answer.kind is not expected:
-            self.lose(f"the server does not speak MQTT: {answer.kind.name} for packet identifier {answer.number}")
+        expected, sent = self._under_way.get(number, (None, None))
+        if sent is None or kind is not expected:
+            self.lose(f"the server does not speak MQTT: {kind.name} for packet identifier {number}")
             return
-        if answer.code >= codes.FAILURE:
-            if not sending.answer.done():
-                sending.answer.set_exception(codes.failure(answer.code, answer.properties))
-                sending.answer.exception()
-        elif answer.kind is Kind.PUBREC:
-            sending.released = True
-            self._answer(Kind.PUBREL, answer.number)
+        if code >= codes.FAILURE:
+            if not sent.done():
+                sent.set_exception(codes.failure(code, given))
+                sent.exception()
+        elif kind is Kind.PUBREC:
+            self._under_way[number] = (Kind.PUBCOMP, sent)
+            self._answer(Kind.PUBREL, number)
             return
         else:
-            _done(sending.answer)
-        del self._under_way[answer.number]
+            _done(sent)
+        del self._under_way[number]
         if self._waiting:
-            self._send(self._waiting.popleft())
+            self._send(*self._waiting.popleft())
 
     def _answer(self, kind: Kind, number: int) -> None:
         self.write(bytes((kind << 4 | packets.FLAGS[kind], 2, number >> 8, number & 0xFF)))
@@ -299,8 +342,7 @@ class Session(Channel):
         fail(self._welcome, reason)
         for subscribing in self._subscribing.values():
             fail(subscribing, reason)
-        sending = [one.answer for one in (*self._under_way.values(), *self._waiting)]
-        for answer in (*sending, *self._to_drain):
+        for answer in (*self._unanswered_yet(), *self._to_drain):
             fail(answer, reason)
         for held in (self._subscribing, self._under_way, self._waiting, self._to_drain):
             held.clear()

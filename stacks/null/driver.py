@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from records.messaging import Ack, Delivery, Guarantee
-from records.workload import Pattern
+from records.workload import MESSAGE_PATTERNS, Pattern
 from stacks.driver import Endpoint, Handler, Here, RequestHandler, Selector, Service, Socket, StackError, Subscription
 
 R = TypeVar("R")
@@ -177,7 +177,7 @@ class Null:
     """
 
     name: str = "null"
-    patterns: frozenset[Pattern] = frozenset(Pattern)
+    patterns: frozenset[Pattern] = MESSAGE_PATTERNS
     guarantees: frozenset[Guarantee] = frozenset(
         {Guarantee.ACK_AUTO, Guarantee.ACK_DUPS_OK, Guarantee.SELECTOR, Guarantee.ORDERED}
     )

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from stacks.channel import Channel, fail, opened
 from stacks.driver import Endpoint, FullError, StackError
+from stacks.keepalive import keep_alive
 from stacks.openwire import properties
 from stacks.openwire.commands import (
     VERSION,
@@ -33,8 +34,7 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 _FULL = "javax.jms.ResourceAllocationException"
 _SIZE = 4
 
-# Loose encoding, nothing cached, no stack traces; no inactivity monitor: its commands would be packets of our own
-# on the medium under test.
+# Loose encoding, nothing cached, no stack traces.
 _WISHES: dict[str, properties.Primitive] = {
     "TightEncodingEnabled": False,
     "CacheEnabled": False,
@@ -102,10 +102,12 @@ class Connection(Channel):
         self._number += 1
         return self._number
 
-    async def agree(self) -> None:
-        """Introduce ourselves; returns when both sides know how they write."""
+    async def agree(self, keep_alive_s: float = 0.0) -> None:
+        """Introduce ourselves; returns when both sides know how they write, and how often (0 = only when they want)."""
+        idle_ms = properties.Long(round(keep_alive_s * 1000))
         wishes = _WISHES | {
-            "MaxInactivityDuration": properties.Long(0),
+            "MaxInactivityDuration": idle_ms,
+            "MaxInactivityDurationInitalDelay": idle_ms,  # as ActiveMQ writes it
             "MaxFrameSize": properties.Long(MAX_FRAME_BYTES),
         }
         self._transport.write(frame(WireFormatInfo(VERSION, properties.write_map(wishes))))
@@ -113,6 +115,10 @@ class Connection(Channel):
             raise StackError(
                 f"the server speaks OpenWire version {version}; {VERSION} is needed (ActiveMQ 5.16 or later)"
             )
+        keep_alive(self, keep_alive_s, self._beat)
+
+    def _beat(self) -> None:
+        self.tell(KeepAliveInfo())
 
     async def close(self, *last: Structure, limit_s: float) -> None:
         """Leave: these last requests are answered one after the other, then the connection ends.
@@ -197,11 +203,14 @@ class Connection(Channel):
         self._answers.clear()
 
 
-async def connect(at: Endpoint) -> Connection:
-    """Open a connection and agree on how to write; StackError when refused."""
+async def connect(at: Endpoint, keep_alive_s: float = 0.0) -> Connection:
+    """Open a connection and agree on how to write; StackError when refused.
+
+    keep_alive_s: how often either side hears of the other at least (its maxInactivityDuration); 0 = never.
+    """
     connection = await opened(Connection, at)
     try:
-        await connection.agree()
+        await connection.agree(keep_alive_s)
     except BaseException:
         connection.abort()
         raise

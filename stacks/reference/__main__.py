@@ -7,16 +7,21 @@ import asyncio
 import json
 import os
 import signal
+import ssl
 import sys
+from pathlib import Path
+from typing import get_args
 
 from records import no_gc
+from stacks.driver import Tls
 from stacks.reference.faults import USAGE, FaultError, Faults, parse
 from stacks.reference.server import listen
+from stacks.tls import serving
 
 
-async def _serve(host: str, port: int, faults: Faults) -> int:
+async def _serve(host: str, port: int, faults: Faults, tls: ssl.SSLContext | None) -> int:
     try:
-        server = await listen(host=host, port=port, faults=faults)
+        server = await listen(host=host, port=port, faults=faults, tls=tls)
     except OSError as error:
         print(f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", file=sys.stderr)
         return 1
@@ -37,12 +42,19 @@ def main() -> int:
     parser.add_argument("--host", required=True, help="address to listen on")
     parser.add_argument("--port", required=True, type=int, help="TCP port, 0 for any free one")
     parser.add_argument("--fault", action="append", default=[], metavar="WORD", help=USAGE)
+    parser.add_argument("--tls", default="off", choices=get_args(Tls), help="version of TLS to speak")
+    parser.add_argument("--tls-folder", type=Path, metavar="FOLDER", help="where server.pem and server.key are")
     arguments = parser.parse_args()
+    if arguments.tls != "off" and arguments.tls_folder is None:
+        parser.error(f"--tls {arguments.tls} takes a certificate: say --tls-folder")
     try:
         faults = parse(arguments.fault)
+        tls = serving(arguments.tls, arguments.tls_folder)
     except FaultError as error:
         parser.error(str(error))
-    return asyncio.run(_serve(arguments.host, arguments.port, faults))
+    except OSError as error:
+        parser.error(f"--tls-folder {arguments.tls_folder}: no server.pem with its server.key: {error.strerror}")
+    return asyncio.run(_serve(arguments.host, arguments.port, faults, tls))
 
 
 if __name__ == "__main__":

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from records.messaging import Ack, Delivery, Guarantee
-from records.workload import Pattern
+from records.workload import MESSAGE_PATTERNS, Pattern
 from stacks.channel import Client, opened
 from stacks.driver import Endpoint, Handler, Here, Placement, RequestHandler, Service, StackError, Subscription
+from stacks.knobs import Knobs
 from stacks.reference import frames
 from stacks.reference.destinations import Kind, written
 from stacks.reference.frames import Connect
 from stacks.reference.wire import Inlet, ReferenceCaller, ReferencePublisher, Server, Wire
+from stacks.tls import TlsKnobs
 
 PORT = 7400
 
@@ -97,10 +100,13 @@ class Reference:
     faults: words of stacks.reference.faults, for the servers that are deployed.  placement: of these.
     """
 
+    KNOBS: ClassVar[type[Knobs]] = TlsKnobs
+
+    knobs: TlsKnobs = field(default_factory=TlsKnobs)
     faults: tuple[str, ...] = ()
     placement: Placement = "servers"
     name: str = "reference"
-    patterns: frozenset[Pattern] = frozenset(Pattern)
+    patterns: frozenset[Pattern] = MESSAGE_PATTERNS
     guarantees: frozenset[Guarantee] = frozenset(
         {
             Guarantee.DURABLE,
@@ -116,7 +122,16 @@ class Reference:
     def services(self) -> tuple[Service, ...]:
         """The broker."""
         faults = {"reference_faults": list(self.faults)}
-        return (Service(name=self.name, role="reference", port=PORT, variables=faults, placement=self.placement),)
+        return (
+            Service(
+                name=self.name,
+                role="reference",
+                port=PORT,
+                variables=faults,
+                placement=self.placement,
+                tls=self.knobs.tls,
+            ),
+        )
 
     def why_not(self, wanted: Subscription) -> str:
         """Any will do."""

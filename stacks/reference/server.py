@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import sys
 from collections.abc import Callable
 from typing import cast
@@ -152,9 +153,9 @@ class Session(asyncio.Protocol):
         return str(self._transport.get_extra_info("peername"))
 
 
-async def listen(*, host: str, port: int, faults: Faults) -> asyncio.Server:
-    """A listening server on `host`:`port` (0: any free port); OSError when it cannot be had."""
+async def listen(*, host: str, port: int, faults: Faults, tls: ssl.SSLContext | None = None) -> asyncio.Server:
+    """A listening server on `host`:`port` (0: any free port); OSError when it cannot be had.  tls: what it speaks."""
     loop = asyncio.get_running_loop()
     broker = Broker(faults=faults, later=loop.call_later, crash=lambda: os._exit(CRASH_STATUS))
     clients = Clients(broker)
-    return await loop.create_server(lambda: Session(clients), host, port, backlog=1024)
+    return await loop.create_server(lambda: Session(clients), host, port, backlog=1024, ssl=tls)

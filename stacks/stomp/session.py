@@ -8,10 +8,13 @@ from contextlib import suppress
 
 from stacks.channel import Channel, fail, opened
 from stacks.driver import Endpoint, StackError
+from stacks.keepalive import keep_alive
 from stacks.stomp.decoder import Decoder
 from stacks.stomp.frame import Frame, encode, head
 
 OnMessage = Callable[[Frame], None]
+
+_HEART_BEAT = b"\n"
 
 
 class Session(Channel):
@@ -106,17 +109,19 @@ class Session(Channel):
         self._receipts.clear()
 
 
-async def connect(at: Endpoint, headers: Mapping[str, str]) -> Session:
+async def connect(at: Endpoint, headers: Mapping[str, str], keep_alive_s: float = 0.0) -> Session:
     """Open a connection with these further CONNECT headers; StackError when refused.
 
-    No heart-beats are asked for: they would be packets of our own on the medium under test.
+    keep_alive_s: how often either side has a heart-beat of the other at least; 0 = never.
     """
     session = await opened(Session, at)
+    beats_ms = round(keep_alive_s * 1000)
     try:
-        await session.hello({"host": at.host, "heart-beat": "0,0", **headers})
+        await session.hello({"host": at.host, "heart-beat": f"{beats_ms},{beats_ms}", **headers})
     except BaseException:
         session.abort()
         raise
+    keep_alive(session, keep_alive_s, lambda: session.write(_HEART_BEAT))
     return session
 
 

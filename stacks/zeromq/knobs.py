@@ -13,22 +13,22 @@ Seconds = Annotated[float, Field(ge=0, le=3600)]
 
 
 class ZeroMQKnobs(Knobs):
-    """Options of every socket, after libzmq's zmq_setsockopt(3).
-
-    send_high_water, receive_high_water: messages held for, and of, each peer, at most (ZMQ_SNDHWM, ZMQ_RCVHWM).
-    heartbeat_s: after so long a ping is sent, and a peer that leaves it unanswered for heartbeat_timeout_s is dropped
-    (ZMQ_HEARTBEAT_IVL, ZMQ_HEARTBEAT_TIMEOUT); 0 = never.  reconnect_s: how long after a lost connection the next is
-    tried (ZMQ_RECONNECT_IVL).  linger_s: for how long what is unsent is still sent when a client leaves (ZMQ_LINGER).
-    """
+    """Options of every socket, after libzmq's zmq_setsockopt(3)."""
 
     EXPLICIT: ClassVar[frozenset[str]] = frozenset({"send_high_water", "receive_high_water"})
 
     send_high_water: Mark = 1000
+    """messages held for each peer, at most (ZMQ_SNDHWM)"""
     receive_high_water: Mark = 1000
+    """messages held of each peer, at most (ZMQ_RCVHWM)"""
     heartbeat_s: Seconds = 0.0
+    """after so long a peer is sent a ping (ZMQ_HEARTBEAT_IVL); 0 = never"""
     heartbeat_timeout_s: Seconds = 0.0
+    """a peer that leaves a ping unanswered for so long is dropped (ZMQ_HEARTBEAT_TIMEOUT); 0 = as heartbeat_s"""
     reconnect_s: Annotated[float, Field(ge=0.001, le=3600)] = 0.1
+    """how long after a lost connection the next is tried (ZMQ_RECONNECT_IVL)"""
     linger_s: Annotated[float, Field(ge=0, le=60)] = 1.0
+    """for how long what is unsent is still sent when a client leaves (ZMQ_LINGER)"""
 
     @model_validator(mode="after")
     def _a_timeout_needs_heartbeats(self) -> ZeroMQKnobs:

@@ -1,26 +1,19 @@
-"""One Spark session and one undamaged campaign for all tests of this folder."""
+"""One undamaged campaign and its reports for all tests of this folder."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from journeys import travelled
 from synthetic_campaign import write_campaign
 
 from analysis.findings import Findings
-from analysis.report.build import find
-from analysis.spark.session import session
+from analysis.report.build import find, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    with session(master="local[2]") as running:
-        yield running
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +24,15 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def findings(campaign: Path, spark: SparkSession) -> Findings:
     return find(campaign, spark)
+
+
+@pytest.fixture(scope="session")
+def report(findings: Findings) -> Path:
+    """The campaign's report.  Tests only read it: to draw and write it takes a processor many seconds."""
+    return write(findings)
+
+
+@pytest.fixture(scope="session")
+def travelled_report(findings: Findings, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with journeys."""
+    return write(travelled(findings, tmp_path_factory.mktemp("travelled") / "c1"))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from journeys import journey, travelled
-from report_read import AIR, WIRED, rows
+from report_read import AIR, WIRED, pair, rows
 
 from analysis.breakdown import Breakdown, breakdowns, whys
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding, gather
@@ -145,10 +145,10 @@ def test_plots_stand_side_by_side_and_say_the_whole_latency(findings: Findings, 
 
 
 def test_the_table_is_a_file_too(findings: Findings, tmp_path: Path) -> None:
-    found = travelled(findings, tmp_path / "c1", untold=(WIRED,), why="it is encrypted")
+    found = travelled(pair(findings), tmp_path / "c1", untold=(WIRED,), why="it is encrypted")
     report = write(found)
     table = rows(report, "journey")
-    assert len(table) == 21 * len(KEYS) + 3
+    assert len(table) == 3 * len(KEYS) + 3
     one = next(row for row in table if (row["cell"], row["trial"], row["of"]) == (AIR, "2", "p99"))
     assert sum(float(one[f"{part}_s"]) for part in PARTS) == pytest.approx(float(one["latency_s"]))
     assert float(one["latency_s"]) == pytest.approx(0.24 * 6)
@@ -156,12 +156,11 @@ def test_the_table_is_a_file_too(findings: Findings, tmp_path: Path) -> None:
     assert [row["why"] for row in table if row["cell"] == WIRED] == ["it is encrypted"] * 3
     text = report.read_text()
     assert "wireline-100m · 100 B · non-durable, non-persistent: cannot be told, it is encrypted." in text
-    assert text.count("<summary>Where the time goes</summary>") == 7
+    assert text.count("<summary>Where the time goes</summary>") == 1
 
 
 def test_a_campaign_without_journeys_says_why(findings: Findings, tmp_path: Path) -> None:
-    every = tuple(cell.name for cell in findings.cells)
-    report = write(travelled(findings, tmp_path / "c1", untold=every, why="the payload is not plaintext"))
+    report = write(travelled(pair(findings), tmp_path / "c1", untold=(AIR, WIRED), why="the payload is not plaintext"))
     assert "All cells: cannot be told, the payload is not plaintext." in report.read_text()
     page = next((report.parent / "trials").iterdir()).read_text()
     assert "Where the time goes cannot be told: the payload is not plaintext." in page

@@ -19,16 +19,21 @@ from analysis.report.build import write
 pytestmark = pytest.mark.browser
 
 
+@pytest.fixture(scope="module")
+def comparison(findings: Findings, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_comparison(between(findings, findings), tmp_path_factory.mktemp("comparison") / "out")
+
+
 @pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_sticks_out_of_a_comparison(tmp_path: Path, findings: Findings, width: int) -> None:
-    found = measured(tmp_path, write_comparison(between(findings, findings), tmp_path / "out"), width)
+def test_nothing_sticks_out_of_a_comparison(tmp_path: Path, comparison: Path, width: int) -> None:
+    found = measured(tmp_path, comparison, width)
     assert (found["wide"], found["scroll"]) == ([], width)
     assert (found["pictures"], found["drawn"]) == (1, 1)
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_sticks_out_of_the_page(tmp_path: Path, findings: Findings, width: int) -> None:
-    found = measured(tmp_path, write(findings), width)
+def test_nothing_sticks_out_of_the_page(tmp_path: Path, report: Path, width: int) -> None:
+    found = measured(tmp_path, report, width)
     assert found["wide"] == []
     assert found["scroll"] == width
     assert found["pictures"] == found["drawn"] == 16
@@ -40,9 +45,8 @@ def test_nothing_sticks_out_of_the_page(tmp_path: Path, findings: Findings, widt
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_sticks_out_of_the_page_of_a_trial(tmp_path: Path, findings: Findings, width: int) -> None:
-    report = write(travelled(findings, tmp_path / "c1"))
-    found = measured(tmp_path, sorted((report.parent / "trials").iterdir())[0], width)
+def test_nothing_sticks_out_of_the_page_of_a_trial(tmp_path: Path, travelled_report: Path, width: int) -> None:
+    found = measured(tmp_path, sorted((travelled_report.parent / "trials").iterdir())[0], width)
     assert found["wide"] == []
     assert found["scroll"] == width
     assert found["pictures"] == found["drawn"] == 3

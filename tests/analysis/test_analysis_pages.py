@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from journeys import travelled
-from report_read import AIR, WIRED, References
+from report_read import AIR, WIRED, References, pair
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.findings import Findings
@@ -29,8 +29,8 @@ HOSTILE = '"><script>alert(1)</script> & <img src=http://example.org/x onerror=a
 
 
 @pytest.fixture(scope="module")
-def report(findings: Findings, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(travelled(findings, tmp_path_factory.mktemp("pages") / "c1"))
+def report(travelled_report: Path) -> Path:
+    return travelled_report
 
 
 def read(path: Path) -> References:
@@ -114,7 +114,7 @@ def test_a_damaged_trial_has_a_page_with_what_is_left(tmp_path: Path, spark: Spa
 
 
 def test_what_files_say_cannot_become_markup(findings: Findings, tmp_path: Path) -> None:
-    said = travelled(findings, tmp_path / "c1", untold=(WIRED,), why=HOSTILE)
+    said = travelled(pair(findings), tmp_path / "c1", untold=(WIRED,), why=HOSTILE)
     cells = tuple(
         replace(
             cell,

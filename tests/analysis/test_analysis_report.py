@@ -6,15 +6,15 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
-from report_read import AIR, WIRED, References, rows
+from report_read import AIR, WIRED, References, pair, rows
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.compare import compare, describe, matches
 from analysis.findings import Findings, Standing
-from analysis.report import NoReport, NothingToReport, build, summary
+from analysis.report import NoReport, NothingToReport, build, summary, trialpages
 from analysis.report.build import find, write
 from analysis.report.publish import ReportBusy, staged
 
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def report(findings: Findings) -> Path:
-    return write(findings)
 
 
 def test_metrics_of_a_trial_are_those_its_files_were_made_with(findings: Findings) -> None:
@@ -151,17 +146,45 @@ def test_the_summary_says_what_the_report_says(report: Path, findings: Findings)
 
 def test_what_interruptions_cost_is_told_of_the_cells_that_had_some(findings: Findings, tmp_path: Path) -> None:
     told = {"interruptions": 1.0, "back_after_s": 0.4, "caught_up_after_s": 2.5, "held_up": 12.0, "not_back": 0.0}
-    first, *rest = findings.cells
+    first, rest = pair(findings).cells
     trials = tuple(replace(trial, metrics=trial.metrics | told) for trial in first.trials)
     folder = tmp_path / "c1"
     folder.mkdir()
-    moved = replace(findings, folder=folder, cells=(replace(first, trials=trials), *rest))
+    moved = replace(findings, folder=folder, cells=(replace(first, trials=trials), rest))
     table = write(moved).read_text().partition("What interruptions cost")[2].partition("</table>")[0]
     (row,) = re.findall(r"<tr><th scope=\"row\">.*?</tr>", table, re.DOTALL)
     assert f"#cell-{first.name}" in row
     means = [text.partition(" ±")[0] for text in re.findall(r"<td[^>]*>([^<]*)", row)]
     assert means[:4] == ["1.00", "400", "2.50", "12.0"]
-    assert "What interruptions cost" not in write(replace(findings, folder=folder)).read_text()
+    assert "What interruptions cost" not in write(replace(moved, cells=(first, rest))).read_text()
+
+
+def test_what_fails_is_named_in_the_report_and_its_summary_and_the_rest_stands(
+    findings: Findings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object, **__: object) -> NoReturn:
+        raise KeyError("gone")
+
+    monkeypatch.setattr(sys.modules["analysis.report.build"], "latency_plots", failing)
+    monkeypatch.setattr("analysis.plots.sections.throughput.draw", failing)
+    made = trialpages.trial_view
+    monkeypatch.setattr(
+        trialpages, "trial_view",
+        lambda found, source, **rest: failing() if source.number == 2 else made(found, source, **rest),
+    )  # fmt: skip
+    first = findings.trials[0]
+    monkeypatch.setitem(first.partial, "measures.retries", "retries.py:9: KeyError: 'gone'")
+    page = write(replace(findings, folder=tmp_path))
+    said = summary(tmp_path).failed
+    assert re.fullmatch(r"plots not drawn: .*: test_analysis_report\.py:\d+: KeyError: 'gone'", said[0])
+    assert said[1].startswith("plots not drawn: Distribution of latency: test_analysis_report.py:")
+    assert said[2].startswith(f"metrics not measured: retries in 1 of {len(findings.trials)} trials, such as")
+    pages = [line for line in said if line.startswith("page not made: trials/")]
+    assert len(pages) == len(said) - 3 == sum(one.number == 2 for one in findings.trials)
+    for line in pages:
+        text = (tmp_path / line.split(": ")[1]).read_text()
+        assert "This page could not be made: trialpages.py:" in text or "This page could not be made: test_" in text
+    assert page.read_text().count("Not drawn: test_analysis_report.py:") == 2
 
 
 def test_names_from_files_cannot_become_markup(tmp_path: Path, spark: SparkSession) -> None:
@@ -214,9 +237,12 @@ def test_two_builds_at_once_do_not_mix(tmp_path: Path) -> None:
         pass
 
 
-def test_the_same_campaign_gives_the_same_page(report: Path, findings: Findings) -> None:
-    before = report.read_bytes()
-    assert write(findings).read_bytes() == before
+def test_the_same_campaign_gives_the_same_page(findings: Findings, tmp_path: Path) -> None:
+    folder = tmp_path / "c1"
+    folder.mkdir()
+    found = replace(pair(findings), folder=folder)
+    before = write(found).read_bytes()
+    assert write(found).read_bytes() == before
 
 
 _BUILD = "import sys, pathlib; from analysis.report import build; build(pathlib.Path(sys.argv[1]))"

@@ -118,8 +118,7 @@ def test_many_events_do_not_stick_out_of_the_page(tmp_path: Path, spark: SparkSe
     assert all(svg.count(label) == 1 for _, label in events)
 
 
-def test_without_events_nothing_is_said_of_them(findings: Findings) -> None:
-    report = write(findings)
+def test_without_events_nothing_is_said_of_them(report: Path, findings: Findings) -> None:
     text = report.read_text()
     assert "Changes of the link" not in text
     assert "timeline" not in text

@@ -42,6 +42,15 @@ def of_requests(levels: dict[str, str], rate: float, response: float) -> CellFin
     return replace(found, trials=trials)
 
 
+def vanishing(stack: str, noticed: float) -> CellFinding:
+    found = cell({"stack": stack}, 100)
+    trials = tuple(
+        replace(one, metrics={**one.metrics, "noticed_after_s": noticed * factor})
+        for one, factor in zip(found.trials, TRIALS, strict=True)
+    )
+    return replace(found, trials=trials)
+
+
 def of(cells: Sequence[CellFinding], *, compare: str | None = None) -> Findings:
     factors: dict[str, tuple[str, ...]] = {}
     for one in cells:
@@ -201,3 +210,12 @@ def test_of_requests_the_replies_count() -> None:
     assert "median response time 2" in leading(of([quick, slow]))[0]
     mixed = answer(of([quick, cell({"stack": "b"}, 1.0)]))
     assert [metric.name for metric in mixed.metrics] == ["delivered_per_s", "latency_p50_s"]
+
+
+def test_what_a_module_calls_its_campaign_s_subject_leads_the_answer_and_has_a_headline() -> None:
+    findings = of([vanishing("mosquitto", 5), vanishing("zeromq", 2)])
+    assert [metric.name for metric in answer(findings).metrics] == ["noticed_after_s", "delivered_per_s"]
+    assert headlines(findings)[0].startswith(
+        "zeromq against mosquitto: vanished peer noticed after is 2.50 times lower"
+    )
+    assert "vanished peer noticed after 2.50 times lower" in leading(findings)[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from journey_world import DOWN, UP, WHOLE, World, one_message
+from journey_world import CONSUMER_PORT, DOWN, PRODUCER_PORT, UP, WHOLE, World, one_message
 
 from analysis.findings import Findings, gather
 from analysis.journey.reasons import cannot
@@ -14,6 +14,7 @@ from analysis.journey.rows import add_journey
 from analysis.metrics import METRICS
 from analysis.rows import Rows
 from records.campaign import read_campaign
+from records.manifest import ClientSocket, Consumer, Producer
 from records.store import trials
 
 
@@ -42,6 +43,25 @@ def test_what_is_not_known_has_no_row(tmp_path: Path) -> None:
     rows = Rows(0)
     add_journey(world.journey(tmp_path), rows)
     assert "wire" not in rows.columns["metric"]
+
+
+def test_connections_that_are_encrypted_are_said_to_be_so_and_nothing_is_counted_as_lost(tmp_path: Path) -> None:
+    def known(port: int) -> tuple[ClientSocket, ...]:
+        return (ClientSocket(protocol="tcp", port=port, tls="TLSv1.3 TLS_AES_256_GCM_SHA384"),)
+
+    world = World(
+        producers=(Producer(id=1, node="sta1", topic=0, sockets=known(PRODUCER_PORT)),),
+        consumers=(Consumer(id=10, node="sta2", topic=0, sockets=known(CONSUMER_PORT)),),
+    )
+    one_message(world)
+    rows = Rows(0)
+    add_journey(world.journey(tmp_path), rows)
+    (row,) = rows.batch().to_pylist()
+    assert (row["table"], row["metric"]) == ("journey", "why")
+    why = (
+        "the clients' connections are encrypted (TLSv1.3 TLS_AES_256_GCM_SHA384), so messages cannot be seen in packets"
+    )
+    assert row["text"] == why
 
 
 def test_a_campaign_that_was_captured_on_one_side_only_says_so(findings: Findings) -> None:

@@ -24,7 +24,7 @@ from analysis.plots import section
 from analysis.plots.style import Plot
 from experiments.load import pattern
 from records.modules import modules
-from records.workload import Pattern
+from records.workload import MESSAGE_PATTERNS, Pattern
 from topologies import topology
 from topologies.kinds import star
 
@@ -39,10 +39,10 @@ WORKLOAD = "records/workload.py"
 
 def with_branch(text: str) -> str:
     """The workload type with the example's word, branch and union."""
-    word, branch, union = re.split(r"\n\n(?=class |Workload)", EXAMPLES[WORKLOAD].rstrip())
+    word, branch, union = re.split(r"\n\n(?=class |Messages)", EXAMPLES[WORKLOAD].rstrip())
     text = re.sub(r"(class Pattern\(StrEnum\):\n)", rf"\1{word}\n", text)
     added = union.rpartition(" | ")[2]
-    return re.sub(r"^(Workload = .*)$", rf"{branch}\n\n\n\1 | {added}", text, flags=re.MULTILINE)
+    return re.sub(r"^(Messages = .*)$", rf"{branch}\n\n\n\1 | {added}", text, flags=re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_two_topologies_of_one_kind_are_refused() -> None:
         topology.kinds_of([star, twin])
 
 
-@pytest.mark.parametrize("one", Pattern)
+@pytest.mark.parametrize("one", sorted(MESSAGE_PATTERNS))
 def test_every_pattern_has_its_module(one: Pattern) -> None:
     found = pattern.module(one)
     assert found.NEEDS

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stack_packages import ROOT, shown, write
+from stack_packages import GUIDE, ROOT, shown, write
 
 SUPPORT = ROOT / "tests" / "support"
+PAGE = 60  # lines of text, of 120 columns each
 PACKAGES = ("analysis", "emulation", "experiments", "lab", "records", "stacks", "topologies")
 SENDERS = {"senders": 1, "members": 3}
 WORKLOAD = {"pattern": "broadcast", "clients": SENDERS, "body_bytes": 200, "loop": "open", "rate": 20}
@@ -57,9 +58,11 @@ def said(command: list[str | Path], **options: Any) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_the_smallest_driver_has_less_than_80_lines() -> None:
-    files = shown()
+def test_the_smallest_driver_has_less_than_80_lines_and_the_guide_two_pages() -> None:
+    files, lines = shown(), GUIDE.read_text().splitlines()
     assert len(files["airwire_tiny/driver.py"].splitlines()) < 80
+    assert max(map(len, lines)) <= 120
+    assert sum(bool(line.strip()) for line in lines) <= 2 * PAGE
 
 
 @pytest.fixture(scope="module")

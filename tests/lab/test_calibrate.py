@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from lab_command import lab
 
 from analysis.calibration import page, summary
 from analysis.plots.calibration import calibration_plot
@@ -31,8 +32,7 @@ WHERE = {"command": "lab calibrate", "revision": "1234567", "machine": "a test",
 
 
 def calibrate(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lab", "calibrate", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    return lab("calibrate", *words, timeout=600)
 
 
 def check(quantity: str, asked: float, delivered: float, *, wide: float = 0.02, way: str = "uplink") -> LinkCheck:

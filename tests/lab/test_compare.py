@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner
 
 from experiments.campaign import campaign as campaigns
@@ -17,8 +16,6 @@ from lab.revisions import Named, NotFound, choose, named, said
 from records.campaign import RECORD, read_campaign
 
 ROOT = Path(__file__).parents[2]
-
-from synthetic_campaign import Spec, write_campaign  # noqa: E402
 
 pytestmark = pytest.mark.spark
 
@@ -42,15 +39,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def lab(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lab", "compare", *map(str, words)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=200, check=False, env=environment)
-
-
+@pytest.mark.usefixtures("shared_session")
 def test_a_gate_over_two_commits_fails_when_the_second_is_worse(results: Path, tmp_path: Path) -> None:
-    done = lab(OLD[:12], NEW[:12], "--results", results, "--json", "--out", tmp_path / "out", "--margin", "10 %")
-    assert done.returncode == 1, done.stderr
+    words = ["compare", OLD[:12], NEW[:12], "--results", str(results), "--json", "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, [*words, "--margin", "10 %"])
+    assert done.exit_code == 1, done.stderr
     found = json.loads(done.stdout)
     assert (found["verdict"], found["status"], found["margin"]) == ("worse", 1, 0.1)
     # Of the old commit the latest campaign of that scenario, of the new one the latest that is finished.

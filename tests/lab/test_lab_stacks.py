@@ -47,6 +47,31 @@ def test_as_json_it_is_all_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["null"]["bring"] == ""
 
 
+@pytest.mark.usefixtures("other")
+def test_knobs_are_told_with_their_meaning_values_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    verb.stacks(json=True)
+    stacks = json.loads(capsys.readouterr().out)["stacks"]
+    found = {one["stack"]: {knob["name"]: knob for knob in one["knobs"]} for one in stacks}
+    assert found["other"] == {}
+    assert found["mosquitto"]["version"] == {
+        "name": "version", "meaning": "the version of MQTT", "allowed": "'3.1.1', '5'", "default": "5",
+    }  # fmt: skip
+    assert (found["mosquitto"]["qos"]["default"], found["mosquitto"]["qos"]["allowed"]) == (None, "0, 1, 2")
+    linger = found["zeromq"]["linger_s"]
+    assert (linger["default"], linger["allowed"]) == (1.0, "number from 0 to 60")
+    assert [knob for one in found.values() for knob in one.values() if not knob["meaning"]] == []
+
+
+def test_knobs_fit_a_terminal_of_100_columns() -> None:
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(verb.knob_table(verb.listed(folders.found())))
+    lines = console.export_text().splitlines()
+    assert max(map(len, lines)) <= 100
+    window = next(line for line in lines if "server_queue" in line)
+    assert window.split()[:3] == ["server_queue", "integer", "from"]
+    assert "every scenario" in window
+
+
 def test_what_a_package_needs_of_python_is_brought_by_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toml = f'{TOML}[[python]]\nrequires = "no-such-module-of-airwire>=1,<2"\n'
     with installed(tmp_path, monkeypatch, toml=toml, driver="import no_such_module_of_airwire"):

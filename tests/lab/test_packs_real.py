@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from lab_command import lab
+from packs import copy
+from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner
 
 from analysis.spark.errors import SparkFailed
 from experiments.campaign.campaign import owned
 from lab.main import app
 from records.store import MANIFEST
-
-ROOT = Path(__file__).parents[2]
-
-from packs import copy  # noqa: E402
-from synthetic_campaign import Spec, write_campaign  # noqa: E402
 
 pytestmark = pytest.mark.spark
 
@@ -31,20 +27,18 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_campaign(tmp_path_factory.mktemp("original"), Spec(**SMALL))
 
 
-def lab(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lab", *map(str, words)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=200, check=False, env=environment)
-
-
-def test_a_campaign_goes_into_a_file_and_comes_out_of_it(original: Path, tmp_path: Path) -> None:
-    done = lab("pack", original, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+@pytest.mark.usefixtures("shared_session")
+def test_a_campaign_goes_into_a_file_and_comes_out_of_it(
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    packed = CliRunner().invoke(app, ["pack", str(original)])
+    assert (packed.exit_code, packed.stderr) == (0, "")
     name = "synthetic-c1.airwire.tar.xz"
     assert os.listdir(tmp_path) == [name]
-    assert "4 trials of" in done.stdout
-    assert "not in the pack: 16 files, " in done.stdout
-    assert f"pack: {name}, " in done.stdout
+    assert "4 trials of" in packed.stdout
+    assert "not in the pack: 16 files, " in packed.stdout
+    assert f"pack: {name}, " in packed.stdout
 
     done = lab("unpack", name, "--results", "results", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

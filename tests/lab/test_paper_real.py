@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from lab_command import lab
 
 from experiments.campaign.campaign import folders
 from records.store import trials
@@ -16,12 +16,9 @@ from records.verdict import State
 
 pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.spark]
 
-ROOT = Path(__file__).parents[2]
-
 
 def paper(results: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lab", "paper", "gaddah-kunz", *words, "--results", str(results)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=900, check=False)
+    return lab("paper", "gaddah-kunz", *words, "--results", results, timeout=900)
 
 
 def test_a_case_is_run_in_pieces_and_judged_and_can_be_judged_again(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from analysis.report.summary import SUMMARY, CellSummary, MetricSummary, Summary
 from lab.closing import tell
+from lab.common import Status
 from records.workload import Pattern
 
 SOME = ("published_per_s", "delivered_per_s", "latency_mean_s", "publish_latency_mean_s")
@@ -51,3 +52,14 @@ def test_the_terminals_columns_are_in_the_patterns_words(
     places = [head.index(text) for text in headings]
     assert places == sorted(places)
     assert figure in row
+
+
+def test_what_the_report_lacks_is_told_a_line_each_and_changes_no_status(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = campaign(tmp_path, (), SOME)
+    found = Summary.model_validate_json((folder / SUMMARY).read_text())
+    lines = ("plots not drawn: Latency: latency.py:3: KeyError: 'x'", "page not made: trials/[a]-1.html: no room")
+    (folder / SUMMARY).write_text(found.model_copy(update={"failed": lines}).model_dump_json())
+    assert tell(folder, tmp_path / "report.html") is Status.ALL_VALID
+    assert tuple(capsys.readouterr().err.splitlines()) == lines

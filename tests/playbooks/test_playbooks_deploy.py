@@ -123,25 +123,17 @@ def test_every_client_gets_a_folder_that_others_cannot_read(namespace: int, tmp_
     apply(["stop"], nodes, scratch=tmp_path, timeout_s=60)
 
 
-def test_ansible_keeps_its_files_in_the_scratch_folder(
-    namespace: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_works_is_quiet_keeps_its_files_in_the_scratch_folder_and_lets_the_callers_signal_handlers_be(
+    namespace: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     home, scratch = tmp_path / "home", tmp_path / "scratch"
     home.mkdir()
     scratch.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    apply(["configure"], [target(namespace, "client")], scratch=scratch, timeout_s=60)
-    assert list(home.iterdir()) == []
-
-
-def test_the_callers_signal_handlers_stay(namespace: int, tmp_path: Path) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    apply(["configure"], [target(namespace, "client")], scratch=tmp_path, timeout_s=60)
+    apply(["configure"], [target(namespace, "client")], scratch=scratch, timeout_s=60)
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
-
-
-def test_it_is_quiet_when_it_works(namespace: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    apply(["configure"], [target(namespace, "client")], scratch=tmp_path, timeout_s=60)
+    assert list(home.iterdir()) == []
     assert capfd.readouterr() == ("", "")
 
 
@@ -206,6 +198,12 @@ def test_a_node_whose_namespace_is_gone_is_named(tmp_path: Path) -> None:
     error = refused(("configure",), target(pid, "client", name="station-7"), tmp_path)
     assert error.host == "station-7"
     assert f"/proc/{pid}/ns/net" in error.message
+
+
+def test_an_option_that_a_module_cannot_read_is_named(namespace: int, tmp_path: Path) -> None:
+    error = refused(("start",), target(namespace, "reference", {"reference_ready_timeout_s": "soon"}), tmp_path)
+    assert error.task == "Start the reference broker"
+    assert "argument 'ready_timeout_s' is of type str and we were unable to convert to float" in error.message
 
 
 def test_a_role_that_is_not_there_is_named(namespace: int, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def machine() -> Iterator[Machine]:
 
 
 def test_what_is_made_there_belongs_to_the_user_that_connects(machine: Machine) -> None:
-    done = machine.play(["install", "configure"])
+    done = machine.play(["install", "configure", "stop"])
     assert done.returncode == 0, done.stdout + done.stderr
     made = [path for path in machine.far.rglob("*") if not path.is_symlink()]
     assert {machine.far / "trial" / "station-1" / "client", machine.far / "client" / "venv" / "bin"} <= set(made)

@@ -1,10 +1,9 @@
 """The ActiveMQ driver against a real broker."""
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
-from activemq_brokers import Broker, quiet, running_broker, until
+from activemq_brokers import Broker, quiet, until
 from activemq_clients import Clients, Got, numbered
 from here import HERE
 
@@ -18,12 +17,6 @@ pytestmark = [pytest.mark.root, pytest.mark.broker]
 STACK = ActiveMQ()
 CLIENTS = Clients(STACK)
 subscriber, publish = CLIENTS.subscriber, CLIENTS.publish
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with running_broker(tmp_path_factory.mktemp("activemq")) as running:
-        yield running
 
 
 def _ignore(body: bytes, redelivered: bool) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
-from activemq_brokers import Broker, running_broker, until
+from activemq_brokers import Broker, until
 from pattern_stories import Stories
 
 from records.messaging import Ack, Delivery
@@ -17,12 +16,6 @@ from stacks.driver import StackError, Subscription
 pytestmark = [pytest.mark.root, pytest.mark.broker]
 
 BODIES = [b"%d" % number for number in range(40)]
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with running_broker(tmp_path_factory.mktemp("patterns")) as running:
-        yield running
 
 
 @pytest.fixture(params=["activemq", "activemq-openwire"])

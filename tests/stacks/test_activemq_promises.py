@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from activemq_brokers import Broker, quiet, running_broker, until
+from activemq_brokers import Broker, quiet, until
 from activemq_clients import Clients, Got, numbered, wanted
 from here import HERE
 
@@ -21,12 +20,6 @@ from stacks.driver import Endpoint, Selector, StackError, Subscription
 pytestmark = [pytest.mark.root, pytest.mark.broker]
 
 STACKS = (ActiveMQ(), ActiveMQOpenWire())
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with running_broker(tmp_path_factory.mktemp("promises")) as running:
-        yield running
 
 
 @pytest.fixture(params=STACKS, ids=lambda stack: stack.name)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from itertools import count
+from typing import Literal
 
 import pytest
+from here import HERE
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from paho_client import paho_client
 from pattern_stories import Stories, until
 from stack_servers import Deployed, deployed
 
-from records.messaging import Delivery
-from stacks.driver import StackError
+from records.messaging import Ack, Delivery
+from stacks.driver import StackError, Subscription
 from stacks.mosquitto.driver import Mosquitto, MosquittoKnobs
 
 pytestmark = [pytest.mark.root, pytest.mark.broker]
 
 BODIES = [b"%d" % number for number in range(40)]
+# Mosquitto refuses control characters and what is no character (MQTT 5, section 1.5.4, lets it).
+TOPICS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Cn"], exclude_characters="+#"), max_size=20)
+EXAMPLES = count()
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +112,43 @@ def test_a_topic_that_is_a_pattern_is_refused(broker: Deployed) -> None:
         await asyncio.wait_for(stories.close(), 10)
 
     broker.run(talk)
+
+
+@settings(max_examples=4)
+@pytest.mark.parametrize("qos", [0, 1, 2])
+@pytest.mark.parametrize("version", ["3.1.1", "5"])
+@given(
+    topics=st.lists(TOPICS, min_size=1, max_size=3, unique=True),
+    bodies=st.lists(st.binary(max_size=300), min_size=1, max_size=10),
+)
+def test_our_client_and_paho_get_what_either_sends(
+    broker: Deployed, version: Literal["3.1.1", "5"], qos: Literal[0, 1, 2], topics: list[str], bodies: list[bytes]
+) -> None:
+    example = next(EXAMPLES)
+    names = [f"{example}/{topic}" for topic in topics]
+    sent = [(name, body) for name in names for body in bodies for _ in range(2)]
+    ours: list[tuple[str, bytes]] = []
+
+    async def talk() -> list[tuple[str, bytes, int]]:
+        stack = Mosquitto(MosquittoKnobs(version=version, qos=qos))
+        connection = await stack.connect(HERE, broker.services, f"ours-{example}")
+        with paho_client(broker.services[0], f"paho-{example}", 5 if version == "5" else 4) as oracle:
+            oracle.subscribe(*((name, qos) for name in names))
+            for name in names:
+                take = lambda body, _, name=name: ours.append((name, body))  # noqa: E731
+                await connection.subscribe(name, take, subscription=Subscription(), ack=Ack.AUTO)
+            for name in names:
+                publisher = await connection.publisher(name, delivery=Delivery.NONPERSISTENT)
+                for body in bodies:
+                    await publisher.send(body)
+                    oracle.publish(name, body, qos)
+            await until(lambda: len(ours) >= len(sent) and len(oracle.got) >= len(sent))
+            await connection.close()
+        return oracle.got
+
+    theirs = broker.run(talk)
+    assert sorted(ours) == sorted(sent)
+    assert sorted(theirs) == [(*one, qos) for one in sorted(sent)]
+    if qos:  # each was answered before the next was sent, by either
+        assert ours == sent
+        assert [(name, body) for name, body, _ in theirs] == sent

@@ -120,11 +120,13 @@ def test_bytes_are_the_standards(packet: Packet, version: Version, written: str)
         (4, "100c00044d51545405020000000161", "CONNECT is for protocol b'\\x00\\x04MQTT', version 5"),
         (4, "100c00044d51545804020000000161", "CONNECT is of b'\\x00\\x04MQTX'"),
         (4, "100d00044d515454048200000001610000", "CONNECT has flags 0x82"),
-        (5, "300600016102 0107".replace(" ", ""), ""),
+        (5, "300600016102 0101".replace(" ", ""), ""),
         (5, "3006000161020c07", "PUBLISH has property 12, which does not exist"),
         (5, "3007000161032100 14".replace(" ", ""), "PUBLISH has property RECEIVE_MAXIMUM, which it cannot have"),
         (5, "30080001610401000101", "PUBLISH has property PAYLOAD_FORMAT twice"),
         (5, "30060001610501 00".replace(" ", ""), "PUBLISH ends 3 bytes too early"),
+        (5, "30060001610201 02".replace(" ", ""), "PUBLISH has property PAYLOAD_FORMAT 2, which is not allowed"),
+        (5, "2006000003210000", "CONNACK has property RECEIVE_MAXIMUM 0, which is not allowed"),
     ],
 )
 def test_what_is_not_mqtt_is_named(version: Version, stream: str, words: str) -> None:
@@ -150,6 +152,7 @@ def test_good_packets_before_a_bad_one_are_given_out() -> None:
         (Disconnect(4), 4, "MQTT 3.1.1 has no code"),
         (Publish("a", b"", properties=((Property.TOPIC_ALIAS, 70_000),)), 5, "TOPIC_ALIAS: 70000 is not two bytes"),
         (Publish("a", b"", properties=((Property.CONTENT_TYPE, 1),)), 5, "CONTENT_TYPE: 1 is not text"),
+        (Publish("a", b"", properties=((Property.TOPIC_ALIAS, 0),)), 5, "TOPIC_ALIAS: 0 is not allowed"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_written_is_refused(packet: Packet, version: Version, words: str) -> None:

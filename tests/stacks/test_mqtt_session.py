@@ -1,6 +1,8 @@
 """MQTT sessions against servers that misbehave, over real sockets on loopback."""
 
 import asyncio
+import socket
+import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -9,7 +11,7 @@ import uvloop
 from mqtt_peers import Peer, Script, server
 
 from stacks.driver import FullError, StackError
-from stacks.mqtt.packets import Answer, Connect, Disconnect, Ping, Publish, Suback, Version, publish_head
+from stacks.mqtt.packets import Answer, Connect, Disconnect, Ping, Publish, QoS, Suback, Version
 from stacks.mqtt.properties import Kind, Property
 from stacks.mqtt.session import Kept, Session, Terms, connect
 
@@ -46,8 +48,8 @@ async def fails(answer: Awaitable[object]) -> str:
     return str(caught.value)
 
 
-def send(session: Session, body: bytes = b"x", *, qos: int = 1) -> asyncio.Future[None]:
-    return session.publish(publish_head("t", qos), body)
+def send(session: Session, body: bytes = b"x", *, qos: QoS = 1) -> asyncio.Future[None]:
+    return session.publish(session.head("t", qos), body)
 
 
 @pytest.mark.parametrize("version", [4, 5])
@@ -132,6 +134,32 @@ def test_the_servers_receive_maximum_makes_the_window_smaller() -> None:
         await session.close(limit_s=60)
 
     play(script, client)
+
+
+def segments(session: Session) -> int:
+    """TCP segments with data that it has sent: tcpi_data_segs_out of linux/tcp.h."""
+    info: bytes = session._transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160)
+    (count,) = struct.unpack_from("I", info, 156)
+    return int(count)
+
+
+@pytest.mark.parametrize("fast_loop", [False, True])
+def test_what_is_sent_in_one_turn_of_the_event_loop_leaves_in_one_write(fast_loop: bool) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.greet()
+        for number in range(50):
+            assert await peer.message() == Publish("t", b"%d" % number)
+        assert await peer.packet() == Disconnect()
+
+    async def client(session: Session) -> None:
+        before = segments(session)
+        for number in range(50):
+            await send(session, b"%d" % number, qos=0)
+        await asyncio.sleep(0.01)
+        assert segments(session) == before + 1
+        await session.close(limit_s=60)
+
+    play(script, client, fast_loop=fast_loop)
 
 
 def test_a_message_of_qos_2_is_answered_when_the_server_has_completed_it() -> None:

@@ -1,12 +1,12 @@
 """The OpenWire driver against a real broker: JMS's promises, and what Java's own client makes of our messages."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from activemq_brokers import Broker, quiet, running_broker, until
+from activemq_brokers import Broker, quiet, until
 from activemq_clients import Clients, Got, numbered, wanted
 from here import HERE
 
@@ -23,12 +23,6 @@ CLIENTS = Clients(STACK)
 subscriber, publish, connect_again = CLIENTS.subscriber, CLIENTS.publish, CLIENTS.connect_again
 BODY = bytes(range(256)) + b"and 5"
 PEER = Path(__file__).parents[1] / "support" / "JmsPeer.java"
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with running_broker(tmp_path_factory.mktemp("openwire")) as running:
-        yield running
 
 
 @pytest.mark.parametrize("kind", list(BodyType))
@@ -156,7 +150,7 @@ async def settled(connection: Connection) -> None:
 
 def test_dups_ok_has_the_broker_send_again_what_half_the_prefetch_has_not_covered(broker: Broker) -> None:
     async def talk() -> tuple[Got, Got]:
-        at, topic = broker.openwire, "dups"
+        at, topic = broker.openwire, "half-the-prefetch"
         first = await subscriber(at, topic, topic, durable=True, ack=Ack.DUPS_OK, prefetch=10)
         await publish(at, topic, numbered(13))
         await until(lambda: len(first.got) == 13)

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from records.messaging import Ack, Delivery
+from stacks.activemq.knobs import ActiveMQKnobs
 from stacks.activemq.openwire import ActiveMQOpenWire
 from stacks.driver import Endpoint, FullError, StackError, Subscription
-from stacks.openwire import commands
+from stacks.openwire import commands, properties
 from stacks.openwire.commands import (
     ExceptionResponse,
     KeepAliveInfo,
@@ -23,6 +24,7 @@ from stacks.openwire.commands import (
     decode,
     frame,
 )
+from stacks.openwire.wire import Reader
 
 OURS = frame(WireFormatInfo(commands.VERSION, None))
 FULL = Throwable("javax.jms.ResourceAllocationException", "Usage Manager Memory Limit reached")
@@ -169,6 +171,30 @@ def test_a_keep_alive_that_wants_an_answer_gets_one() -> None:
     drive(script, client)
     assert isinstance(answered[0].command, KeepAliveInfo)
     assert not answered[0].respond
+
+
+def test_with_a_keep_alive_an_idle_client_sends_signs_of_life_and_gives_up_a_silent_server() -> None:
+    seen: list[Any] = []
+
+    async def script(peer: Peer) -> None:
+        seen.append((await peer.command()).command)
+        peer.writer.write(OURS)
+        await peer.answer()
+        await peer.command()
+        seen.extend([(await peer.command()).command for _ in range(2)])
+        await peer.reader.read()
+
+    async def client(at: Endpoint) -> None:
+        connection = await ActiveMQOpenWire(ActiveMQKnobs(keep_alive_s=0.3)).connect(HERE, [at], "c")
+        while connection.lost is None:
+            await asyncio.sleep(0.01)
+        assert connection.lost == "the server has been silent for 0.9 s"
+
+    drive(script, client)
+    wishes, *beats = seen
+    asked = properties.read_map(Reader(wishes.properties))
+    assert (asked["MaxInactivityDuration"], asked["MaxInactivityDurationInitalDelay"]) == (300, 300)
+    assert [type(one) for one in beats] == [KeepAliveInfo] * 2
 
 
 def test_a_body_may_be_reused_after_send_has_returned() -> None:

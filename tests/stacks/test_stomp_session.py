@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 import uvloop
-from stomp_peers import Peer, Script, nothing, server
+from stomp_peers import CONNECTED, Peer, Script, nothing, server
 
 from stacks.driver import Endpoint, StackError
 from stacks.stomp.frame import Frame, encode, head
@@ -223,3 +223,44 @@ def test_nobody_listening_is_named_with_address_and_port() -> None:
         assert (await fails(connect(free, {}))).startswith(f"cannot connect to 127.0.0.1 port {free.port}: ")
 
     asyncio.run(main())
+
+
+def test_with_a_keep_alive_an_idle_client_sends_heart_beats_and_gives_up_a_silent_server() -> None:
+    seen: list[object] = []
+
+    async def script(peer: Peer) -> None:
+        hello = await peer.frame()
+        seen.append(hello.headers["heart-beat"])
+        peer.writer.write(CONNECTED)
+        seen.append(await peer.reader.readexactly(2))
+        await peer.reader.read()
+
+    async def main() -> None:
+        async with server(script) as at:
+            session = await connect(at, {}, keep_alive_s=0.3)
+            while session.lost is None:
+                await asyncio.sleep(0.01)
+            assert session.lost == "the server has been silent for 0.9 s"
+
+    asyncio.run(asyncio.wait_for(main(), 120))
+    assert seen == ["300,300", b"\n\n"]
+
+
+def test_a_server_that_says_something_is_not_given_up() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.greet()
+        for _ in range(100):
+            peer.writer.write(b"\n")
+            await asyncio.sleep(0.01)
+        await peer.take("SEND")
+        await peer.reader.read()
+
+    async def main() -> None:
+        async with server(script) as at:
+            session = await connect(at, {}, keep_alive_s=0.2)  # silent for 0.6 s, it would be given up
+            await asyncio.sleep(0.9)
+            await send(session)
+            assert session.lost is None
+            session.abort()
+
+    asyncio.run(asyncio.wait_for(main(), 120))

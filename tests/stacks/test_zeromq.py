@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import pytest
+from free_ports import LOOPBACK, free_ports
 
 from records.messaging import Ack, Delivery
 from stacks.driver import Here, Peer, StackError, Subscription
@@ -15,17 +16,7 @@ from stacks.knobs import KnobsError, parse
 from stacks.zeromq.driver import ZeroMQ, ZeroMQConnection
 from stacks.zeromq.knobs import ZeroMQKnobs
 
-LOOPBACK = "127.0.0.1"
 PLAIN = Subscription()
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of nobody; the kernel does not give them out again at once."""
-    probes = [socket.create_server((LOOPBACK, 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in probes]
-    for one in probes:
-        one.close()
-    return ports
 
 
 class Talk:

@@ -17,7 +17,7 @@ from stacks.mqtt.packets import (
     Subscribe,
     Version,
 )
-from stacks.mqtt.properties import FIELDS, SIZES, Kind, Properties, Property, Value
+from stacks.mqtt.properties import FIELDS, NEVER_ZERO, SIZES, Kind, Properties, Property, Value
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 topics = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0+#"), min_size=1, max_size=20)
@@ -25,6 +25,7 @@ numbers, bytes_of_code = st.integers(1, 0xFFFF), st.integers(0, 255)
 
 
 def _values(name: Property) -> st.SearchStrategy[Value]:
+    least = int(name in NEVER_ZERO)
     match FIELDS[name].shape:
         case "text":
             return texts
@@ -33,13 +34,16 @@ def _values(name: Property) -> st.SearchStrategy[Value]:
         case "pair":
             return st.tuples(texts, texts)
         case "varint":
-            return st.integers(0, 268_435_455)
+            return st.integers(least, 268_435_455)
+        case "byte":
+            return st.integers(0, 1)
         case shape:
-            return st.integers(0, (1 << 8 * SIZES[shape]) - 1)
+            return st.integers(least, (1 << 8 * SIZES[shape]) - 1)
 
 
 @st.composite
-def _properties(draw: st.DrawFn, kind: Kind) -> Properties:
+def properties_of(draw: st.DrawFn, kind: Kind) -> Properties:
+    """Any that such a packet can have."""
     allowed = [name for name in Property if kind in FIELDS[name].kinds]
     names = draw(st.lists(st.sampled_from(allowed), max_size=5, unique=True))
     users = [Property.USER] * draw(st.integers(0, 2))
@@ -51,7 +55,7 @@ def packets(draw: st.DrawFn, version: Version) -> Packet:  # noqa: PLR0911 - one
     """A packet that this version can carry."""
     kind = draw(st.sampled_from([kind for kind in Kind if kind not in (10, 11, 15)]))
     has_properties = version == 5 and kind not in (Kind.PINGREQ, Kind.PINGRESP)
-    given = draw(_properties(kind)) if has_properties else ()
+    given = draw(properties_of(kind)) if has_properties else ()
     code = draw(bytes_of_code)
     if kind in ANSWERS:
         return Answer(kind, draw(numbers), code if version == 5 else 0, given)

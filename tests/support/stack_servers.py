@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from emulation.kernel.namespace import in_namespace, throwaway_namespace
-from experiments.deploy import Target, apply, role_call
+from experiments.deploy import Target, apply, certify, role_call
 from stacks.driver import Endpoint, Stack
 
 T = TypeVar("T")
@@ -40,11 +40,12 @@ def deployed(stack: Stack, scratch: Path) -> Iterator[Deployed]:
         services = stack.services()
         roles = tuple(role_call(one) for one in services)
         target = Target(name="server", address="127.0.0.1", pid=namespace, roles=roles)
+        authority = certify((("server", "127.0.0.1", one) for one in services), scratch=scratch)
         apply(["install", "configure", "start"], [target], scratch=scratch, timeout_s=300)
         try:
             yield Deployed(
                 namespace=namespace,
-                services=tuple(Endpoint(host="127.0.0.1", port=one.port, service=one.name) for one in services),
+                services=tuple(one.at("127.0.0.1", authority=authority) for one in services),
             )
         finally:
             apply(["stop"], [target], scratch=scratch, timeout_s=300)

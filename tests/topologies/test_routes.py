@@ -107,6 +107,8 @@ def test_nobody_gets_past_a_translator_from_outside() -> None:
     for sender in ("server", "sta2"):
         with pytest.raises(NoPath, match=f"no packet gets from {sender} to sta1"):
             routes.path(sender, "sta1")
+    assert routes.load_path("server", "sta1") == (routes.path("sta1", "server")[0].back,)
+    assert (routes.answers("server", "sta1"), routes.answers("sta1", "server")) == (True, False)
     cells = {str(plan.subnet(name)) for name in ("cell1", "cell2")}
     assert cells & {one.to for one in routes.table("server")} == set()
 

@@ -8,11 +8,12 @@ from contextlib import ExitStack
 import pytest
 from shapes import EVERY, hop, plan_of, round_trip_s
 
-from emulation.kernel.namespace import in_namespace, read_sysctl
+from emulation.kernel.namespace import in_namespace, read_sysctl, run_tool
 from emulation.kernel.offloads import still_on
 from emulation.link.link import applied
 from emulation.plan import linkplan
 from emulation.profile.profile import LinkProfile
+from emulation.proof import probe
 from emulation.proof.probe import MIN_FRAME, probe_path
 from topologies.build import built
 from topologies.network import Network, Node, probe_ends
@@ -20,8 +21,9 @@ from topologies.network import Network, Node, probe_ends
 pytestmark = [pytest.mark.root, pytest.mark.link]
 
 
-def arrive(sender: Node, receiver: Node, packets: int = 3) -> int:
-    with probe_path(from_pid=sender.pid, to_pid=receiver.pid, to_address=receiver.address) as path:
+def arrive(sender: Node, receiver: Node, packets: int = 3, *, answers: bool = False) -> int:
+    ends = {"from_pid": sender.pid, "to_pid": receiver.pid}
+    with probe_path(**ends, to_address=receiver.address, answers=sender.address if answers else "") as path:
         path.wait(0.5)
         return len(path.send([MIN_FRAME] * packets).number)
 
@@ -72,6 +74,16 @@ def test_a_translator_puts_its_own_address_on_what_leaves_a_cell_and_lets_nobody
         assert arrive(station, server) == 3
         with pytest.raises(OSError, match="unreachable"):
             arrive(server, station)
+        assert arrive(server, station, answers=True) == 3
+
+
+def test_a_way_by_which_nothing_comes_cannot_be_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "_KNOCKS", 2)
+    with built(plan_of(2), congestion_control="reno") as network:
+        station, server = network.stations[0], network.servers[0]
+        run_tool(["ip", "link", "set", station.interfaces[0].name, "arp", "off"], pid=station.pid)
+        with pytest.raises(TimeoutError, match=f"sent to {server.address} port {probe.PORT} in 0.4 s has come there"):
+            arrive(server, station, answers=True)
 
 
 def test_a_segment_is_probed_between_its_own_ends() -> None:

@@ -15,11 +15,13 @@ from experiments.trial.checks.linechecks import line_checks, too_large
 from experiments.trial.checks.machinechecks import OF_OTHERS, machine_checks
 from experiments.trial.checks.path_rtt import BARE
 from experiments.trial.checks.processchecks import process_checks
+from experiments.trial.checks.programchecks import not_applicable, program_checks
 from experiments.trial.checks.samples import Measured
 from experiments.trial.checks.sharedmachine import BECAUSE
 from experiments.trial.observers.linesamples import LineSeen
 from experiments.trial.observers.machinewatch import Reading
 from records.audience import Audience
+from records.commands import ProgramRun
 from records.ledger import message_keys, reconcile
 from records.link import LinkCheck
 from records.manifest import Window
@@ -47,6 +49,7 @@ class Evidence:
     link.
     in_client: whether the stack runs inside its clients' processes, so that what these use is not the generator's.
     serverless: whether the stack has no processes of its own.
+    programs: how the programs ended that the load was, None where it was messages.
     """
 
     link_checks: Sequence[LinkCheck]
@@ -74,6 +77,7 @@ class Evidence:
     in_client: bool = False
     serverless: bool = False
     line: LineSeen | None = None
+    programs: Sequence[ProgramRun] | None = None
 
 
 def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -> Verdict:
@@ -89,13 +93,15 @@ def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -
         waived[Check.GENERATOR_CPU] = IN_CLIENT
     if evidence.bare:
         waived[Check.PATH_RTT] = BARE
-    found = uses(evidence, measured, LIMITS)
+    found, inapplicable = uses(evidence, measured, LIMITS), not_applicable(evidence.programs)
     return Verdict(
         checks=tuple(
-            _decide(check, *measured[check], limit=limit_of(check, settings), because=waived.get(check))
+            HealthCheck(check=check, health=Health.NOT_APPLICABLE, detail=inapplicable[check])
+            if check in inapplicable
+            else _decide(check, *measured[check], limit=limit_of(check, settings), because=waived.get(check))
             for check in Check
         ),
-        limited_by=limited_by(found, open_loop=evidence.open_loop),
+        limited_by=limited_by(found, open_loop=evidence.open_loop, programs=evidence.programs is not None),
         uses=found,
     )
 
@@ -211,4 +217,5 @@ _GROUPS: tuple[Callable[[Evidence], dict[Check, Measured]], ...] = (
     machine_checks,
     line_checks,
     _ledger,
+    lambda evidence: program_checks(evidence.programs),
 )

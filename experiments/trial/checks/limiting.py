@@ -35,16 +35,19 @@ def uses(evidence: Evidence, measured: Mapping[Check, Measured], limits: Mapping
     )
 
 
-def limited_by(found: Sequence[Use], *, open_loop: bool) -> Limiter:
+def limited_by(found: Sequence[Use], *, open_loop: bool, programs: bool = False) -> Limiter:
     """A link that is full is the limit whatever else is busy; else what is furthest above its bound.
 
-    With nothing at its bound a closed loop is limited by its round trips, an open one by its schedule.
+    With nothing at its bound a closed loop is limited by its round trips, an open one by its schedule; of programs it
+    is not known what they waited for.
     """
     over = [one for one in found if one.share is not None and one.share >= one.limit]
     if any(one.of is Limiter.LINK for one in over):
         return Limiter.LINK
     if over:
         return max(over, key=lambda one: (one.share or 0.0) / one.limit).of
+    if programs:
+        return Limiter.PROGRAMS
     return Limiter.SCHEDULE if open_loop else Limiter.NOTHING
 
 

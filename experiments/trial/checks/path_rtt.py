@@ -57,7 +57,7 @@ def least_path_rtt_s(plans: Mapping[str, LinkPlan], network: Network, station: s
 
 def _crossed(plans: Mapping[str, LinkPlan], network: Network, station: str, server: str) -> Iterator[tuple[str, str]]:
     """Segments of a path with the stations whose settings its packets meet there, one way or the other."""
-    for one in network.path(station, server):
+    for one in network.routes.path(station, server):
         yield one.segment, one.station
         if plans[one.segment].via == "ad-hoc":
             yield one.segment, server

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from experiments.trial.checks.health import Evidence
 
 _SERVER, _THREAD = "server:", "thread:"
+_LATE = "longest that the generator was late with a send"
+_BEGAN_LATE = "longest that a program was started after the window's start"
 _NONE: Measured = (0.0, "the stack has no servers")
 
 
@@ -21,7 +23,7 @@ def process_checks(evidence: Evidence) -> dict[Check, Measured]:
         Check.SERVER_CPU: _NONE if evidence.serverless else _together(evidence),
         Check.SERVER_THREAD: _NONE if evidence.serverless else _thread(evidence),
         Check.SERVER_MEMORY: _NONE if evidence.serverless else _memory(evidence),
-        Check.SEND_LATENESS: (evidence.send_lateness_s, "longest that the generator was late with a send"),
+        Check.SEND_LATENESS: (evidence.send_lateness_s, _LATE if evidence.programs is None else _BEGAN_LATE),
         Check.HEARTBEAT: _heartbeat(evidence),
     }
 

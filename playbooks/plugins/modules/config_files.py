@@ -55,21 +55,29 @@ def _read(folder: int, name: str) -> bytes | None:
         return None
 
 
+# What tells Ansible which options there are.
+OPTIONS: dict[str, Any] = {
+    "argument_spec": {
+        "path": {"type": "path", "required": True},
+        "folders": {"type": "list", "elements": "str", "default": []},
+        "files": {"type": "dict", "default": {}},
+    }
+}
+
+
+def result(options: dict[str, Any]) -> dict[str, Any]:
+    """The task's result."""
+    try:
+        changed = write(Path(options["path"]), options["folders"], options["files"])
+    except OSError as error:
+        return {"failed": True, "msg": f"cannot write the configuration: {error}"}
+    return {"changed": bool(changed), "written": changed}
+
+
 def main() -> None:
     """Entry point of the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "path": {"type": "path", "required": True},
-            "folders": {"type": "list", "elements": "str", "default": []},
-            "files": {"type": "dict", "default": {}},
-        }
-    )
-    wanted: dict[str, Any] = module.params
-    try:
-        changed = write(Path(wanted["path"]), wanted["folders"], wanted["files"])
-    except OSError as error:
-        module.fail_json(msg=f"cannot write the configuration: {error}")
-    module.exit_json(changed=bool(changed), written=changed)
+    module = AnsibleModule(**OPTIONS)
+    module.exit_json(**result(module.params))
 
 
 if __name__ == "__main__":

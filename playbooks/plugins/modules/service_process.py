@@ -343,31 +343,40 @@ def restart(options: dict[str, Any]) -> dict[str, Any]:
 ACTIONS = {"started": start, "stopped": stop, "restarted": restart}
 
 
+# What tells Ansible which options there are.
+OPTIONS: dict[str, Any] = {
+    "argument_spec": {
+        "state": {"type": "str", "choices": list(ACTIONS), "required": True},
+        "pid_file": {"type": "path", "required": True},
+        "purge": {"type": "list", "elements": "path", "default": []},
+        "command": {"type": "list", "elements": "str"},
+        "environment": {"type": "dict", "default": {}},
+        "chdir": {"type": "path"},
+        "log_file": {"type": "path"},
+        "host": {"type": "str", "default": "127.0.0.1"},
+        "port": {"type": "int", "default": 0},
+        "ready_send": {"type": "str", "default": ""},
+        "ready_expect": {"type": "str", "default": ""},
+        "ready_log": {"type": "str", "default": ""},
+        "ready_timeout_s": {"type": "float", "default": 30.0},
+        "grace_s": {"type": "float", "default": 5.0},
+    },
+    "required_if": [("state", state, ["command", "log_file"]) for state in ("started", "restarted")],
+}
+
+
+def result(options: dict[str, Any]) -> dict[str, Any]:
+    """The task's result."""
+    try:
+        return ACTIONS[options["state"]](options)
+    except (ServiceError, OSError) as failure:
+        return {"failed": True, "msg": str(failure)}
+
+
 def main() -> None:
     """Entry point of the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": list(ACTIONS), "required": True},
-            "pid_file": {"type": "path", "required": True},
-            "purge": {"type": "list", "elements": "path", "default": []},
-            "command": {"type": "list", "elements": "str"},
-            "environment": {"type": "dict", "default": {}},
-            "chdir": {"type": "path"},
-            "log_file": {"type": "path"},
-            "host": {"type": "str", "default": "127.0.0.1"},
-            "port": {"type": "int", "default": 0},
-            "ready_send": {"type": "str", "default": ""},
-            "ready_expect": {"type": "str", "default": ""},
-            "ready_log": {"type": "str", "default": ""},
-            "ready_timeout_s": {"type": "float", "default": 30.0},
-            "grace_s": {"type": "float", "default": 5.0},
-        },
-        required_if=[("state", state, ["command", "log_file"]) for state in ("started", "restarted")],
-    )
-    try:
-        module.exit_json(**ACTIONS[module.params["state"]](module.params))
-    except (ServiceError, OSError) as failure:
-        module.fail_json(msg=str(failure))
+    module = AnsibleModule(**OPTIONS)
+    module.exit_json(**result(module.params))
 
 
 if __name__ == "__main__":

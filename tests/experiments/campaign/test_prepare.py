@@ -33,8 +33,8 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]
     return done
 
 
-def planned(folder: Path, stack: str) -> Campaign:
-    scenario = scenarios.load(scenario_file(folder, stack=stack))
+def planned(folder: Path, stack: str, **settings: object) -> Campaign:
+    scenario = scenarios.load(scenario_file(folder, stack=stack, **settings))
     return read_campaign(campaigns.create(scenario, folder / "results"))
 
 
@@ -42,6 +42,20 @@ def test_what_is_installed_is_not_looked_at_again(tmp_path: Path, installed: lis
     for stack in ("reference", "reference", "activemq", "reference", "activemq"):
         prepare.install(planned(tmp_path, stack))
     assert installed == [["reference", "client"], ["activemq", "client"]]
+
+
+def test_each_of_several_settings_of_a_service_is_remembered(tmp_path: Path, installed: list[list[str]]) -> None:
+    for drop in (7, 8, 7, 8):
+        prepare.install(planned(tmp_path, "reference", faults={"drop": drop}))
+    assert len(installed) == 2
+
+
+def test_what_is_remembered_is_bounded(tmp_path: Path, installed: list[list[str]]) -> None:
+    for drop in range(1, 60):
+        prepare.install(planned(tmp_path, "reference", faults={"drop": drop}))
+    assert memo.place("installed").stat().st_size < 4096, "more is not read"
+    prepare.install(planned(tmp_path, "reference", faults={"drop": 59}))
+    assert len(installed) == 59
 
 
 @pytest.mark.parametrize("changed", ["status", "cache/classes.jsa"])

@@ -25,7 +25,7 @@ from lab_runs import (
 from experiments.campaign import campaign as campaigns
 from records.campaign import read_campaign
 from records.store import MANIFEST, trials, write_record
-from records.verdict import State
+from records.verdict import Check, Health, State
 
 pytestmark = [pytest.mark.root]
 
@@ -102,11 +102,14 @@ def test_a_killed_client_fails_its_trial_with_a_log_that_is_there(tmp_path: Path
     assert living_in(spaces) == []
 
 
-def test_two_campaigns_run_side_by_side(tmp_path: Path) -> None:
+OFF = "nothing was captured: the scenario has capture off"
+
+
+def test_two_campaigns_run_side_by_side_one_without_captures(tmp_path: Path) -> None:
     both = []
-    for name in ("one", "two"):
+    for name, settings in (("one", {}), ("two", {"capture": False})):
         (tmp_path / name).mkdir()
-        scenario = scenario_file(tmp_path / name, scenario=name)
+        scenario = scenario_file(tmp_path / name, scenario=name, **settings)
         words = command("run", scenario, "--no-report", results=tmp_path / "results")
         both.append(subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT))
     for process in both:
@@ -118,3 +121,10 @@ def test_two_campaigns_run_side_by_side(tmp_path: Path) -> None:
     for trial in finished:
         # Two brokers on two cores may make each other late, but neither may touch the other's link or messages.
         assert_sound(trial.verdict())
+    captured = {trial.path.parents[2].name: trial.manifest().no_captures for trial in finished}
+    assert captured == {"one": "", "two": OFF}
+    (without,) = [trial for trial in finished if trial.path.parents[2].name == "two"]
+    assert not list(without.path.rglob("*.pcap"))
+    assert without.manifest().captures == ()
+    (drops,) = [one for one in without.verdict().checks if one.check is Check.CAPTURE_DROPS]
+    assert (drops.health, drops.measured) == (Health.PASSED, 0)

@@ -46,7 +46,7 @@ def test_knobs_of_a_stack_that_a_cell_does_not_use_change_nothing_of_it(tmp_path
     [
         (
             {"knobs": {"mosquitto": KNOBS | {"quos": 1}}},
-            "knobs.mosquitto.quos: is none of qos, window, keep_alive_s, version, server_window, server_queue",
+            "knobs.mosquitto.quos: is none of tls, qos, window, keep_alive_s, version, server_window, server_queue",
         ),
         ({"knobs": {"mosquitto": KNOBS | {"qos": 3}}}, "knobs.mosquitto.qos: Input should be 0, 1 or 2 (it says 3)"),
         (
@@ -55,9 +55,11 @@ def test_knobs_of_a_stack_that_a_cell_does_not_use_change_nothing_of_it(tmp_path
         ),
         ({"knobs": {"mosquito": KNOBS}}, "knobs.mosquito: stack 'mosquito' is not one of activemq,"),
         (
-            {"stack": "reference", "knobs": {"reference": {"speed": 1}}},
-            "knobs.reference.speed: stack 'reference' has no knobs",
+            {"knobs": {"mosquitto": KNOBS | {"tls": True}}},
+            "knobs.mosquitto.tls: Input should be 'off', '1.2' or '1.3' (it says True)",
         ),
+        ({"knobs": {"zeromq": {"tls": 1.3}}}, "knobs.zeromq.tls: is none of send_high_water, "),
+        ({"stack": "null", "knobs": {"null": {"tls": 1.3}}}, "knobs.null.tls: stack 'null' has no knobs"),
         (
             {"knobs": {"mosquitto": {"window": 20, "qos": 1}}},
             (
@@ -71,7 +73,18 @@ def test_knobs_of_a_stack_that_a_cell_does_not_use_change_nothing_of_it(tmp_path
         ),
         ({"knobs": {"mosquitto": KNOBS | {"qos": 0}}}, "stack 'mosquitto' does not offer ack_auto"),
     ],
-    ids=["unknown", "value", "range", "stack", "none", "unsaid", "together", "guarantee"],
+    ids=[
+        "unknown",
+        "value",
+        "range",
+        "stack",
+        "tls",
+        "no tls",
+        "neither",
+        "unsaid",
+        "together",
+        "guarantee",
+    ],
 )
 def test_what_cannot_be_set_is_told_with_what_can(tmp_path: Path, settings: dict[str, object], told: str) -> None:
     said = refusal(tmp_path, **settings)

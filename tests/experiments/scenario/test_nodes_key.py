@@ -87,3 +87,16 @@ def test_what_events_do_not_go_together_with_is_told(tmp_path: Path, settings: d
 def test_the_server_of_another_topology_may_go(tmp_path: Path) -> None:
     (cell,) = load(scenario(tmp_path, event(1, "server2", "vanish"), **TWO_SERVERS)).cells
     assert cell.settings.nodes[0].node == "server2"
+
+
+ZEROMQ = {
+    "stack": "zeromq",
+    "knobs": {"zeromq": {"send_high_water": 1000, "receive_high_water": 1000}},
+    "workload": SMALL["workload"] | {"ack": "none"},
+}
+
+
+def test_where_clients_speak_to_each_other_a_station_can_vanish_and_come_back(tmp_path: Path) -> None:
+    events = (event(0.5, "sta2", "vanish"), event(1, "sta2", "join"))
+    (cell,) = load(scenario(tmp_path, *events, **ZEROMQ)).cells
+    assert [one.event for one in cell.settings.nodes] == ["vanish", "join"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,13 @@ def test_who_is_at_home_has_no_way_over_the_medium() -> None:
     clients = {"publishers": 3, "subscribers": 3, "topics": 1}
     one = settings_of(1, workload={"clients": clients, "body_bytes": 100})
     assert placement.ways(one, PEERS) == (("sta1", "sta2"), ("sta3", "sta2"))
+
+
+def test_where_services_speak_to_each_other_ways_are_between_any_two_stations() -> None:
+    clients = {"callers": 1, "services": 1}
+    work = {"pattern": "request_reply", "clients": clients, "body_bytes": 100}
+    one = Settings.model_validate({"scenario": "s", "network": "air", "stations": 3, "stack": "iris", "workload": work})
+    assert placement.ways(one, PEERS) == tuple(permutations(("sta1", "sta2", "sta3"), 2))
 
 
 def test_for_servers_every_station_has_a_way_to_every_server() -> None:

@@ -35,6 +35,12 @@ def test_a_client_on_a_satellite_takes_four_round_trips() -> None:
     assert times(library.load("geo-satellite"), 1).expected_s == pytest.approx(4 * 0.54, abs=0.1)
 
 
+@pytest.mark.parametrize(("tls", "round_trips"), [("1.2", 6), ("1.3", 5)])
+def test_a_handshake_of_tls_takes_its_own(tls: str, round_trips: int) -> None:
+    found = times(library.load("geo-satellite"), 1, stack="activemq", knobs={"activemq": {"tls": tls}})
+    assert found.expected_s == pytest.approx(round_trips * 0.54, abs=0.1)
+
+
 @pytest.mark.parametrize(
     "harder",
     [

@@ -13,6 +13,7 @@ from trial_runs import run
 
 from analysis.capture.reader import read_capture
 from analysis.trial import reduce_trial
+from records.latency import AT_LEAST
 from records.manifest import Manifest
 from records.store import Trial
 
@@ -55,6 +56,23 @@ def test_every_event_took_effect_after_its_moment_and_is_recorded(trial: tuple[T
     assert [one.model_dump(include={"at_s", "node", "event"}) for one in found] == EVENTS
     assert all(since_start(manifest, one.t_ns) >= one.at_s for one in found)
     assert [one.ready_ns is not None for one in found] == [False, False, True, False, False]
+
+
+def test_a_broker_without_keep_alives_keeps_the_connections_of_who_vanished_until_it_is_back(
+    trial: tuple[Trial, list[str]],
+) -> None:
+    manifest = trial[0].manifest()
+    _, vanish, _, back, _ = (one.t_ns for one in manifest.node_events)
+    ports = {socket.port for one in (*manifest.workload.producers, *manifest.workload.consumers)
+             if one.node == "sta3" for socket in one.sockets}  # fmt: skip
+    assert {(one.node, one.peer, one.port, one.left_ns) for one in manifest.half_open} == {
+        ("sta3", "server1", port, None) for port in ports
+    }
+    assert {one.since_ns for one in manifest.half_open} == {vanish}
+    assert all(one.until_ns <= back for one in manifest.half_open)
+    (row,) = (row for row in reduce_trial(trial[0].path, 0).to_pylist() if row["metric"] == "noticed_after_s")
+    assert row["text"] == AT_LEAST
+    assert row["value"] == pytest.approx((manifest.half_open[0].until_ns - vanish) / 1e9, abs=0.1)
 
 
 def test_who_is_gone_gets_nothing_and_is_back_when_it_joins(trial: tuple[Trial, list[str]]) -> None:

@@ -15,12 +15,19 @@ from records.ledger import reconcile
 
 pytestmark = [pytest.mark.root]
 
-PATTERNS = {"queue": "queue", "requests": "request_reply", "broadcast": "broadcast", "stream": "stream"}
+PATTERNS = {
+    "queue": "queue",
+    "requests": "request_reply",
+    "broadcast": "broadcast",
+    "stream": "stream",
+    "iris": "request_reply",
+}
 CASES = [
     ("queue", "reference"),
     ("requests", "reference"),
     ("broadcast", "reference"),
     ("stream", "reference"),
+    ("iris", "iris"),
     pytest.param("queue", "activemq", marks=pytest.mark.broker),
     pytest.param("requests", "activemq-openwire", marks=pytest.mark.broker),
 ]
@@ -39,7 +46,7 @@ def test_a_pattern_keeps_its_promise_over_a_lossy_link(tmp_path: Path, name: str
     assert (found.lost, found.duplicates, found.refused) == (0, 0, 0)
     rows = reduce_trial(trial.path, 0).to_pylist()
     metrics = {row["metric"]: row["value"] for row in rows if row["table"] == "trial"}
-    assert ("response_p50_s" in metrics) == (name == "requests")
+    assert ("response_p50_s" in metrics) == (PATTERNS[name] == "request_reply")
     journey = {row["metric"]: row["value"] for row in rows if (row["table"], row["key"]) == ("journey", "mean")}
     if name == "requests" and stack == "reference":
         assert metrics["journey_share"] > 0.9

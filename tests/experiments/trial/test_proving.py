@@ -68,6 +68,19 @@ def test_a_path_over_which_nothing_comes_does_not_hold() -> None:
     assert not path_check(way(), arrived()).holds
 
 
+def test_behind_a_translator_the_way_down_is_that_of_an_answer() -> None:
+    network = unbuilt(1, {"kind": "cells", "cells": 1, "translate": True, "backbone": "wire"})
+    profile = LinkProfile.model_validate(WIRE)
+    made = {
+        one.name: linkplan.plan(profile, one.stations, seed=1, seconds=1, timeline_s=1, made_by="line")
+        for one in network.plan.emulated
+    }
+    up, down = proving._different(network, made)
+    assert (up.segments, up.answers) == (("cell1", "link1"), False)
+    assert (down.segments, down.answers) == (("link1", "cell1"), True)
+    assert (down.sender.name, down.receiver.name, down.direction) == ("server", "sta1", "downlink")
+
+
 def test_paths_are_proven_where_there_are_several_segments() -> None:
     assert to_prove(plans(0.001)) == ("medium",)
     assert to_prove(plans(0.001, 0.001)) == ("medium", "link1", PATHS)

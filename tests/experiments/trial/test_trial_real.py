@@ -24,10 +24,11 @@ from experiments.campaign import campaign as campaigns
 from experiments.deploy import DeployError
 from experiments.trial import proving
 from experiments.trial import trial as trials
+from experiments.trial.context import Phase
 from records.ledger import reconcile
 from records.link import LinkCheck
 from records.store import Trial
-from records.verdict import Check, Health, State, Verdict
+from records.verdict import Check, State, Verdict
 from topologies.build import built
 from topologies.network import Network
 from topologies.plan import TopologyPlan
@@ -38,11 +39,19 @@ LINK = {Check.LINK_RATE, Check.LINK_LOSS, Check.LINK_DELAY}
 COUNTED = ("loss_share", "duplicate_share", "reordered_share", "refused", "foreign")
 
 
-def test_a_trial_ends_valid_with_everything_recorded(tmp_path: Path) -> None:
-    before = traces(tmp_path)
-    trial, verdict, phases = run(tmp_path, network="nistnet-80211", sysctls={"net.ipv4.tcp_limit_output_bytes": 65536})
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, Verdict, list[Phase]]:
+    """A trial over the wireless link, with the phases that it told of, which has left nothing."""
+    folder = tmp_path_factory.mktemp("plain")
+    before = traces(folder)
+    found = run(folder, network="nistnet-80211", sysctls={"net.ipv4.tcp_limit_output_bytes": 65536})
+    assert traces(folder) == before
+    return found
+
+
+def test_a_trial_ends_valid_with_everything_recorded(plain: tuple[Trial, Verdict, list[Phase]]) -> None:
+    trial, verdict, phases = plain
     assert_sound(verdict)
-    assert traces(tmp_path) == before
     manifest, link = trial.manifest(), trial.link()
     assert [phase.name for phase in phases if phase.name != "load"] == ["build", "deploy", "connect", "drain", "stop"]
     assert link.holds == (not failed(verdict) & LINK)
@@ -131,9 +140,6 @@ def test_a_link_that_never_holds_is_proven_three_times(tmp_path: Path, monkeypat
     assert proofs == 3
 
 
-OFF = "nothing was captured: the scenario has capture off"
-
-
 def test_captures_larger_than_wanted_are_counted_and_not_kept(wireless: tuple[Trial, Verdict, list[Proof]]) -> None:
     trial, verdict, _ = wireless
     assert_sound(verdict)
@@ -170,19 +176,12 @@ def test_a_taken_port_is_told_with_its_number(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_same_seed_gives_the_same_loss_lists_in_two_trials(
-    wireless: tuple[Trial, Verdict, list[Proof]], tmp_path: Path
+    wireless: tuple[Trial, Verdict, list[Proof]], plain: tuple[Trial, Verdict, list[Phase]]
 ) -> None:
     lists = []
-    without = run(tmp_path, network="nistnet-80211", capture=False)[:2]
-    for trial, verdict in (wireless[:2], without):
+    for trial, verdict in (wireless[:2], plain[:2]):
         lists.append([(one.direction, one.seed, one.sha256) for one in trial.link().loss_lists])
         checks = [one for one in trial.link().checks if one.quantity in ("losses", "loss")]
         assert len(checks) == 4
         assert all(one.holds for one in checks) or Check.LINK_LOSS in failed(verdict)
     assert lists[0] == lists[1]
-    trial, verdict = without
-    assert not list(trial.path.rglob("*.pcap"))
-    assert (trial.manifest().captures, trial.manifest().no_captures) == ((), OFF)
-    (drops,) = [one for one in verdict.checks if one.check is Check.CAPTURE_DROPS]
-    assert (drops.health, drops.measured) == (Health.PASSED, 0)
-    assert_sound(verdict)

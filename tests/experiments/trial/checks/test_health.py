@@ -14,8 +14,17 @@ from experiments.scenario.limits import LIMITS
 from experiments.scenario.settings import CheckSettings, Waiver
 from experiments.trial.checks.health import judge
 from experiments.trial.observers.linesamples import LineSeen
-from records.schema import RESOURCES
+from records.commands import ProgramRun
+from records.schema import DELIVERED, PUBLISHED, RESOURCES
 from records.verdict import Check, Health, State
+
+
+def program(*, problem: str = "") -> ProgramRun:
+    return ProgramRun(
+        station="sta1", server="server", command=("curl",), started_after_s=0.01, status=0, duration_s=1.0,
+        timed_out=False, metrics={}, problem=problem,
+    )  # fmt: skip
+
 
 BAD: dict[Check, dict[str, object]] = {
     Check.LINK_RATE: {"link_checks": [*GOOD.link_checks, link_check("rate", holds=False)]},
@@ -40,6 +49,7 @@ BAD: dict[Check, dict[str, object]] = {
     Check.CLEAN_SLATE: {"delivered": delivered([0, 1, 2, 3, 4], t_recv_ns=SECOND)},
     Check.SERVERS_ALIVE: {"lost": ["server one ended"]},
     Check.PATH_RTT: {"path_rtt": (1, "1 of 2 ends")},
+    Check.PROGRAMS_SUCCEEDED: {"programs": [program(problem="sta1: 'curl' ended with exit status 22")]},
 }
 UNKNOWN: dict[Check, dict[str, object]] = {
     Check.LINK_DELAY: {"link_checks": [check for check in GOOD.link_checks if check.quantity != "delay"]},
@@ -68,6 +78,21 @@ def test_what_was_not_measured_is_unknown_and_the_trial_inconclusive(check: Chec
     verdict = judge(replace(GOOD, **UNKNOWN[check]), CheckSettings(), {})  # type: ignore[arg-type]
     assert [one.check for one in verdict.checks if one.health is Health.UNKNOWN] == [check]
     assert verdict.state is State.INCONCLUSIVE
+
+
+def test_of_programs_the_verdict_says_what_does_not_apply_and_judges_the_rest() -> None:
+    without = {"resources": resources(), "published": PUBLISHED.empty_table(), "delivered": DELIVERED.empty_table()}
+    evidence = replace(GOOD, **without, programs=[program()], path_rtt=(None, ""))  # type: ignore[arg-type]
+    verdict = judge(evidence, CheckSettings(), {})
+    assert (verdict.state, verdict.reasons(), verdict.missing) == (State.VALID, (), ())
+    skipped = {one.check: one.detail for one in verdict.checks if one.health is Health.NOT_APPLICABLE}
+    assert skipped.keys() == {
+        *(Check.LEDGER_CLOSES, Check.CLEAN_SLATE, Check.PATH_RTT, Check.GENERATOR_CPU),
+        *(Check.SERVER_CPU, Check.SERVER_THREAD, Check.SERVER_MEMORY),
+    }
+    assert "no messages" in skipped[Check.LEDGER_CLOSES]
+    late = judge(replace(evidence, send_lateness_s=0.3), CheckSettings(), {})
+    assert [one.check for one in late.checks if one.health is Health.FAILED] == [Check.SEND_LATENESS]
 
 
 def test_without_samples_every_check_on_resources_is_unknown() -> None:

@@ -1,0 +1,153 @@
+"""What nodes send each other inside their sessions: our own wire format, big-endian.  Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+from stacks.channel import LanguageError
+from stacks.iris.ids import SPACE
+
+
+class FrameError(LanguageError):
+    """The bytes are not a frame of a node."""
+
+
+class Op(IntEnum):
+    """What a frame is: the first byte of it."""
+
+    BEAT = 0  # whether the sender has the receiver in its table
+    STATE = 1  # nodes that the sender has in its table
+    REPAIR = 2  # asks for a STATE
+    JOIN = 3  # a node looks for its place; on its way to the node closest to that
+    SUBSCRIBE = 4  # the sender is a child of the receiver in a group's tree
+    UNSUBSCRIBE = 5  # the sender is no neighbour of the receiver in a group's tree any more
+    REPORT = 6  # capacities, by group
+    BALANCE = 7  # a message for one member of a group
+    FLOOD = 8  # a message for every member of a group
+    DIRECT = 9  # a message for a node
+
+
+class Kind(IntEnum):
+    """What a message means to who gets it."""
+
+    REQUEST = 0
+    REPLY = 1
+    FAULT = 2
+    BROADCAST = 3
+    PUBLISH = 4
+    TUNNEL = 5  # for one member: who wants a tunnel
+    ACCEPT = 6
+    DATA = 7
+    ACK = 8
+    CLOSE = 9
+
+
+class Message(NamedTuple):
+    """What applications send.
+
+    key: a group's identifier, or a node's.  origin: the node that it is from.  number: the origin's own, of a reply
+    that of the request's origin.  limit_ms: for how long an answer is waited for.  hops: between nodes, so far.
+    in_tree: whether it goes along a group's tree already.
+    """
+
+    op: Op
+    kind: Kind
+    key: int
+    origin: int
+    number: int
+    data: bytes
+    limit_ms: int = 0
+    hops: int = 0
+    in_tree: bool = False
+
+
+class Peer(NamedTuple):
+    """A node and where it listens."""
+
+    id: int
+    address: str
+    port: int
+
+
+_HEADER = struct.Struct("!BBBBQQQI")  # op, kind, hops, in the tree, key, origin, number, limit
+_PEER = struct.Struct("!QIH")
+_GROUP = struct.Struct("!BQI")  # op, group, capacity
+_REPORT = struct.Struct("!QI")
+MOST_HOPS = 40  # four times what routing among 10^12 nodes takes: a circle ends
+HEADER_BYTES = _HEADER.size
+MOST_CAPACITY = 2**32 - 1
+
+_OPS, _KINDS = {one.value: one for one in Op}, {one.value: one for one in Kind}
+
+
+def header(message: Message) -> bytes:
+    """What goes before a message's data."""
+    op, kind, key, origin, number, _, limit_ms, hops, in_tree = message
+    return _HEADER.pack(op, kind, hops, in_tree, key, origin, number, limit_ms)
+
+
+def message(frame: bytes) -> Message:
+    """A frame of Op.BALANCE, FLOOD or DIRECT; FrameError where it is none."""
+    try:
+        op, kind, hops, in_tree, key, origin, number, limit_ms = _HEADER.unpack_from(frame)
+        return Message(_OPS[op], _KINDS[kind], key, origin, number, frame[HEADER_BYTES:], limit_ms, hops, bool(in_tree))
+    except (struct.error, KeyError) as error:
+        raise FrameError(f"a message of {len(frame)} bytes cannot be read: {error!r}") from error
+
+
+def peers(op: Op, them: Iterable[Peer]) -> bytes:
+    """A frame with nodes: Op.STATE, and Op.JOIN with the one that looks for its place."""
+    packed = (_PEER.pack(one.id, int(ipaddress.IPv4Address(one.address)), one.port) for one in them)
+    return bytes((op,)) + b"".join(packed)
+
+
+def read_peers(frame: bytes) -> tuple[Peer, ...]:
+    """The nodes of such a frame, and of a session's hello."""
+    try:
+        found = tuple(_PEER.iter_unpack(memoryview(frame)[1:]))
+    except struct.error as error:
+        raise FrameError(f"a list of nodes has {len(frame) - 1} bytes: {error}") from error
+    if wrong := [one for one, _, _ in found if one >= SPACE]:
+        raise FrameError(f"{wrong[0]:#x} is no identifier of a node")
+    return tuple(Peer(one, str(ipaddress.IPv4Address(address)), port) for one, address, port in found)
+
+
+def beat(active: bool) -> bytes:
+    """Op.BEAT."""
+    return bytes((Op.BEAT, active))
+
+
+def subscribe(group: int, capacity: int) -> bytes:
+    """Op.SUBSCRIBE.  capacity: of the sender and all below it."""
+    return _GROUP.pack(Op.SUBSCRIBE, group, capacity)
+
+
+def unsubscribe(group: int) -> bytes:
+    """Op.UNSUBSCRIBE."""
+    return _GROUP.pack(Op.UNSUBSCRIBE, group, 0)
+
+
+def read_group(frame: bytes) -> tuple[int, int]:
+    """The group and the capacity of either."""
+    try:
+        _, group, capacity = _GROUP.unpack(frame)
+    except struct.error as error:
+        raise FrameError(f"a subscription has {len(frame)} bytes: {error}") from error
+    return group, capacity
+
+
+def report(capacities: Iterable[tuple[int, int]]) -> bytes:
+    """Op.REPORT.  capacities: by group, what the sender can do in it, and all beyond it as the receiver sees it."""
+    return bytes((Op.REPORT,)) + b"".join(_REPORT.pack(*one) for one in capacities)
+
+
+def read_report(frame: bytes) -> Iterator[tuple[int, int]]:
+    """Groups and capacities of a report."""
+    try:
+        return _REPORT.iter_unpack(memoryview(frame)[1:])
+    except struct.error as error:
+        raise FrameError(f"a report has {len(frame)} bytes: {error}") from error

@@ -1,0 +1,187 @@
+"""A node's connections, on asyncio: to other nodes, and to the applications on its host."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from stacks.iris import relay
+from stacks.iris.frames import FrameError, Op, Peer, beat, peers, read_peers
+from stacks.iris.relay import FROM_CLIENT, Reader, RelayError
+from stacks.iris.session import Session, SessionError
+
+# What may wait for one receiver; more is dropped.
+ROOM_BYTES = 64 * 1024 * 1024
+
+
+class Owner(Protocol):
+    """What the node does for its connections."""
+
+    def made_peer(self, link: PeerLink) -> None:
+        """A connection to a node is there, and nobody knows yet who is at its other end."""
+
+    def known(self, link: PeerLink, peer: Peer) -> None:
+        """Who is there has shown that it has the key."""
+
+    def frames(self, link: PeerLink, frames: list[bytes]) -> None:
+        """Frames have come."""
+
+    def lost_peer(self, link: PeerLink, why: str) -> None:
+        """The connection is over."""
+
+    def initiated(self, link: RelayLink, cluster: str) -> None:
+        """An application is there, which waits to be welcomed."""
+
+    def asked(self, link: RelayLink, message: relay.Message) -> None:
+        """An application asks for something."""
+
+    def lost_application(self, link: RelayLink) -> None:
+        """An application has gone."""
+
+    def flush_soon(self, link: PeerLink | RelayLink) -> None:
+        """Have `link.flush` called at the end of this turn of the loop."""
+
+
+def hello(own: Peer) -> bytes:
+    """What a node tells of itself in the handshake."""
+    return peers(Op.STATE, [own])
+
+
+class PeerLink(asyncio.Protocol):
+    """A session with another node.  peer: who is there, None before that is shown.  known_at: since when it is."""
+
+    def __init__(self, owner: Owner, make: Callable[[], Session], *, dialled: bool) -> None:
+        self.peer: Peer | None = None
+        self.dialled, self.known_at = dialled, 0.0
+        self._owner, self._session = owner, make()
+        self._waits, self._why = False, "the connection ended"
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by asyncio."""
+        # A cast: the transports of uvloop are no subclasses.
+        self._transport = cast(asyncio.Transport, transport)
+        _without_delay(transport)
+        self._owner.made_peer(self)
+        self.flush()
+
+    def data_received(self, data: bytes) -> None:
+        """Called by asyncio."""
+        try:
+            found = self._session.feed(data)
+            if self.peer is None and self._session.established:
+                self._introduce()
+            if found:
+                self._owner.frames(self, found)
+        except (SessionError, FrameError) as error:
+            self.end(str(error))
+            return
+        if not self._session.established:
+            self.flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by asyncio."""
+        self._owner.lost_peer(self, str(exc) if exc else self._why)
+
+    def send(self, *parts: bytes) -> bool:
+        """Have a frame go with the others of this turn; False where there is no room for it."""
+        session = self._session
+        if session.queued_bytes + self._transport.get_write_buffer_size() > ROOM_BYTES:
+            return False
+        session.send(*parts)
+        if not self._waits:
+            self._waits = True
+            self._owner.flush_soon(self)
+        return True
+
+    def flush(self) -> None:
+        """Write what has gathered."""
+        self._waits = False
+        if (data := self._session.outgoing()) and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def end(self, why: str) -> None:
+        """Cut the connection."""
+        self._why = why
+        self._transport.abort()
+
+    def _introduce(self) -> None:
+        found = read_peers(self._session.peer or b"")
+        if len(found) != 1:
+            raise FrameError(f"a node introduces itself as {len(found)} nodes")
+        self.peer = found[0]
+        self._owner.known(self, self.peer)
+        if self.dialled:
+            self.send(beat(True))  # the other side knows us by our first record
+
+
+class RelayLink(asyncio.Protocol):
+    """An application.  number: by which the node knows it."""
+
+    def __init__(self, owner: Owner, number: int) -> None:
+        self.number = number
+        self.initiated = False
+        self._owner, self._reader = owner, Reader(FROM_CLIENT)
+        self._out: list[bytes] = []
+        self._held = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by asyncio."""
+        self._transport = cast(asyncio.Transport, transport)
+        _without_delay(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Called by asyncio."""
+        try:
+            for message in self._reader.feed(data):
+                self._take(message)
+        except RelayError as error:
+            self.say(relay.Closed(str(error)) if self.initiated else relay.Denied(str(error)))
+            self._leave()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by asyncio."""
+        del exc
+        self._owner.lost_application(self)
+
+    def say(self, message: relay.Message) -> bool:
+        """Have a message go with the others of this turn; False where there is no room for it."""
+        if self._held + self._transport.get_write_buffer_size() > ROOM_BYTES:
+            return False
+        if not self._out:
+            self._owner.flush_soon(self)
+        data = relay.encode(message)
+        self._out.append(data)
+        self._held += len(data)
+        return True
+
+    def flush(self) -> None:
+        """Write what has gathered."""
+        if self._out and not self._transport.is_closing():
+            self._transport.write(b"".join(self._out))
+        self._out.clear()
+        self._held = 0
+
+    def _take(self, message: relay.Message) -> None:
+        if self.initiated:
+            if isinstance(message, relay.Close):
+                self.say(relay.Closed(""))
+                self._leave()
+            else:
+                self._owner.asked(self, message)
+        elif not isinstance(message, relay.Init):
+            raise RelayError(f"a {type(message).__name__} before Init")
+        elif message.version != relay.VERSION:
+            raise RelayError(f"version {message.version!r} is not {relay.VERSION!r}")
+        else:
+            self.initiated = True
+            self._owner.initiated(self, message.cluster)
+
+    def _leave(self) -> None:
+        self.flush()
+        self._transport.close()
+
+
+def _without_delay(transport: asyncio.BaseTransport) -> None:
+    transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

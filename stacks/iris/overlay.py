@@ -1,0 +1,222 @@
+"""One node's part in the overlay: who its peers are, where messages go, which trees it belongs to.  Pure: time, chance
+and connections come from outside.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Protocol
+
+from stacks.iris import frames
+from stacks.iris.frames import FrameError, Message, Op, Peer
+from stacks.iris.ids import shared
+from stacks.iris.table import Table
+from stacks.iris.trees import Trees
+
+BEAT_S, REPORT_S, SILENT_S = 3.0, 1.0, 12.0
+# After a change of the table others are told with what else changes meanwhile.
+STATE_S = 0.2
+
+
+class Outside(Protocol):
+    """What a node's overlay needs done, by sockets or by a simulator."""
+
+    def send(self, node: int, *parts: bytes) -> bool:
+        """Have a frame go to a connected node; False where there is no room, or it is not connected."""
+
+    def dial(self, peer: Peer) -> None:
+        """Connect to a node, unless it is connected or being dialled; `Overlay.peer_up` when it is there."""
+
+    def hang_up(self, node: int) -> None:
+        """End a connection; `Overlay.peer_down` follows."""
+
+    def arrived(self, message: Message) -> None:
+        """A message is for this node."""
+
+    def nobody(self, message: Message) -> None:
+        """A message for one member of a group has found none."""
+
+
+class Overlay:
+    """Connected peers, the table of those that are of use, the groups' trees.
+
+    counts: what was dropped, by why.
+    """
+
+    def __init__(
+        self,
+        own: Peer,
+        outside: Outside,
+        *,
+        random: Random,
+        now: float,
+        beat_s: float = BEAT_S,
+        silent_s: float = SILENT_S,
+    ) -> None:
+        self.own, self.table, self.counts = own, Table(own.id), Counter[str]()
+        self._outside = outside
+        self._beat_s, self._silent_s = beat_s, silent_s
+        self._peers: dict[int, Peer] = {}
+        self._heard: dict[int, float] = {}
+        self.trees = Trees(self.table, self._tell, random)
+        self._changed = False
+        self._due_beat, self._due_report, self._due_state = now + beat_s, now + REPORT_S, now
+
+    @property
+    def peers(self) -> dict[int, Peer]:
+        """The nodes that this one is connected to."""
+        return self._peers
+
+    def peer_up(self, peer: Peer, now: float) -> None:
+        """A session with a node is there."""
+        first = not self._peers
+        self._peers[peer.id], self._heard[peer.id] = peer, now
+        if self.table.add(peer.id):
+            self._rerouted()
+        self._state(peer.id)
+        if first:
+            self._tell(peer.id, frames.peers(Op.JOIN, [self.own]))
+
+    def peer_down(self, node: int) -> None:
+        """A session has ended."""
+        if self._peers.pop(node, None) is None:
+            return
+        self._heard.pop(node, None)
+        lost = self.table.remove(node)
+        if lost:
+            for peer in self._peers:
+                self.table.add(peer)
+        self.trees.gone(node)
+        if lost:
+            self._rerouted()
+            for leaf in self.table.leaves:
+                self._tell(leaf, bytes((Op.REPAIR,)))
+
+    def heard(self, node: int, now: float) -> None:
+        """Something came from a node."""
+        self._heard[node] = now
+
+    def received(self, node: int, frame: bytes) -> None:
+        """A frame has come; FrameError where it is none."""
+        op = frame[0] if frame else -1
+        if op in (Op.BALANCE, Op.FLOOD, Op.DIRECT):
+            message = frames.message(frame)
+            if message.hops >= frames.MOST_HOPS:
+                self.counts["too many hops"] += 1
+                return
+            self._pass(message._replace(hops=message.hops + 1), node)
+        elif op == Op.BEAT:
+            if frame[1:] == b"\0" and node not in self.table.known:
+                self._outside.hang_up(node)  # neither has any use of the other
+        elif op in (Op.STATE, Op.JOIN):
+            for peer in frames.read_peers(frame):
+                self.learn(peer)
+                if op == Op.JOIN:
+                    self._join(peer, frame)
+        elif op == Op.REPAIR:
+            self._state(node)
+        elif op == Op.SUBSCRIBE:
+            self.trees.adopt(node, *frames.read_group(frame))
+        elif op == Op.UNSUBSCRIBE:
+            self.trees.dismiss(node, frames.read_group(frame)[0])
+        elif op == Op.REPORT:
+            self.trees.told(node, frames.read_report(frame))
+        else:
+            raise FrameError(f"{op} is no operation of a frame")
+
+    def learn(self, peer: Peer) -> None:
+        """Somebody tells of a node: it is dialled if it would be of use."""
+        if peer.id not in self._peers and self.table.wants(peer.id):
+            self._outside.dial(peer)
+
+    def send(self, message: Message) -> None:
+        """Have a message go to where it belongs."""
+        self._pass(message, None)
+
+    def tick(self, now: float, load: float) -> None:
+        """Do what is due; to be called a few times a second.  load: share of the processors that is used, 0 to 1."""
+        if self._changed and now >= self._due_state:
+            self._changed, self._due_state = False, now + STATE_S
+            for node in self.table.known:
+                self._state(node)
+        if now >= self._due_report:
+            self._due_report = now + REPORT_S
+            self.trees.beat(load)
+        if now >= self._due_beat:
+            self._due_beat = now + self._beat_s
+            for node in list(self._peers):
+                self._tell(node, frames.beat(node in self.table.known))
+            for node in [one for one, at in self._heard.items() if now - at > self._silent_s]:
+                self._outside.hang_up(node)
+
+    def _pass(self, message: Message, came_from: int | None) -> None:
+        if message.op is Op.DIRECT:
+            self._direct(message)
+        elif message.key not in self.trees:
+            self._towards(message)
+        elif message.op is Op.BALANCE:
+            self._balance(message, came_from)
+        else:
+            self._flood(message, came_from)
+
+    def _direct(self, message: Message) -> None:
+        if message.key == self.own.id:
+            self._outside.arrived(message)
+        elif (hop := self.table.next_hop(message.key)) is None:
+            self.counts["its node is gone"] += 1
+        else:
+            self._forward(hop, message)
+
+    def _towards(self, message: Message) -> None:
+        """On the way to the root, where no tree has been met, or one that is no more."""
+        hop = self.table.next_hop(message.key)
+        if hop is not None:
+            self._forward(hop, message._replace(in_tree=False))
+        elif message.op is Op.BALANCE:
+            self._outside.nobody(message)
+
+    def _balance(self, message: Message, came_from: int | None) -> None:
+        chosen = self.trees.chosen(message.key, came_from if message.in_tree else None)
+        if chosen is None:
+            self._outside.nobody(message)
+        elif chosen == self.own.id:
+            self._outside.arrived(message)
+        else:
+            self._forward(chosen, message._replace(in_tree=True))
+
+    def _flood(self, message: Message, came_from: int | None) -> None:
+        neighbours = list(self.trees.neighbours(message.key))
+        if not message.in_tree:
+            came_from = None
+        elif came_from not in neighbours:
+            self.counts["not from a neighbour"] += 1
+            return
+        if self.trees.groups[message.key].local:
+            self._outside.arrived(message)
+        along = message._replace(in_tree=True)
+        for node in neighbours:
+            if node != came_from:
+                self._forward(node, along)
+
+    def _forward(self, node: int, message: Message) -> None:
+        if not self._outside.send(node, frames.header(message), message.data):
+            self.counts["no room"] += 1
+
+    def _tell(self, node: int, frame: bytes) -> None:
+        self._outside.send(node, frame)
+
+    def _join(self, newcomer: Peer, frame: bytes) -> None:
+        hop = self.table.next_hop(newcomer.id)
+        if hop is not None and hop != newcomer.id:
+            self._tell(hop, frame)
+
+    def _state(self, node: int) -> None:
+        """Tell a node who is close, and who is in the row that it shares with this one."""
+        row = shared(self.own.id, node)
+        them = (self.table.leaves | self.table.row(row)) - {node}
+        self._tell(node, frames.peers(Op.STATE, [self._peers[one] for one in sorted(them) if one in self._peers]))
+
+    def _rerouted(self) -> None:
+        self._changed = True
+        self.trees.rerouted()

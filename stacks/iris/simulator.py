@@ -1,0 +1,149 @@
+"""Many nodes in one process, over links of a constant delay, by a clock of its own.
+
+Nothing waits, and what is drawn follows from the seed.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import count
+from random import Random
+
+from stacks.iris.frames import Message, Op, Peer
+from stacks.iris.ids import BITS
+from stacks.iris.overlay import Overlay
+
+DELAY_S, TICK_S = 0.001, 0.1
+
+
+class SimulatedNode:
+    """A node's overlay, and what it was given.  Its host has the number that its address ends with."""
+
+    def __init__(self, world: World, own: Peer) -> None:
+        self.own, self.arrivals = own, list[Message]()
+        self.refused: list[Message] = []
+        self._world = world
+        self.overlay = Overlay(own, self, random=world.random, now=world.now)
+
+    def send(self, node: int, *parts: bytes) -> bool:
+        """Over the link, if there is one."""
+        if node not in self.overlay.peers:
+            return False
+        frame = b"".join(parts)
+        self._world.counts[Op(frame[0])] += 1
+        self._world.bytes[Op(frame[0])] += len(frame)
+        self._world.after(DELAY_S, partial(self._world.deliver, self.own.id, node, frame))
+        return True
+
+    def dial(self, peer: Peer) -> None:
+        """A session takes two round trips: TCP's own and the handshake's."""
+        self._world.after(4 * DELAY_S, partial(self._world.connect, self.own.id, peer.id))
+
+    def hang_up(self, node: int) -> None:
+        """Both sides learn of it."""
+        self.overlay.peer_down(node)
+        self._world.after(DELAY_S, partial(self._world.cut, node, self.own.id))
+
+    def arrived(self, message: Message) -> None:
+        """Kept for whoever looks."""
+        self.arrivals.append(message)
+
+    def nobody(self, message: Message) -> None:
+        """Kept for whoever looks."""
+        self.refused.append(message)
+
+
+class World:
+    """Nodes, and what is under way between them.  counts, bytes: of frames that were sent, by their operation."""
+
+    def __init__(self, seed: int) -> None:
+        self.random, self.now = Random(seed), 0.0  # noqa: S311
+        self.nodes: dict[int, SimulatedNode] = {}
+        self.vanished: set[int] = set()
+        self.counts, self.bytes = Counter[Op](), Counter[Op]()
+        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = count()
+        self._held: list[Callable[[], None]] | None = None
+
+    def add(self, through: int | None = None, *, identifier: int | None = None) -> SimulatedNode:
+        """A new node, which knows one other, or none."""
+        own = self.random.getrandbits(BITS) if identifier is None else identifier
+        number = len(self.nodes) + 1
+        node = SimulatedNode(self, Peer(own, f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", 1))
+        self.nodes[own] = node
+        self.after(self.random.random() * TICK_S, partial(self._tick, own))
+        if through is not None:
+            node.dial(self.nodes[through].own)
+        return node
+
+    def grow(self, nodes: int, *, every_s: float) -> None:
+        """So many more nodes, one after the other, each of which knows any one that is there."""
+        for _ in range(nodes):
+            self.add(self.random.choice(sorted(self.nodes)) if self.nodes else None)
+            self.run(every_s)
+
+    def kill(self, those: Iterable[int]) -> None:
+        """Nodes end; all who are connected to them learn of it."""
+        for one in those:
+            node = self.nodes.pop(one)
+            for other in list(node.overlay.peers):
+                self.after(DELAY_S, partial(self.cut, other, one))
+
+    def vanish(self, those: Iterable[int]) -> None:
+        """Nodes neither say nor hear anything any more; nobody is told."""
+        self.vanished.update(those)
+
+    def hold(self) -> None:
+        """Frames wait from now on, as those of TCP do when the link is gone."""
+        self._held = []
+
+    def release(self) -> None:
+        """They all arrive, in the order in which they were sent."""
+        held, self._held = self._held or [], None
+        for action in held:
+            self.after(DELAY_S, action)
+
+    def run(self, seconds: float) -> None:
+        """Let time pass."""
+        until = self.now + seconds
+        while self._events and self._events[0][0] <= until:
+            self.now, _, action = heapq.heappop(self._events)
+            action()
+        self.now = until
+
+    def after(self, seconds: float, action: Callable[[], None]) -> None:
+        """Have something happen; what happens at one moment keeps its order."""
+        heapq.heappush(self._events, (self.now + seconds, next(self._order), action))
+
+    def deliver(self, sender: int, receiver: int, frame: bytes) -> None:
+        """A frame arrives, if its connection is still there."""
+        if self._held is not None:
+            self._held.append(partial(self.deliver, sender, receiver, frame))
+            return
+        node = self.nodes.get(receiver)
+        if node is None or receiver in self.vanished or sender in self.vanished or sender not in node.overlay.peers:
+            return
+        node.overlay.heard(sender, self.now)
+        node.overlay.received(sender, frame)
+
+    def connect(self, one: int, other: int) -> None:
+        """A session begins, if both are there and have none."""
+        first, second = self.nodes.get(one), self.nodes.get(other)
+        if first is None or second is None or {one, other} & self.vanished or other in first.overlay.peers:
+            return
+        second.overlay.peer_up(first.own, self.now)
+        first.overlay.peer_up(second.own, self.now)
+
+    def cut(self, one: int, other: int) -> None:
+        """A node learns that a connection has ended."""
+        if (node := self.nodes.get(one)) is not None and one not in self.vanished:
+            node.overlay.peer_down(other)
+
+    def _tick(self, one: int) -> None:
+        if (node := self.nodes.get(one)) is not None:
+            if one not in self.vanished:
+                node.overlay.tick(self.now, 1.0)
+            self.after(TICK_S, partial(self._tick, one))

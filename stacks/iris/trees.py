@@ -1,0 +1,170 @@
+"""Groups as trees of nodes, each rooted at the node that is closest to the group's identifier.  Pure.
+
+Castro, Druschel, Kermarrec, Rowstron: Scribe (2002).  A node's parent is the next one on the way to the group's
+identifier, so the trees are what the routing tables say, and mend themselves with these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+from stacks.iris import frames
+from stacks.iris.table import Table
+
+
+@dataclass(slots=True)
+class Group:
+    """What a node knows of a group.
+
+    local: whether members are on this node.  capacities: of what is beyond each neighbour.  handled: messages that went
+    to a local member since the last beat.  Who is silent stays a neighbour for as long as there is a session.
+    """
+
+    local: bool = False
+    own: int = 0
+    handled: int = 0
+    parent: int | None = None
+    children: set[int] = field(default_factory=set)
+    capacities: dict[int, int] = field(default_factory=dict)
+
+    def beyond(self, but: int | None) -> int:
+        """What this node and its neighbours can do together, all of them or all but one."""
+        total = self.own + sum(capacity for node, capacity in self.capacities.items() if node != but)
+        return min(total, frames.MOST_CAPACITY)
+
+
+class Trees:
+    """A node's part in all groups.  send: to a node that it is connected to.  random: for choices by capacity."""
+
+    def __init__(self, table: Table, send: Callable[[int, bytes], object], random: Random) -> None:
+        self._table, self._send, self._random = table, send, random
+        self._groups: dict[int, Group] = {}
+
+    def __contains__(self, group: int) -> bool:
+        return group in self._groups
+
+    @property
+    def groups(self) -> dict[int, Group]:
+        """Every group that this node has a part in, by its identifier."""
+        return self._groups
+
+    def neighbours(self, group: int) -> Iterator[int]:
+        """The nodes at the other ends of a group's edges."""
+        if (known := self._groups.get(group)) is not None:
+            yield from known.children
+            if known.parent is not None:
+                yield known.parent
+
+    def join(self, group: int) -> None:
+        """There are members on this node from now on."""
+        known = self._groups.setdefault(group, Group())
+        known.local, known.own = True, 1
+        self._climb(group, known)
+
+    def leave(self, group: int) -> None:
+        """There are none any more."""
+        if (known := self._groups.get(group)) is not None:
+            known.local, known.own, known.handled = False, 0, 0
+            self._tidy(group, known)
+
+    def adopt(self, child: int, group: int, capacity: int) -> None:
+        """A node says that it is a child."""
+        known = self._groups.setdefault(group, Group())
+        if known.parent == child:  # tables that do not agree yet: it asks again
+            return
+        known.children.add(child)
+        known.capacities[child] = capacity
+        self._send(child, frames.report([(group, known.beyond(child))]))
+        self._climb(group, known)
+
+    def dismiss(self, node: int, group: int) -> None:
+        """A node says that it is no neighbour any more."""
+        if (known := self._groups.get(group)) is not None:
+            self._part(group, known, node)
+
+    def told(self, node: int, capacities: Iterator[tuple[int, int]]) -> None:
+        """A neighbour reports; who is none in a group is told that."""
+        for group, capacity in capacities:
+            known = self._groups.get(group)
+            if known is not None and (node == known.parent or node in known.children):
+                known.capacities[node] = capacity
+            else:
+                self._send(node, frames.unsubscribe(group))
+
+    def gone(self, node: int) -> None:
+        """There is no connection to a node any more."""
+        for group, known in list(self._groups.items()):
+            self._part(group, known, node)
+
+    def rerouted(self) -> None:
+        """The table has changed, and with it perhaps who is whose parent."""
+        for group, known in list(self._groups.items()):
+            self._climb(group, known)
+
+    def beat(self, load: float) -> None:
+        """Once a second: what members on this node can do, and reports to all neighbours.
+
+        load: the share of the processors that is used.  A member's capacity is what it would do at full use.
+        """
+        reports: dict[int, list[tuple[int, int]]] = {}
+        for group, known in self._groups.items():
+            if known.local:
+                known.own = min(max(1, round(known.handled / max(load, 0.01))), frames.MOST_CAPACITY)
+                known.handled = 0
+            for node in self.neighbours(group):
+                reports.setdefault(node, []).append((group, known.beyond(node)))
+        for node, capacities in reports.items():
+            self._send(node, frames.report(capacities))
+
+    def chosen(self, group: int, came_from: int | None) -> int | None:
+        """Who takes a message for one member: a neighbour, this node's own identifier, or None where nobody is left.
+
+        came_from: the neighbour who has chosen this node.
+        """
+        known = self._groups[group]
+        nodes = [node for node, capacity in known.capacities.items() if capacity and node != came_from]
+        weights = [known.capacities[node] for node in nodes]
+        if known.local:
+            nodes.append(self._table.own)
+            weights.append(known.own)
+        if not nodes:
+            return None
+        chosen = nodes[0] if len(nodes) == 1 else self._random.choices(nodes, weights)[0]
+        if chosen == self._table.own:
+            known.handled += 1
+        return chosen
+
+    def _climb(self, group: int, known: Group) -> None:
+        """Have the parent that the table says."""
+        parent = self._table.next_hop(group)
+        old = known.parent
+        if parent == old:
+            return
+        if parent is not None and parent in known.children:  # tables that do not agree yet
+            return
+        if old is not None:
+            known.capacities.pop(old, None)
+            self._send(old, frames.unsubscribe(group))
+        known.parent = parent
+        if parent is not None:
+            self._send(parent, frames.subscribe(group, known.beyond(parent)))
+
+    def _part(self, group: int, known: Group, node: int) -> None:
+        if node in known.children:
+            known.children.remove(node)
+            known.capacities.pop(node, None)
+            self._tidy(group, known)
+        elif known.parent == node:
+            known.parent = None
+            known.capacities.pop(node, None)
+            self._climb(group, known)
+
+    def _tidy(self, group: int, known: Group) -> None:
+        """Nobody stays in a tree without members on or below it."""
+        if known.local or known.children:
+            return
+        del self._groups[group]
+        if known.parent is not None:
+            self._send(known.parent, frames.unsubscribe(group))

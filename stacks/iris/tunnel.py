@@ -1,0 +1,95 @@
+"""An application's end of a tunnel: whole messages in chunks, as many as there is room for at the other end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from stacks.channel import fail
+from stacks.driver import StackError
+from stacks.iris import relay
+from stacks.iris.relay import CHUNK_LIMIT
+
+ROOM_BYTES = 64 * 1024 * 1024  # what the node may have on the way to an application
+
+
+class Tunnel:
+    """Ordered messages between this application and another.
+
+    on_message: has every message that comes.  over: why it has ended, None while it lives.
+    """
+
+    def __init__(self, say: Callable[[relay.Message], None], number: int) -> None:
+        self.on_message: Callable[[bytes], None] = _unheard
+        self.over: str | None = None
+        self._say, self._number = say, number
+        self._allowed = 0
+        self._waiting: deque[tuple[int, bytes, asyncio.Future[None] | None]] = deque()
+        self._parts: list[bytes] = []
+        self._missing = 0
+
+    def begin(self) -> None:
+        """Let the node send."""
+        self._say(relay.TunnelAllow(self._number, ROOM_BYTES))
+
+    def send(self, data: bytes) -> asyncio.Future[None]:
+        """Send a message, which must not be empty; the future ends when the node has all of it, or with StackError."""
+        if not data:
+            raise StackError("a tunnel has no empty messages")
+        taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self.over is not None:
+            fail(taken, self.over)
+            return taken
+        for at in range(0, len(data), CHUNK_LIMIT):
+            last = at + CHUNK_LIMIT >= len(data)
+            self._waiting.append((len(data) if at == 0 else 0, data[at : at + CHUNK_LIMIT], taken if last else None))
+        self._pump()
+        return taken
+
+    def close(self) -> None:
+        """End it, behind what was sent."""
+        if self.over is None:
+            self._say(relay.TunnelClose(self._number))
+
+    def end(self, reason: str) -> None:
+        """It has ended, whichever way."""
+        self.over = reason
+        for _, _, taken in self._waiting:
+            if taken is not None:
+                fail(taken, reason)
+        self._waiting.clear()
+
+    def heard(self, message: relay.TunnelAllow | relay.TunnelData | relay.TunnelClosed) -> None:
+        """The node says something of it."""
+        if isinstance(message, relay.TunnelAllow):
+            self._allowed += message.bytes
+            self._pump()
+        elif isinstance(message, relay.TunnelData):
+            self._take(message)
+        else:
+            self.end(message.reason or "the tunnel is closed")
+
+    def _pump(self) -> None:
+        while self._waiting and len(self._waiting[0][1]) <= self._allowed:
+            size, chunk, taken = self._waiting.popleft()
+            self._allowed -= len(chunk)
+            self._say(relay.TunnelData(self._number, size, chunk))
+            if taken is not None and not taken.done():
+                taken.set_result(None)
+
+    def _take(self, chunk: relay.TunnelData) -> None:
+        if chunk.size:
+            self._parts.clear()
+            self._missing = chunk.size
+        self._parts.append(chunk.data)
+        self._missing -= len(chunk.data)
+        if self._missing <= 0:
+            message = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+            self._parts.clear()
+            self.on_message(message)
+        self._say(relay.TunnelAllow(self._number, len(chunk.data)))
+
+
+def _unheard(message: bytes) -> None:
+    del message

@@ -1,0 +1,230 @@
+"""Overlays of simulated nodes: they find each other, every key is found, trees carry every message once."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stacks.iris.frames import Kind, Message, Op
+from stacks.iris.ids import clockwise, nearest
+from stacks.iris.simulator import World
+from stacks.iris.table import ABOVE, BELOW
+
+GROUP = 0x123456789A
+
+
+def grown(nodes: int, seed: int = 1, settle_s: float = 2.0) -> World:
+    world = World(seed)
+    world.grow(nodes, every_s=0.02)
+    world.run(settle_s)
+    return world
+
+
+@pytest.fixture(scope="module")
+def many() -> World:
+    """64 nodes; tests only ask what they know."""
+    return grown(64)
+
+
+def path(world: World, start: int, key: int) -> list[int]:
+    found = [start]
+    while (hop := world.nodes[found[-1]].overlay.table.next_hop(key)) is not None:
+        assert hop not in found, "it goes in a circle"
+        found.append(hop)
+    return found
+
+
+def assert_right(world: World, ids: Collection[int]) -> None:
+    """Everybody knows the closest nodes, so that everything is found."""
+    for one in ids:
+        around = sorted((other for other in ids if other != one), key=lambda other: clockwise(one, other))
+        assert world.nodes[one].overlay.table.leaves == {*around[:ABOVE], *around[::-1][:BELOW]}
+
+
+def flood(world: World, start: int, number: int, group: int = GROUP) -> None:
+    message = Message(Op.FLOOD, Kind.PUBLISH, group, start, number, b"news")
+    world.nodes[start].overlay.send(message)
+
+
+def heard(world: World, number: int) -> Counter[int]:
+    return Counter(
+        {one: sum(message.number == number for message in node.arrivals) for one, node in world.nodes.items()}
+    )
+
+
+def join(world: World, members: Collection[int], group: int = GROUP) -> None:
+    for one in members:
+        world.nodes[one].overlay.trees.join(group)
+
+
+def edges(world: World, group: int = GROUP) -> Iterator[tuple[int, int]]:
+    """Child and parent, as children have it."""
+    for one, node in world.nodes.items():
+        known = node.overlay.trees.groups.get(group)
+        if known is not None and known.parent is not None:
+            yield one, known.parent
+
+
+def test_nodes_that_each_know_one_other_find_all_that_are_close_to_them(many: World) -> None:
+    assert_right(many, set(many.nodes))
+
+
+def test_every_key_is_found_in_few_hops_from_anywhere(many: World) -> None:
+    ids = sorted(many.nodes)
+    most = math.ceil(math.log(len(ids), 16)) + 1
+    for _ in range(500):
+        key = many.random.getrandbits(40)
+        found = path(many, many.random.choice(ids), key)
+        assert found[-1] == nearest(ids, key)
+        assert len(found) - 1 <= most
+
+
+def test_nodes_of_no_use_to_each_other_part(many: World) -> None:
+    after = grown(40, seed=5, settle_s=8)
+    for one, node in after.nodes.items():
+        for other in node.overlay.peers:
+            assert other in node.overlay.table.known or one in after.nodes[other].overlay.table.known
+
+
+def test_the_same_seed_makes_the_same_world() -> None:
+    one, other = grown(12, seed=3), grown(12, seed=3)
+    assert list(one.nodes) == list(other.nodes)
+    assert one.counts == other.counts
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 20), st.floats(0, 1), st.integers(0, 2**40 - 1))
+def test_every_member_hears_what_is_published_once_and_nobody_else(
+    seed: int, nodes: int, share: float, group: int
+) -> None:
+    world = grown(nodes, seed=seed, settle_s=1)
+    ids = sorted(world.nodes)
+    members = set(world.random.sample(ids, round(share * nodes)))
+    join(world, members, group)
+    world.run(0.5)
+    for number, start in enumerate(ids):
+        flood(world, start, number, group)
+    world.run(0.5)
+    for number in range(nodes):
+        assert +heard(world, number) == Counter(members)
+
+
+def test_a_tree_is_one_tree_and_parents_know_their_children() -> None:
+    world = grown(30, seed=2)
+    ids = sorted(world.nodes)
+    join(world, ids[::3])
+    world.run(2)
+    found = dict(edges(world))
+    inside = [one for one in ids if GROUP in world.nodes[one].overlay.trees]
+    assert set(ids[::3]) <= set(inside)
+    assert [one for one in inside if one not in found] == [nearest(ids, GROUP)]
+    for child, parent in found.items():
+        assert child in world.nodes[parent].overlay.trees.groups[GROUP].children
+
+
+def test_a_publish_starts_to_spread_at_the_first_member_that_it_meets() -> None:
+    world = grown(30, seed=2)
+    ids = sorted(world.nodes)
+    join(world, ids)
+    world.run(1)
+    leaf = next(one for one in ids if one not in set(dict(edges(world)).values()))
+    flood(world, leaf, 1)
+    assert heard(world, 1)[leaf] == 1, "before any time has passed"
+
+
+def test_a_tree_is_taken_down_when_the_last_member_has_left() -> None:
+    world = grown(20, seed=4)
+    ids = sorted(world.nodes)
+    join(world, ids[:7])
+    world.run(1)
+    for one in ids[:7]:
+        assert any(GROUP in node.overlay.trees for node in world.nodes.values())
+        world.nodes[one].overlay.trees.leave(GROUP)
+        world.run(0.5)
+    assert not any(GROUP in node.overlay.trees for node in world.nodes.values())
+
+
+def test_a_message_for_one_goes_to_one_and_each_member_has_its_share() -> None:
+    world = grown(16, seed=6)
+    ids = sorted(world.nodes)
+    members = ids[1::5]
+    join(world, members)
+    world.run(3)
+    for number in range(900):
+        start = ids[number % len(ids)]
+        world.nodes[start].overlay.send(Message(Op.BALANCE, Kind.REQUEST, GROUP, start, number, b""))
+    world.run(0.5)
+    got = Counter({one: len(node.arrivals) for one, node in world.nodes.items()})
+    assert sum(got.values()) == 900
+    assert set(+got) == set(members)
+    assert all(len({message.number for message in node.arrivals}) == got[one] for one, node in world.nodes.items())
+
+
+def test_an_empty_cluster_answers_at_once() -> None:
+    world = grown(16, seed=6)
+    start = min(world.nodes)
+    world.nodes[start].overlay.send(Message(Op.BALANCE, Kind.REQUEST, GROUP, start, 1, b""))
+    world.run(0.01)
+    assert [message.number for node in world.nodes.values() for message in node.refused] == [1]
+
+
+def test_a_message_for_a_node_gets_there_and_one_for_nobody_is_counted() -> None:
+    world = grown(30, seed=7)
+    start, end = min(world.nodes), max(world.nodes)
+    for number, key in enumerate((end, (end + 1) % 2**40)):
+        world.nodes[start].overlay.send(Message(Op.DIRECT, Kind.REPLY, key, start, number, b"reply"))
+    world.run(0.1)
+    assert [message.number for node in world.nodes.values() for message in node.arrivals] == [0]
+    assert sum((node.overlay.counts for node in world.nodes.values()), Counter()) == {"its node is gone": 1}
+
+
+@pytest.mark.parametrize(("how", "limit_s"), [("kill", 5), ("vanish", 15)])
+def test_when_the_root_is_gone_all_others_hear_again(how: str, limit_s: float) -> None:
+    world = grown(24, seed=8)
+    ids = sorted(world.nodes)
+    join(world, ids)
+    world.run(2)
+    root = nearest(ids, GROUP)
+    getattr(world, how)([root])
+    world.run(limit_s)
+    left = [one for one in ids if one != root]
+    for number, start in enumerate(left):
+        flood(world, start, number)
+    world.run(0.5)
+    for number in range(len(left)):
+        assert {one: times for one, times in heard(world, number).items() if one != root} == dict.fromkeys(left, 1)
+
+
+def test_an_outage_that_the_sessions_outlive_loses_nothing_in_a_tree() -> None:
+    """What was sent meanwhile comes late, as TCP brings it."""
+    world = grown(12, seed=10)
+    ids = sorted(world.nodes)
+    join(world, ids)
+    world.run(2)
+    world.hold()
+    for number in range(50):
+        flood(world, ids[number % 12], number)
+        world.run(0.2)
+    world.release()
+    world.run(1)
+    for number in range(50):
+        assert heard(world, number) == Counter(ids)
+
+
+@pytest.mark.parametrize("how", ["kill", "vanish"])
+def test_when_a_third_is_gone_the_others_find_each_other(how: str) -> None:
+    world = grown(30, seed=9)
+    ids = sorted(world.nodes)
+    gone = set(world.random.sample(ids, 10))
+    getattr(world, how)(gone)
+    world.run(15)
+    left = [one for one in ids if one not in gone]
+    assert_right(world, left)
+    for start in left:
+        for end in left:
+            assert path(world, start, end)[-1] == end

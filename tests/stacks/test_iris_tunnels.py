@@ -1,0 +1,259 @@
+"""Tunnels: ordered, throttled, acknowledged; what is lost ends them.  Tests hold the way between two ends."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from iris_nodes import nodes_here, run
+from pattern_stories import until
+
+from stacks.driver import StackError
+from stacks.iris import relay
+from stacks.iris.client import TimedOutError
+from stacks.iris.frames import FrameError, Kind, Message, Op
+from stacks.iris.relay import (
+    TunnelAccept,
+    TunnelAllow,
+    TunnelClose,
+    TunnelClosed,
+    TunnelData,
+    TunnelOffered,
+    TunnelOpen,
+)
+from stacks.iris.tunnel import Tunnel
+from stacks.iris.tunnels import GRANT_BYTES, STALLED_S, TEND_S, WINDOW, Tunnels
+from stacks.iris.wheel import Wheel
+
+ROOM = 64 * 1024 * 1024
+
+
+class Ends:
+    """Nodes 1 and 2, each with one application, number 7.  said: what each application is told.  way: what is sent."""
+
+    def __init__(self, *, ack_every: int = 1) -> None:
+        self.now = 0.0
+        self.said: dict[int, list[relay.Message]] = {1: [], 2: []}
+        self.way: list[Message] = []
+        self.wheels = {node: Wheel(0.0) for node in (1, 2)}
+        self.tunnels = {
+            node: Tunnels(
+                send=self.way.append,
+                tell=lambda _, message, node=node: self.said[node].append(message),
+                clock=lambda: self.now,
+                wheel=self.wheels[node],
+                numbers=count(100 * node),
+                ack_every=ack_every,
+            )
+            for node in (1, 2)
+        }
+        for node, tunnels in self.tunnels.items():
+            tunnels.own = node
+
+    def opened(self) -> Ends:
+        self.tunnels[1].open(7, TunnelOpen(1, "c", 1000), (5,))
+        self.tunnels[2].offer(7, self.way.pop())
+        (offered,) = self.said[2]
+        assert isinstance(offered, TunnelOffered)
+        self.tunnels[2].ask(7, TunnelAccept(offered.build, 9))
+        self.pass_on()
+        assert [len(tunnels) for tunnels in self.tunnels.values()] == [1, 1]
+        for said in self.said.values():
+            said.clear()
+        return self
+
+    def pass_on(self) -> None:
+        while self.way:
+            message = self.way.pop(0)
+            self.tunnels[message.key].arrived(message)
+
+    def send(self, *chunks: bytes) -> None:
+        for chunk in chunks:
+            self.tunnels[1].ask(7, TunnelData(1, len(chunk), chunk))
+
+    def allow(self, room: int = ROOM) -> None:
+        self.tunnels[2].ask(7, TunnelAllow(9, room))
+
+    @property
+    def got(self) -> list[bytes]:
+        return [one.data for one in self.said[2] if isinstance(one, TunnelData)]
+
+
+def test_both_applications_learn_that_the_tunnel_is_there_and_what_they_may_send() -> None:
+    ends = Ends()
+    ends.tunnels[1].open(7, TunnelOpen(1, "c", 1000), (5,))
+    (asked,) = ends.way
+    assert (asked.op, asked.kind, asked.key) == (Op.BALANCE, Kind.TUNNEL, 5)
+    ends.way.clear()
+    ends.tunnels[2].offer(7, asked)
+    ends.tunnels[2].ask(7, TunnelAccept(200, 9))
+    ends.pass_on()
+    assert ends.said[2] == [TunnelOffered(200, 65_536), TunnelAllow(9, GRANT_BYTES)]
+    assert ends.said[1] == [relay.TunnelOpened(1, False, 65_536), TunnelAllow(1, GRANT_BYTES)]
+    assert [len(wheel) for wheel in ends.wheels.values()] == [0, 0], "nothing waits any more"
+
+
+@given(st.lists(st.binary(min_size=1, max_size=50), max_size=40), st.randoms(use_true_random=False), st.integers(1, 5))
+def test_chunks_arrive_once_and_in_order_whichever_way_packets_take(
+    chunks: list[bytes], draw: Random, ack_every: int
+) -> None:
+    ends = Ends(ack_every=ack_every).opened()
+    ends.allow()
+    ends.send(*chunks)
+    while ends.way:
+        message = ends.way.pop(draw.randrange(len(ends.way)))
+        for _ in range(draw.choice((1, 1, 2))):  # TCP brings nothing twice; two ways may
+            ends.tunnels[message.key].arrived(message)
+    assert ends.got == chunks
+    ends.now += TEND_S
+    ends.tunnels[2].tend()
+    ends.pass_on()
+    granted = sum(one.bytes for one in ends.said[1] if isinstance(one, TunnelAllow))
+    assert granted == sum(map(len, chunks)), "what has come is granted back, what is left over by the next tending"
+
+
+def test_only_a_window_is_on_the_way_and_an_acknowledgement_makes_room() -> None:
+    ends = Ends().opened()
+    ends.allow()
+    ends.send(*[b"x"] * (WINDOW + 10))
+    assert len(ends.way) == WINDOW
+    ends.pass_on()
+    assert len(ends.got) == WINDOW + 10
+
+
+def test_who_has_no_room_is_sent_nothing_and_holds_the_sender_up() -> None:
+    ends = Ends().opened()
+    ends.allow(100)
+    chunk = bytes(60)
+    ends.send(*[chunk] * 300)
+    ends.pass_on()
+    assert len(ends.got) == 1
+    for _ in range(3 * int(STALLED_S / TEND_S)):  # that lasts, and the tunnel lives
+        ends.now += TEND_S
+        for tunnels in ends.tunnels.values():
+            tunnels.tend()
+        ends.pass_on()
+    ends.send(*[bytes(65_536)] * (GRANT_BYTES // 65_536 - 1))
+    with pytest.raises(relay.RelayError, match="a chunk of 65536 bytes, where"):
+        ends.send(bytes(65_536))
+    ends.allow()
+    ends.pass_on()
+    assert ends.got[:300] == [chunk] * 300
+
+
+def test_the_rest_of_a_message_that_has_begun_needs_no_room_of_its_own() -> None:
+    ends = Ends().opened()
+    ends.allow(10)
+    ends.tunnels[1].ask(7, TunnelData(1, 30, bytes(10)))
+    for _ in range(2):
+        ends.tunnels[1].ask(7, TunnelData(1, 0, bytes(10)))
+    ends.pass_on()
+    assert len(ends.got) == 3
+
+
+def test_a_close_comes_behind_what_was_sent() -> None:
+    ends = Ends().opened()
+    ends.send(b"a", b"b")
+    ends.tunnels[1].ask(7, TunnelClose(1))
+    ends.pass_on()
+    assert ends.said[1][-1] == TunnelClosed(1, "")
+    assert ends.said[2] == []
+    ends.allow()
+    assert ends.got == [b"a", b"b"]
+    assert ends.said[2][-1] == TunnelClosed(9, "")
+    ends.pass_on()
+    assert [len(tunnels) for tunnels in ends.tunnels.values()] == [0, 0]
+
+
+@pytest.mark.parametrize("lost", [Kind.DATA, Kind.ACK])
+def test_a_tunnel_that_loses_something_ends_and_says_so(lost: Kind) -> None:
+    ends = Ends().opened()
+    ends.allow()
+    ends.send(b"a")
+    while ends.way and ends.way[0].kind is not lost:
+        ends.tunnels[ends.way[0].key].arrived(ends.way.pop(0))
+    ends.way.clear()
+    for _ in range(int(STALLED_S / TEND_S) + 2):
+        ends.now += TEND_S
+        ends.tunnels[1].tend()
+        ends.pass_on()
+    assert ends.said[1][-1] == TunnelClosed(1, f"no acknowledgement for {STALLED_S:g} s")
+    assert ends.said[2][-1] == TunnelClosed(9, "the other end is gone")
+
+
+def test_an_application_that_leaves_ends_its_tunnels_at_once() -> None:
+    ends = Ends().opened()
+    ends.tunnels[2].detach(7)
+    ends.pass_on()
+    assert ends.said[1] == [TunnelClosed(1, "the other end is gone")]
+    ends.send(b"late")  # the application may not have heard
+    assert ends.way == []
+
+
+def test_a_packet_for_a_tunnel_that_is_no_more_ends_the_other_end() -> None:
+    ends = Ends().opened()
+    ends.tunnels[2].detach(7)
+    ends.way.clear()  # its farewell is lost
+    ends.send(b"a")
+    ends.pass_on()
+    assert ends.said[1] == [TunnelClosed(1, "the other end is gone")]
+
+
+def test_nobody_in_time_is_told_and_who_accepts_later_hears_of_it() -> None:
+    ends = Ends()
+    ends.tunnels[1].open(7, TunnelOpen(1, "c", 1000), (5,))
+    ends.tunnels[2].offer(7, ends.way.pop())
+    (number,) = ends.wheels[1].due(2.0)
+    assert ends.tunnels[1].expired(number)
+    assert ends.said[1] == [relay.TunnelOpened(1, True)]
+    ends.tunnels[2].ask(7, TunnelAccept(200, 9))
+    ends.pass_on()
+    assert ends.said[2][-1] == TunnelClosed(9, "the other end is gone")
+    ends.tunnels[2].ask(7, TunnelAccept(201, 10))
+    assert ends.said[2][-1] == TunnelClosed(10, "it was accepted too late")
+    assert not ends.tunnels[1].expired(12345)
+
+
+def test_what_cannot_be_read_is_refused() -> None:
+    ends = Ends().opened()
+    for kind in (Kind.DATA, Kind.ACK, Kind.CLOSE, Kind.ACCEPT):
+        with pytest.raises(FrameError, match=f"a tunnel's {kind.name} has 3 bytes"):
+            ends.tunnels[2].arrived(Message(Op.DIRECT, kind, 2, 1, 200, b"abc"))
+    with pytest.raises(relay.RelayError, match="a Closed is out of place"):
+        ends.tunnels[2].ask(7, relay.Closed(""))
+
+
+def test_real_tunnels_carry_small_and_large_messages_both_ways_between_nodes() -> None:
+    async def talk() -> None:
+        async with nodes_here(2) as world:
+            got: list[bytes] = []
+            there: list[Tunnel] = []
+
+            def take(tunnel: Tunnel) -> None:
+                there.append(tunnel)
+                tunnel.on_message = lambda data: (got.append(data), tunnel.send(data[::-1]))[0]
+
+            one = await world.application(0)
+            with pytest.raises(TimedOutError):
+                await one.open_tunnel("sink", 30_000)  # at once: there is no member
+            await world.application(1, "sink", on_tunnel=take)
+            await until(lambda: len(world.nodes[1].overlay.trees.groups) == 5)
+            tunnel = await one.open_tunnel("sink", 30_000)
+            echoed: list[bytes] = []
+            tunnel.on_message = echoed.append
+            draw = Random(3)
+            sent = [draw.randbytes(draw.choice((1, 60, 65_536, 65_537, 500_000))) for _ in range(60)]
+            await asyncio.gather(*map(tunnel.send, sent))
+            await until(lambda: len(echoed) == len(sent))
+            assert got == sent
+            assert echoed == [data[::-1] for data in sent]
+            tunnel.close()
+            await until(lambda: tunnel.over is not None and there[0].over is not None)
+            with pytest.raises(StackError, match="the tunnel is closed"):
+                await tunnel.send(b"late")
+
+    run(talk)
