@@ -14,7 +14,8 @@ class Metric:
 
     label, about: what the report calls it, and what exactly it counts.  compared: whether levels of the compared factor
     are held against each other in it.  leads: whether a campaign that has it is about it, so that it leads the answer
-    and has a headline.  each: of what so many a second are, short.  ValueError for another unit.
+    and has a headline.  each: of what so many a second are, short; '' = the load's
+    messages.  ValueError for another unit.
     """
 
     name: str
@@ -24,7 +25,7 @@ class Metric:
     about: str
     compared: bool = False
     leads: bool = False
-    each: str = "msg"
+    each: str = ""
 
     def __post_init__(self) -> None:
         if self.unit not in get_args(Unit):

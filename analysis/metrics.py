@@ -217,7 +217,7 @@ _DECLARED = declared((*_ALL, *_OF_ARRIVALS, *_OF_MODULES))
 def worded(words: Words) -> Mapping[str, Metric]:
     """All metrics by name, with labels in these words."""
     return {
-        name: replace(one, label=words.fill(one.label), about=words.fill(one.about), each=words.short)
+        name: replace(one, label=words.fill(one.label), about=words.fill(one.about), each=one.each or words.short)
         for name, one in _DECLARED.items()
     }
 

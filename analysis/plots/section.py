@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
@@ -33,11 +33,24 @@ class Section:
     failed: str = ""
 
 
-def drawn(findings: Findings) -> tuple[Section, ...]:
-    """The sections that have plots, and those that failed."""
+def drawn(findings: Findings, taken: Iterable[str] = ()) -> tuple[Section, ...]:
+    """The sections that have plots, and those that failed.  taken: names that other plots of the report have."""
     every = [cast(Drawing, module) for module in modules(sections, having=("TITLE", "draw")).values()]
-    found = tuple(section_of(one, findings) for one in every)
+    found = apart((section_of(one, findings) for one in every), taken)
     return tuple(one for one in found if one.plots or one.failed)
+
+
+def apart(found: Iterable[Section], taken: Iterable[str]) -> Iterator[Section]:
+    """Sections whose plots have file names of their own; one with a name that is taken has failed."""
+    names = set(taken)
+    for one in found:
+        mine = [plot.name for plot in one.plots]
+        if twice := [name for number, name in enumerate(mine) if name in names or name in mine[:number]]:
+            why = f"its plot {twice[0]!r} has the name of another, and each is a file of its own: call it otherwise"
+            yield Section(title=one.title, plots=(), failed=why)
+        else:
+            names.update(mine)
+            yield one
 
 
 def section_of(drawing: Drawing, findings: Findings) -> Section:

@@ -90,16 +90,15 @@ def draw(findings: Findings) -> Plots:
             failed.append(Section(title=title, plots=(), failed=why))
         return found
 
-    sections = drawn(findings)
     found = Plots(
         answer=tried("The answer", answer_plot, None),
         journey=tried("Where the time goes", journey_plots, ()),
-        sections=sections,
+        sections=(),
         latency=tried("Distribution of latency", latency_plots, {}),
         overtime=tried("Over time", overtime_plots, {}),
         bars=tried("Where the time goes, by cell", journey_bars, {}),
     )
-    return replace(found, sections=(*sections, *failed))
+    return replace(found, sections=(*drawn(findings, (plot.name for plot in found.all)), *failed))
 
 
 def _must_have_trials(campaign: Path) -> None:

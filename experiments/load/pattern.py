@@ -57,5 +57,13 @@ class PatternModule(Protocol):
 
 
 def module(pattern: Pattern) -> PatternModule:
-    """The module of a pattern."""
-    return cast(PatternModule, import_module(f"experiments.load.patterns.{pattern.value}"))
+    """The module of a pattern; NotImplementedError where there is none."""
+    name = f"experiments.load.patterns.{pattern.value}"
+    try:
+        return cast(PatternModule, import_module(name))
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise NotImplementedError(
+            f"pattern {pattern.value!r} sends and receives nothing: there is no {name.replace('.', '/')}.py"
+        ) from None

@@ -42,6 +42,12 @@ class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _named(stack: object) -> object:
+    if stack is None:
+        raise ValueError('the word null is nothing in YAML: write "null" in quotes, or leave the key out')
+    return stack
+
+
 class WindowSettings(_Settings):
     """Seconds.  drain_s is the most that is waited for messages under way after the window."""
 
@@ -174,7 +180,7 @@ class Settings(_Settings):
     stations: Annotated[int, Field(ge=1, le=250)] = 1
     group_frames: bool = False
     topology: Annotated[SerializeAsAny[Topology], BeforeValidator(topology_of)] = Star()
-    stack: str = "activemq"
+    stack: Annotated[str, BeforeValidator(_named)] = "activemq"
     knobs: dict[str, dict[str, KnobValue]] = {}
     faults: dict[Fault, str | int] = {}
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"

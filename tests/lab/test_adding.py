@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -134,6 +134,25 @@ def test_a_plot_that_fails_is_told_in_its_section() -> None:
     assert found.title == "Failing"
     assert not found.plots
     assert re.fullmatch(r"test_adding\.py:\d+: ZeroDivisionError: None", found.failed)
+
+
+def test_a_section_with_a_plot_of_a_name_that_is_taken_fails_and_the_others_stand() -> None:
+    def of(title: str, *names: str) -> section.Section:
+        plots = tuple(Plot(name=name, title=title, svg=b"", png=b"", about="") for name in names)
+        return section.Section(title=title, plots=plots)
+
+    found = section.apart([of("One", "a", "b"), of("Two", "c", "b"), of("Three", "c"), of("Four", "d", "d")], ["answer"])
+    told = "its plot 'b' has the name of another, and each is a file of its own: call it otherwise"
+    said = [(one.title, len(one.plots), one.failed) for one in found]
+    assert said == [("One", 2, ""), ("Two", 0, told), ("Three", 1, ""), ("Four", 0, told.replace("'b'", "'d'"))]
+    (taken,) = section.apart([of("Five", "answer")], ["answer"])
+    assert "'answer' has the name of another" in taken.failed
+
+
+def test_a_pattern_without_a_module_is_named() -> None:
+    ring: Any = SimpleNamespace(value="ring")
+    with pytest.raises(NotImplementedError, match=r"there is no experiments/load/patterns/ring\.py"):
+        pattern.module(ring)
 
 
 def test_metrics_without_a_comma_and_unknown_units_are_named() -> None:

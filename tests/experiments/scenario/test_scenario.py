@@ -92,6 +92,11 @@ def test_a_bad_scenario_is_refused_with_line_path_value_and_way_out(folder: str,
         scenarios.load(FIXTURES / f"scenario-{folder}" / "scenario.yaml")
 
 
+def test_the_stack_null_without_quotes_is_told_what_yaml_makes_of_it(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match='stack: None: the word null is nothing in YAML: write "null" in quotes'):
+        load(tmp_path, stack=None)
+
+
 def test_every_problem_is_told_once(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as caught:
         load(tmp_path, network=["nowhere", "nistnet-80211"], stack=["no-such", "activemq"], stations=0)
