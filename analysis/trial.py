@@ -24,7 +24,7 @@ from analysis.recorded import read_captures
 from analysis.rows import Rows
 from analysis.series import Series, ledger_series, queue_series, window_uses
 from analysis.stationarity import window_trends
-from records.commands import figures
+from records.commands import DURATION, figures
 from records.counting import read_tables
 from records.latency import AT_LEAST, latencies, responses, sent_in_window
 from records.link import LinkProof
@@ -130,7 +130,11 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
 def _programs(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     """What programs printed, how long they took, and the link that they went over."""
     tables, proof = read_tables(trial, manifest), trial.link()
-    _add(_of_the_link(tables["resources"], proof, manifest, rows, deliveries=0.0) | figures(manifest.programs), rows)
+    found = figures(manifest.programs)
+    lasted = Figure(found.pop(DURATION), at_least=any(run.timed_out for run in manifest.programs))
+    _add(_of_the_link(tables["resources"], proof, manifest, rows, deliveries=0.0) | found, rows)
+    _figure(rows, DURATION, lasted)
+    rows.add("trial", "latency_of", text="sent")
 
 
 def _of_the_link(

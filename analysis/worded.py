@@ -56,6 +56,7 @@ def _metric(name: str, one: Printed) -> Metric:
         label=one.label or spoken[0].upper() + spoken[1:],
         unit=one.unit,
         better=one.better,
-        about=one.about or f"{one.path} of the JSON that each client's program prints, mean over the stations",
+        about=one.about
+        or f"{one.path} of the JSON that each client's program prints, mean over the stations where it ended with status 0",
         each="1",
     )

@@ -23,6 +23,12 @@ from records.record import Record
 
 PLACEHOLDERS = ("server", "seed", "station", "duration")
 DURATION, FAILED = "duration_s", "failed_programs"  # of every trial, whatever its programs print
+# Names that a trial's other figures have, beside those of metrics, in tables and files.
+RESERVED = frozenset({
+    DURATION, FAILED, "cell", "trial", "state", "seed", "latency_of", "waived", "lab_kernel", "window_s", "reasons",
+    "trends", "lower_bounds", "expected", "duplicates", "in_doubt", "reordered",
+    *(f"{name}_{way}" for name in ("data_packets", "retr_or_ooo") for way in ("uplink", "downlink")),
+})  # fmt: skip
 _BRACES = re.compile(r"\{\{|\}\}|\{(\w*)\}|[{}]")
 
 
@@ -140,12 +146,21 @@ class ProgramRun(Record):
 
 
 def figures(runs: Sequence[ProgramRun]) -> dict[str, float]:
-    """A trial's metrics: of each the mean over the stations that have it, and how many programs failed."""
+    """A trial's metrics: of each the mean over the stations that have it, and how many programs failed.
+
+    The mean duration is of all, the failed ones included, and a lower bound where one timed out.
+    """
     names = dict.fromkeys(name for run in runs for name in run.metrics)
     values = {name: [run.metrics[name] for run in runs if name in run.metrics] for name in names}
     values[DURATION] = [run.duration_s for run in runs]
     found = {name: math.fsum(some) / len(some) for name, some in values.items() if some}
     return found | {FAILED: float(sum(run.failed for run in runs))}
+
+
+def exact_figures(runs: Sequence[ProgramRun]) -> dict[str, float]:
+    """Those of `figures` that are no lower bounds, for whoever asks how precise they are."""
+    bounded = {DURATION} if any(run.timed_out for run in runs) else set()
+    return {name: value for name, value in figures(runs).items() if name not in bounded}
 
 
 def declared_in(settings: Mapping[str, Any]) -> dict[str, Printed]:

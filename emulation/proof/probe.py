@@ -27,7 +27,7 @@ _BUFFER_BYTES = 64 << 20
 HURRY_S = 0.002
 _STALL_S, _STALLS = 0.02, 3
 _LEAST_SILENCE_S = 0.02
-_KNOCK_S, _KNOCKS = 0.2, 50  # at most 10 s, past the longest delay of a profile and some losses
+_KNOCK, _KNOCK_S, _KNOCKS = b"open", 0.2, 50  # at most 10 s, past the longest delay of a profile and some losses
 # A system call for each frame takes about 10 us, so that a gigabit would never be full.
 FASTEST_S, TOGETHER = 40e-6, 16
 _UDP_SEGMENT, _SEGMENT = 103, struct.Struct("=H")  # linux/udp.h
@@ -129,6 +129,8 @@ class ProbePath:
                 if stalls > _STALLS or time.monotonic() - since < silence_s + _STALL_S:
                     break
                 continue
+            if data == _KNOCK:
+                continue
             (_, _, stamp) = extra[0]
             seconds, nanoseconds = _TIMESTAMP.unpack(stamp)
             number, sent_ns = _HEADER.unpack_from(data)
@@ -183,9 +185,10 @@ def _heard(speaker: socket.socket, listener: socket.socket, address: str, port: 
     listener.bind((address, port))
     listener.settimeout(_KNOCK_S)
     for _ in range(_KNOCKS):
-        speaker.sendto(b"", (address, port))
+        speaker.sendto(_KNOCK, (address, port))
         with suppress(TimeoutError):
-            _, (host, number) = listener.recvfrom(1)
+            _, (host, number) = listener.recvfrom(len(_KNOCK))
+            listener.settimeout(None)
             return host, number
     raise TimeoutError(f"nothing that was sent to {address} port {port} in {_KNOCKS * _KNOCK_S:g} s has come there")
 

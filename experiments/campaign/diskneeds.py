@@ -113,6 +113,8 @@ def expected(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
     snap, points = snap_and_points(settings.capture, highest, settings.stations)
     if isinstance(work, Command):
         # Full frames all the time, as fast as the link lets them, each with an acknowledgement for two of them.
+        # They may go on through the whole drain.
+        seconds = settings.window.window_s + settings.window.drain_s
         way, frames_per_s = _Frames.of(_SEGMENT - _HEADERS), (highest or _UNLIMITED_BIT_S) / 8 / (_SEGMENT + _PACKET)
         return Size(captures=frames_per_s * seconds * _ports(settings, points) * way.recorded(snap), rest=_LOGS)
     fanout = work.deliveries_per_message

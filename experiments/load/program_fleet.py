@@ -125,13 +125,16 @@ class Programs:
             )
         elif ended.status:
             problem = f"{one.words[0]!r} ended with {status_text(ended.status)}{last_words(one.place)}"
+        elif ended.cut and self._work.metrics:
+            problem = (
+                f"{one.words[0]!r} printed {ended.cut} bytes more than are kept, so what it printed last is not known: "
+                "have it print less"
+            )
         else:
             try:
                 metrics = printed(ended.output, self._work.metrics)
             except PrintedError as error:
-                problem = str(error) + (
-                    f" ({ended.cut} bytes of its output were too many to keep)" if ended.cut else ""
-                )
+                problem = str(error)
         return ProgramRun(
             station=one.station,
             server=one.server,

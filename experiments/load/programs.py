@@ -6,8 +6,8 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +55,7 @@ class Ended:
     """How a program ended.
 
     status: its exit status; minus the signal that ended it.  timed_out: whether its time limit did.
-    output: its standard output.  cut: bytes of its outputs beyond the limit, which are not kept.
+    output: its standard output.  cut: bytes of that beyond the limit, which are not kept.
     """
 
     status: int
@@ -78,7 +78,7 @@ async def run(words: Sequence[str], place: Place, *, limit_s: float) -> Ended:
         duration_s=duration_s,
         timed_out=timed_out,
         output=output,
-        cut=program.cut,
+        cut=program.cut["out"],
     )
 
 
@@ -120,18 +120,36 @@ def _listens(pid: int, port: int) -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pipe:
+    """Our end of an output, and the descriptor of the program's.
+
+    A pipe of asyncio's own for a process has its wait() last until every child that inherited the pipe has ended.
+    """
+
+    reader: asyncio.StreamReader
+    transport: asyncio.ReadTransport
+    theirs: int
+
+
+async def _pipe() -> _Pipe:
+    ours, theirs = os.pipe()
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours, "rb", buffering=0)
+    )
+    return _Pipe(reader=reader, transport=transport, theirs=theirs)
+
+
 class Program:
     """A process and what it prints.  Made by `run` and `serving`, which end it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, words: Sequence[str], place: Place) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, words: Sequence[str], place: Place, pipes: Mapping[str, _Pipe]
+    ) -> None:
         self.process, self.place, self._words = process, place, words
-        self.cut = 0
-        assert process.stdout
-        assert process.stderr
-        self._keeping = [
-            asyncio.create_task(self._keep(stream, kind))
-            for stream, kind in ((process.stdout, "out"), (process.stderr, "err"))
-        ]
+        self.cut = dict.fromkeys(pipes, 0)
+        self._keeping = [asyncio.create_task(self._keep(pipe.reader, kind)) for kind, pipe in pipes.items()]
 
     @property
     def lives(self) -> bool:
@@ -153,7 +171,7 @@ class Program:
         with self.place.path(kind).open("wb", buffering=0) as file:
             while data := await stream.read(1 << 16):
                 file.write(data[:left])
-                self.cut += max(0, len(data) - left)
+                self.cut[kind] += max(0, len(data) - left)
                 left = max(0, left - len(data))
 
     async def ended(self, limit_s: float) -> bool:
@@ -172,7 +190,7 @@ class Program:
         self.signal(signal.SIGKILL)
         await self.process.wait()
         _, open_still = await asyncio.wait(self._keeping, timeout=_END_LIMIT_S)
-        for task in open_still:  # a child that left the group has the pipe; the trial's PID namespace ends it
+        for task in open_still:  # a child that left the group has the pipe, and ends with the trial's PID namespace
             task.cancel()
         for outcome in await asyncio.gather(*self._keeping, return_exceptions=True):
             if isinstance(outcome, Exception):
@@ -189,22 +207,30 @@ def last_words(place: Place) -> str:
 async def _started(words: Sequence[str], place: Place) -> AsyncIterator[Program]:
     if why := why_not(words[0]):
         raise ProgramError(f"{place.name}: {why}")
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *place.prefix,
-            *_AS_OTHERS,
-            *words,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=place.environment,
-            cwd=place.home,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise ProgramError(f"{place.name}: {words[0]!r} cannot be started: {error}") from error
-    program = Program(process, words, place)
-    try:
-        yield program
-    finally:
-        await program.end()
+    with ExitStack() as opened:
+        pipes = {}
+        for kind in ("out", "err"):
+            pipes[kind] = await _pipe()
+            opened.callback(pipes[kind].transport.close)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *place.prefix,
+                *_AS_OTHERS,
+                *words,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=pipes["out"].theirs,
+                stderr=pipes["err"].theirs,
+                env=place.environment,
+                cwd=place.home,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ProgramError(f"{place.name}: {words[0]!r} cannot be started: {error}") from error
+        finally:
+            for pipe in pipes.values():
+                os.close(pipe.theirs)
+        program = Program(process, words, place, pipes)
+        try:
+            yield program
+        finally:
+            await program.end()

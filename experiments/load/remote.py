@@ -150,7 +150,12 @@ class Remote:
 
 def status_text(status: int) -> str:
     """An exit status in words."""
-    return f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:  # most real-time signals have no name of their own
+        return f"signal {-status}"
 
 
 @asynccontextmanager

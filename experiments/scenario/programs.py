@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from experiments.scenario.segments import topology_plan
 from experiments.scenario.settings import Settings
-from records.commands import DURATION, FAILED, Printed
+from records.commands import RESERVED, Printed
 from records.workload import Command
 from records.yaml_lines import Key
 from stacks.absent import NONE
@@ -24,8 +24,8 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
     if settings.nodes:
         yield ("nodes",), "what happens to nodes is told to a stack's clients, which programs are not: leave it out"
     for name in work.metrics:
-        if name in (DURATION, FAILED):
-            why = f"every trial of programs has {name} by itself: choose another name"
+        if name in RESERVED:
+            why = f"every trial has {name} by itself: choose another name"
             yield ("workload", "metrics", name), why
     try:
         plan = topology_plan(settings)

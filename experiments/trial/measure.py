@@ -149,8 +149,18 @@ async def measure(context: TrialContext) -> Measured:
         node_events=node_events,
         half_open=kept,
         further=further.measured(),
-        notes=() if quiet else ("connections were still busy at go, so losses are numbered from another packet on",),
+        notes=tuple(_notes(context, node_events, quiet=quiet)),
     )
+
+
+def _notes(context: TrialContext, node_events: Sequence[NodeChange], *, quiet: bool) -> Iterator[str]:
+    if not quiet:
+        yield "connections were still busy at go, so losses are numbered from another packet on"
+    network = context.network
+    gone = {one.node for one in node_events if one.event == "vanish"}
+    for station in (one.name for one in network.stations if one.name in gone):
+        if any(network.routes.answers(server.name, station) for server in network.servers):
+            yield f"{station} vanished behind an address translator: how long others kept connections to it was not seen"
 
 
 async def _clients(context: TrialContext, limits: ConnectTime, owned: AsyncExitStack) -> Fleet | Programs:

@@ -90,6 +90,7 @@ class TrialNodes:
 
     async def kill(self, node: str) -> int:
         """End the node's client, or its services, by SIGKILL.  TimeoutError when a service outlives that."""
+        self._half_open.killed(node)
         services = [one for one in self._context.running if one.node == node]
         if services:
             self._excuse_clients_of(node)

@@ -279,7 +279,7 @@ def _manifest(
         rows={name: len(table) for name, table in tables.items()},
         drained=measured.drained,
         figures=(
-            commands.figures(measured.result.programs)
+            commands.exact_figures(measured.result.programs)
             if isinstance(work.asked, Command)
             else figures(tables["published"], tables["delivered"], measured.window, work.audiences)
         ),

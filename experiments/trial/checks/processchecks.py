@@ -18,11 +18,12 @@ _NONE: Measured = (0.0, "the stack has no servers")
 
 def process_checks(evidence: Evidence) -> dict[Check, Measured]:
     """Processor and memory of servers and clients; lateness of the generator and of a sleeper."""
+    none = evidence.serverless and evidence.programs is None  # programs' servers are none of a stack's
     return {
         Check.GENERATOR_CPU: _busiest(evidence, "generator:", 1),
-        Check.SERVER_CPU: _NONE if evidence.serverless else _together(evidence),
-        Check.SERVER_THREAD: _NONE if evidence.serverless else _thread(evidence),
-        Check.SERVER_MEMORY: _NONE if evidence.serverless else _memory(evidence),
+        Check.SERVER_CPU: _NONE if none else _together(evidence),
+        Check.SERVER_THREAD: _NONE if none else _thread(evidence),
+        Check.SERVER_MEMORY: _NONE if none else _memory(evidence),
         Check.SEND_LATENESS: (evidence.send_lateness_s, _LATE if evidence.programs is None else _BEGAN_LATE),
         Check.HEARTBEAT: _heartbeat(evidence),
     }

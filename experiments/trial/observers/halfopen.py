@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 from emulation.kernel.namespace import in_namespace
-from emulation.kernel.sockdiag import SockDiag, tcp_states
+from emulation.kernel.sockdiag import SockDiag, TcpState, tcp_states
 from records.manifest import HalfOpen
 from topologies.network import Network
 
-_POLL_S = 0.05  # between two looks, so the most by which a connection's end is seen late
+_POLL_S = 0.05  # between two looks: a connection's end is seen so late at most, and by what a look takes
 
+_Established = Mapping[str, Sequence[TcpState]]
 End = tuple[str, int, int]  # whose end, its port, the port of the node that vanished
 
 
 @dataclass(slots=True)
 class _Vanished:
-    """left: of every end the moment when it had been given up, None while it stands.  until_ns: None while watched."""
+    """left: of every end the moment when it had been given up, None while it stands.  until_ns: None while watched.
+
+    taken: of ends whose own node was killed meanwhile the moment when it was.
+    """
 
     node: str
     since_ns: int
     left: dict[End, int | None] = field(default_factory=dict)
+    taken: dict[End, int] = field(default_factory=dict)
     until_ns: int | None = None
+
+    def standing(self) -> Iterator[End]:
+        """Those that have to be looked for."""
+        return (end for end, left_ns in self.left.items() if left_ns is None and end not in self.taken)
 
 
 class HalfOpenWatch:
@@ -44,7 +53,7 @@ class HalfOpenWatch:
     async def begin(self, node: str, since_ns: int) -> None:
         """A node has vanished (CLOCK_MONOTONIC ns): watch what others have established to it."""
         vanished = _Vanished(node, since_ns)
-        vanished.left = dict.fromkeys(await self._established(node))
+        vanished.left = dict.fromkeys(_to(self._addresses[node], node, await self._established(self._asked)))
         self._found.append(vanished)
         if self._task is None:
             self._task = asyncio.ensure_future(self._watch())
@@ -54,6 +63,12 @@ class HalfOpenWatch:
         for one in self._watched():
             if one.node == node:
                 one.until_ns = time.monotonic_ns()
+
+    def killed(self, node: str) -> None:
+        """Its own connections end by plan now: how long it would have kept them is not known."""
+        now = time.monotonic_ns()
+        for one in self._watched():
+            one.taken |= {end: now for end in one.standing() if end[0] == node}
 
     def found(self) -> tuple[HalfOpen, ...]:
         """Every connection that was half-open, until now; raises what ended the watch too early."""
@@ -68,7 +83,7 @@ class HalfOpenWatch:
                 peer_port=peer_port,
                 port=port,
                 left_ns=left_ns,
-                until_ns=left_ns or one.until_ns or now,
+                until_ns=left_ns or one.taken.get((peer, peer_port, port)) or one.until_ns or now,
             )
             for one in self._found
             for (peer, peer_port, port), left_ns in one.left.items()
@@ -86,28 +101,31 @@ class HalfOpenWatch:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(_POLL_S)
-            for one in self._watched():
-                if None not in one.left.values():
-                    continue
-                standing = await self._established(one.node)
-                now = time.monotonic_ns()
-                if one.until_ns is None:  # it may have come back meanwhile
-                    gone = (end for end, left_ns in one.left.items() if left_ns is None and end not in standing)
-                    one.left.update(dict.fromkeys(tuple(gone), now))
+            peers = {end[0] for one in self._watched() for end in one.standing()}
+            if not peers:
+                continue
+            found = await self._established(peers)
+            now = time.monotonic_ns()
+            for one in self._watched():  # those that are not back meanwhile
+                there = _to(self._addresses[one.node], one.node, found)
+                gone = [end for end in one.standing() if end[0] in found and end not in there]
+                one.left.update(dict.fromkeys(gone, now))
 
-    async def _established(self, node: str) -> set[End]:
+    async def _established(self, peers: Iterable[str]) -> _Established:
+        """What the kernels of these nodes have established."""
+        asked = {peer: self._asked[peer] for peer in peers}
         async with self._one_at_a_time:
-            return await asyncio.to_thread(self._ends_to, node)
+            return await asyncio.to_thread(lambda: {peer: tcp_states(one.ask()) for peer, one in asked.items()})
 
-    def _ends_to(self, node: str) -> set[End]:
-        address = self._addresses[node]
-        return {
-            (peer, state.local[1], state.remote[1])
-            for peer, diag in self._asked.items()
-            if peer != node
-            for state in tcp_states(diag.ask())
-            if state.remote[0] == address
-        }
+
+def _to(address: str, node: str, found: _Established) -> set[End]:
+    return {
+        (peer, state.local[1], state.remote[1])
+        for peer, states in found.items()
+        if peer != node
+        for state in states
+        if state.remote[0] == address
+    }
 
 
 @asynccontextmanager

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,27 @@ def test_a_program_that_never_ends_is_killed_with_its_children(tmp_path: Path) -
     assert (ended.timed_out, ended.status) == (True, -9)
     stat = Path(f"/proc/{int(ended.output)}/stat")
     assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"
+
+
+def test_a_child_that_goes_on_with_the_output_is_not_waited_for(tmp_path: Path) -> None:
+    ended = ran(("sh", "-c", "sleep 600 & echo said"), tmp_path, limit_s=60.0)
+    assert (ended.status, ended.output, ended.timed_out) == (0, "said\n", False)
+
+
+def test_a_child_that_has_left_the_group_does_not_keep_a_killed_program(tmp_path: Path) -> None:
+    code = (
+        "import os,time; os.fork() or os.setsid(); print(os.getpid(), flush=True); "
+        f"open({str(tmp_path / 'up')!r}, 'w').close(); time.sleep(600)"
+    )
+
+    async def limited() -> Ended:
+        return await asyncio.wait_for(run(python(code), place(tmp_path), limit_s=2.0), 60)
+
+    ended = asyncio.run(limited())
+    for pid in map(int, ended.output.split()):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert ended.timed_out
 
 
 def test_outputs_are_bounded_and_the_program_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

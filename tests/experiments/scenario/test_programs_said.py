@@ -76,7 +76,8 @@ def test_a_link_at_its_rate_is_what_the_disk_has_to_take(tmp_path: Path) -> None
         ({"workload": work(client={"command": "ping 'a"})}, r"client\.command: .*close the quotes"),
         ({"workload": work(server={"command": "x"})}, r"workload\.server: .*one of ready_port and ready_s"),
         ({"workload": work(metrics={"Rate": METRICS["rate"]})}, r"metrics\.Rate.*match pattern"),
-        ({"workload": work(metrics={"duration_s": METRICS["rate"]})}, r"every trial of programs has duration_s"),
+        ({"workload": work(metrics={"duration_s": METRICS["rate"]})}, r"every trial has duration_s by itself"),
+        ({"workload": work(metrics={"state": METRICS["rate"]})}, r"every trial has state by itself"),
         (
             {"trials": {"until": {"metrics": ["delivered_per_s"]}}},
             r"trials\.until\.metrics: delivered_per_s: trials are repeated for rate, duration_s only",

@@ -85,3 +85,24 @@ def test_who_is_back_is_watched_no_more(made: ExitStack) -> None:
     back, found = asyncio.run(watched())
     assert found.left_ns is None
     assert found.since_ns < found.until_ns <= back
+
+
+def test_the_end_of_a_node_that_is_killed_meanwhile_was_not_given_up_by_it(made: ExitStack) -> None:
+    _, peer = connected(made, GONE)
+    diag = SockDiag()
+    made.callback(diag.close)
+
+    async def watched() -> tuple[int, HalfOpen]:
+        watch = HalfOpenWatch({"sta1": GONE, "sta2": PEER}, {"sta2": diag})
+        await watch.begin("sta1", time.monotonic_ns())
+        watch.killed("sta2")
+        killed = time.monotonic_ns()
+        peer.close()
+        await asyncio.sleep(0.2)  # several looks
+        (found,) = watch.found()
+        await watch.stop()
+        return killed, found
+
+    killed, found = asyncio.run(watched())
+    assert found.left_ns is None
+    assert found.since_ns < found.until_ns <= killed
