@@ -167,8 +167,8 @@ _ALL = (
     ),
     Metric(
         name=DURATION, label="Duration", unit="s", better="lower",
-        about="from the start of a client's program to its end, mean over the stations, failed ones included; one that was "
-        "killed at the drain's end makes it a lower bound (≥)",
+        about="from the start of a client's program to its end, mean over the stations, failed ones included; one that "
+        "was killed at the drain's end makes it a lower bound (≥)",
     ),
     Metric(
         name=FAILED, label="Programs that failed", unit="count", better="lower",

@@ -57,6 +57,6 @@ def _metric(name: str, one: Printed) -> Metric:
         unit=one.unit,
         better=one.better,
         about=one.about
-        or f"{one.path} of the JSON that each client's program prints, mean over the stations where it ended with status 0",
+        or f"{one.path} of the JSON that each client's program prints, mean over those that ended with status 0",
         each="1",
     )

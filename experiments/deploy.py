@@ -119,6 +119,10 @@ def apply(
     archive).  timeout_s: limit of the whole call.  DeployError when a task fails, a host cannot be reached or
     the limit passes.
     """
+    for target in targets:
+        if target.pid is None and any(f"{call.role}_tls" in call.variables for call in target.roles):
+            why = "certificates are made for nodes of this machine only: use tls off"
+            raise DeployError(task="prepare TLS", host=target.name, message=why)
     scratch = scratch.resolve()
     private = scratch / "ansible"
     (private / "tmp").mkdir(parents=True, exist_ok=True)

@@ -160,7 +160,7 @@ def _notes(context: TrialContext, node_events: Sequence[NodeChange], *, quiet: b
     gone = {one.node for one in node_events if one.event == "vanish"}
     for station in (one.name for one in network.stations if one.name in gone):
         if any(network.routes.answers(server.name, station) for server in network.servers):
-            yield f"{station} vanished behind an address translator: how long others kept connections to it was not seen"
+            yield f"{station} vanished behind an address translator: who kept connections to it how long is not known"
 
 
 async def _clients(context: TrialContext, limits: ConnectTime, owned: AsyncExitStack) -> Fleet | Programs:

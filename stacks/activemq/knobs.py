@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from stacks.tls import TlsKnobs
 
@@ -13,5 +13,13 @@ class ActiveMQKnobs(TlsKnobs):
     """No keep-alives by default: they would be packets of our own on the medium under test."""
 
     keep_alive_s: Annotated[float, Field(ge=0, le=3600)] = 0.0
-    """how often client and broker send a sign of life on an idle connection (heart-beat of STOMP, maxInactivityDuration
-    of OpenWire), each of which gives up a peer that is silent for up to three times as long; 0 = never"""
+    """the longest that client and broker stay silent on an idle connection (heart-beat of STOMP, maxInactivityDuration
+    of OpenWire; our client sends three signs of life in that time), each of which gives up a peer that is silent for up
+    to three times as long; 0 = never, else at least 0.1"""
+
+    @field_validator("keep_alive_s")
+    @classmethod
+    def _never_or_long_enough(cls, value: float) -> float:
+        if 0 < value < 0.1:
+            raise ValueError("0, which is never, or at least 0.1 s")
+        return value

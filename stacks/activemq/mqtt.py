@@ -33,9 +33,12 @@ class ActiveMQMqtt:
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """Those of its QoS, and what this broker stores."""
+        """Those of its QoS, and what this broker stores.
+
+        Not exactly once: it says that there is no session when there is one, so a client cannot know what it has had.
+        """
         stored = {Guarantee.PERSISTENT} if self._knobs.qos else set()
-        return self._knobs.guarantees() | {Guarantee.MEMORY_LIMIT} | stored
+        return (self._knobs.guarantees() - {Guarantee.EXACTLY_ONCE}) | {Guarantee.MEMORY_LIMIT} | stored
 
     def services(self) -> tuple[Service, ...]:
         """One broker, the same as `activemq`'s, with a port for MQTT."""

@@ -32,32 +32,46 @@ class Heard(NamedTuple):
 
 
 class Bootstrap:
-    """One node's part.  key: of the network.  port: UDP, the same at every host."""
+    """One node's part.  key: of the network.  subnet: whose hosts are asked; None = none.  port: UDP, the same at every
+    host.
+    """
 
     def __init__(
-        self, own: Peer, *, key: bytes, network: str, subnet: IPv4Network, port: int, random: Random, now: float
+        self, own: Peer, *, key: bytes, network: str, subnet: IPv4Network | None, port: int, random: Random, now: float
     ) -> None:
-        if subnet.num_addresses < 4:
-            raise ValueError(f"subnet {subnet} has no room for a second host: it needs a prefix of 30 bits or fewer")
-        if IPv4Address(own.address) not in subnet:
-            raise ValueError(f"subnet {subnet} does not have this node's own address {own.address}")
+        if subnet is not None:
+            self._check(own, subnet)
         self.port = port
         self._own, self._subnet, self._random = own, subnet, random
         self._key = hmac.digest(key, b"airwire iris bootstrap 1\0" + network.encode(), "sha256")
         self._asked: OrderedDict[int, str] = OrderedDict()
-        self._scan, self._turn, self._next = self._outwards(), 0, now
+        self._scan = iter(()) if subnet is None else self._outwards(subnet)
+        self._turn, self._next = 0, now
+
+    @staticmethod
+    def _check(own: Peer, subnet: IPv4Network) -> None:
+        if subnet.num_addresses < 4:
+            raise ValueError(f"subnet {subnet} has no room for a second host: it needs a prefix of 30 bits or fewer")
+        if IPv4Address(own.address) not in subnet:
+            raise ValueError(f"subnet {subnet} does not have this node's own address {own.address}")
 
     def due(self, now: float, *, settled: bool) -> Iterator[tuple[str, bytes]]:
         """The datagrams that have to be sent now, each with its address.  settled: whether the node has its place."""
+        if self._subnet is None:
+            return
         while self._next <= now:
             self._next = max(self._next, now - SEEKING_S) + (SETTLED_S if settled else SEEKING_S)
             self._turn += 1
-            address = next(self._scan) if self._turn % 2 and not settled else self._anybody()
-            number = self._random.getrandbits(64)
-            self._asked[number] = address
-            if len(self._asked) > _REMEMBERED:
-                self._asked.popitem(last=False)
-            yield address, self._datagram(_REQUEST, number)
+            address = next(self._scan) if self._turn % 2 and not settled else self._anybody(self._subnet)
+            yield address, self.request(address)
+
+    def request(self, address: str) -> bytes:
+        """A datagram that asks a host whether a node of this network is there."""
+        number = self._random.getrandbits(64)
+        self._asked[number] = address
+        if len(self._asked) > _REMEMBERED:
+            self._asked.popitem(last=False)
+        return self._datagram(_REQUEST, number)
 
     def heard(self, datagram: bytes, source: str) -> Heard:
         """A datagram has come.  Only a response to what this node has asked of that very host tells of a node."""
@@ -81,16 +95,15 @@ class Bootstrap:
     def _tag(self, body: bytes) -> bytes:
         return hmac.digest(self._key, body, "sha256")[:_TAG]
 
-    def _outwards(self) -> Iterator[str]:
+    def _outwards(self, subnet: IPv4Network) -> Iterator[str]:
         """The hosts of the subnet: one above, one below, two above and so on to the ends, over and over."""
-        own, first = int(IPv4Address(self._own.address)), int(self._subnet.network_address)
-        last = int(self._subnet.broadcast_address)
+        own, first, last = map(int, (IPv4Address(self._own.address), subnet.network_address, subnet.broadcast_address))
         while True:
-            for step in range(1, self._subnet.num_addresses):
+            for step in range(1, subnet.num_addresses):
                 yield from (str(IPv4Address(one)) for one in (own + step, own - step) if first < one < last)
 
-    def _anybody(self) -> str:
-        first, own = int(self._subnet.network_address), int(IPv4Address(self._own.address))
-        while (host := first + self._random.randrange(1, self._subnet.num_addresses - 1)) == own:
+    def _anybody(self, subnet: IPv4Network) -> str:
+        first, own = int(subnet.network_address), int(IPv4Address(self._own.address))
+        while (host := first + self._random.randrange(1, subnet.num_addresses - 1)) == own:
             pass
         return str(IPv4Address(host))

@@ -38,6 +38,10 @@ class Finder(asyncio.DatagramProtocol):
         for address, datagram in self._bootstrap.due(now, settled=settled):
             self._send(datagram, (address, self._bootstrap.port))
 
+    def probe(self, peer: Peer) -> None:
+        """Ask whether a node is there."""
+        self._send(self._bootstrap.request(peer.address), (peer.address, peer.port))
+
     def close(self) -> None:
         """Give the socket back."""
         self._transport.close()

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from stacks.iris import relay
-from stacks.iris.frames import FrameError, Op, Peer, beat, peers, read_peers
+from stacks.iris.frames import FrameError, Kind, Op, Peer, beat, peers, read_peers
 from stacks.iris.relay import FROM_CLIENT, Reader, RelayError
 from stacks.iris.session import Session, SessionError
 
 # What may wait for one receiver; more is dropped.
 ROOM_BYTES = 64 * 1024 * 1024
+# Of an application, behind that: how a request ended, and what keeps a tunnel going.
+SMALL_BYTES, SMALL_ROOM_BYTES = 1024, 1024 * 1024
 
 
 class Owner(Protocol):
@@ -24,6 +26,9 @@ class Owner(Protocol):
 
     def known(self, link: PeerLink, peer: Peer) -> None:
         """Who is there has shown that it has the key."""
+
+    def alive(self, link: PeerLink) -> None:
+        """Bytes have come from a node that is known, be they only a part of a frame."""
 
     def frames(self, link: PeerLink, frames: list[bytes]) -> None:
         """Frames have come."""
@@ -68,6 +73,8 @@ class PeerLink(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Called by asyncio."""
+        if self.peer is not None:
+            self._owner.alive(self)
         try:
             found = self._session.feed(data)
             if self.peer is None and self._session.established:
@@ -87,7 +94,9 @@ class PeerLink(asyncio.Protocol):
     def send(self, *parts: bytes) -> bool:
         """Have a frame go with the others of this turn; False where there is no room for it."""
         session = self._session
-        if session.queued_bytes + self._transport.get_write_buffer_size() > ROOM_BYTES:
+        held = session.queued_bytes + self._transport.get_write_buffer_size()
+        # What keeps the overlay and tunnels going is small, and has room behind what fills the rest.
+        if held > (ROOM_BYTES if _may_be_dropped(parts[0]) else 2 * ROOM_BYTES):
             return False
         session.send(*parts)
         if not self._waits:
@@ -147,11 +156,12 @@ class RelayLink(asyncio.Protocol):
 
     def say(self, message: relay.Message) -> bool:
         """Have a message go with the others of this turn; False where there is no room for it."""
-        if self._held + self._transport.get_write_buffer_size() > ROOM_BYTES:
+        data = relay.encode(message)
+        room = ROOM_BYTES if len(data) > SMALL_BYTES else ROOM_BYTES + SMALL_ROOM_BYTES
+        if self._held + self._transport.get_write_buffer_size() > room:
             return False
         if not self._out:
             self._owner.flush_soon(self)
-        data = relay.encode(message)
         self._out.append(data)
         self._held += len(data)
         return True
@@ -181,6 +191,11 @@ class RelayLink(asyncio.Protocol):
     def _leave(self) -> None:
         self.flush()
         self._transport.close()
+
+
+def _may_be_dropped(head: bytes) -> bool:
+    """Whether a frame that begins so is a request, a reply or a message to many."""
+    return head[0] in (Op.BALANCE, Op.FLOOD, Op.DIRECT) and head[1] < Kind.TUNNEL
 
 
 def _without_delay(transport: asyncio.BaseTransport) -> None:

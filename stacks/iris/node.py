@@ -71,6 +71,7 @@ class Node:
         self._unknown: set[PeerLink] = set()
         self._where: dict[tuple[str, int], int] = {}  # from a place to the node there, while it is connected
         self._dialling: set[tuple[str, int]] = set()
+        self._useless: set[tuple[str, int]] = set()  # where nodes are that this one has no use for, nor they for it
         self._tasks: set[asyncio.Task[None]] = set()
         self._applications: dict[int, RelayLink] = {}
         self._unwelcomed: list[RelayLink] = []
@@ -79,13 +80,11 @@ class Node:
         self._version, self._changed_at = 0, 0.0
         self._processors = Processors()
         self._servers: list[asyncio.Server] = []
-        self._finder: Finder | None = None
-        if settings.subnet is not None:
-            bootstrap = Bootstrap(
-                self.own, key=settings.key, network=settings.network, subnet=settings.subnet, port=settings.port,
-                random=random, now=clock(),
-            )  # fmt: skip
-            self._finder = Finder(bootstrap, self.overlay.learn)
+        bootstrap = Bootstrap(
+            self.own, key=settings.key, network=settings.network, subnet=settings.subnet, port=settings.port,
+            random=random, now=clock(),
+        )  # fmt: skip
+        self._finder = Finder(bootstrap, self._found)
         self._timer = self._loop.call_later(STEP_S, self._tick)
 
     async def listen(self) -> None:
@@ -93,9 +92,8 @@ class Node:
         serve, settings = self._loop.create_server, self._settings
         self._servers.append(await serve(lambda: self._link(dialled=False), settings.address, settings.port))
         self._servers.append(await serve(self._application, "127.0.0.1", settings.relay_port))
-        if (finder := self._finder) is not None:
-            at = (settings.address, settings.port)
-            await self._loop.create_datagram_endpoint(lambda: finder, local_addr=at)
+        at = (settings.address, settings.port)
+        await self._loop.create_datagram_endpoint(lambda: self._finder, local_addr=at)
         with suppress(OSError):  # a host without IPv6
             self._servers.append(await serve(self._application, "::1", settings.relay_port))
 
@@ -104,8 +102,7 @@ class Node:
         self._timer.cancel()
         for server in self._servers:
             server.close()
-        if self._finder is not None:
-            self._finder.close()
+        self._finder.close()
         for task in self._tasks:
             task.cancel()
         for link in (*self._links.values(), *self._unknown):
@@ -127,6 +124,10 @@ class Node:
         if (link := self._links.get(node)) is not None:
             link.end("it is silent, or of no use any more")
 
+    def probe(self, peer: Peer) -> None:
+        """Ask a node whether it is there, by a datagram."""
+        self._finder.probe(peer)
+
     def arrived(self, message: Message) -> None:
         """A message for an application."""
         self.patterns.arrived(message)
@@ -139,7 +140,7 @@ class Node:
 
     def made_peer(self, link: PeerLink) -> None:
         """It has to show soon that it has the key."""
-        if len(self._unknown) >= UNKNOWN:
+        if not link.dialled and sum(not one.dialled for one in self._unknown) >= UNKNOWN:
             link.end(f"there are {UNKNOWN} peers already that have not shown that they have the key")
             return
         self._unknown.add(link)
@@ -152,13 +153,14 @@ class Node:
         if peer.id == self.own.id:
             link.end("it is this node itself")
             return
+        self._where[peer.address, peer.port] = peer.id
+        self._useless.discard((peer.address, peer.port))
         old = self._links.get(peer.id)
         if old is None:
-            self._where[peer.address, peer.port] = peer.id
             self._links[peer.id] = link
             self._wake()
             _say(f"peer {written(peer.id)} at {peer.address}:{peer.port}")
-            self.overlay.peer_up(peer, self._loop.time())
+            self.overlay.peer_up(peer)
             return
         # Who dials although there has been one for long does not have that one any more.
         anew = self._loop.time() - old.known_at > SHAKING_S
@@ -167,12 +169,16 @@ class Node:
         # What the other side has sent over it meanwhile is still taken.
         self._loop.call_later(SHAKING_S, given_up.end, "there is another connection to this node")
 
+    def alive(self, link: PeerLink) -> None:
+        """A large frame may take long over a slow link."""
+        if link.peer is not None and link.peer.id in self._links:
+            self.overlay.heard(link.peer.id)
+
     def frames(self, link: PeerLink, frames: list[bytes]) -> None:
         """Frames of a node that has the key."""
         if link.peer is None or link.peer.id not in self._links:
             return
         node, received = link.peer.id, self.overlay.received
-        self.overlay.heard(node, self._loop.time())
         for frame in frames:
             received(node, frame)
 
@@ -185,7 +191,13 @@ class Node:
                 _say(f"a peer is refused or lost before it has shown that it has the key: {why}")
             return
         del self._links[peer.id]
-        self._where.pop((peer.address, peer.port), None)
+        place = (peer.address, peer.port)
+        if self._where.get(place) == peer.id:  # else another node is there by now
+            del self._where[place]
+        if peer.id in self.overlay.table.known:
+            self._useless.clear()
+        else:
+            self._useless.add(place)
         _say(f"peer {written(peer.id)} is gone: {why}")
         self.overlay.peer_down(peer.id)
 
@@ -219,10 +231,13 @@ class Node:
         for link in waiting:
             link.flush()
 
-    def _tell(self, application: int, message: relay.Message) -> None:
+    def _tell(self, application: int, message: relay.Message) -> bool:
+        """False where there is no room for it."""
         link = self._applications.get(application)
-        if link is None or not link.say(message):
-            self.patterns.counts["no room"] += 1
+        if link is not None and link.say(message):
+            return True
+        self.patterns.counts["no room" if link is not None else "the application has gone"] += 1
+        return link is None
 
     def _link(self, *, dialled: bool) -> PeerLink:
         return PeerLink(self, lambda: self._session(dialled), dialled=dialled)
@@ -246,7 +261,15 @@ class Node:
 
     def _seek(self) -> None:
         for place in self._settings.told:
-            self._dial(place)
+            if place not in self._useless:
+                self._dial(place)
+
+    def _found(self, peer: Peer) -> None:
+        """A node has answered a datagram."""
+        if peer.id in self._links:
+            self.overlay.heard(peer.id)
+        else:
+            self.overlay.learn(peer)
 
     def _dial(self, place: tuple[str, int]) -> None:
         if place in self._where or place in self._dialling or place == (self.own.address, self.own.port):
@@ -277,8 +300,7 @@ class Node:
                 self._version, self._changed_at = self.overlay.table.version, now
             if self._awake_at:
                 self._seek()
-                if self._finder is not None:
-                    self._finder.seek(now, settled=self._settled(now))
+                self._finder.seek(now, settled=self._settled(now))
             self._welcome()
 
     def _settled(self, now: float) -> bool:
@@ -290,8 +312,8 @@ class Node:
         if not self._unwelcomed:
             return
         now = self._loop.time()
-        there = all(place in self._where for place in self._settings.told)
-        if (there and (self._finder is None or self._settled(now))) or now - self._awake_at > WELCOME_S:
+        there = all(place in self._where or place in self._useless for place in self._settings.told)
+        if (there and (self._settings.subnet is None or self._settled(now))) or now - self._awake_at > WELCOME_S:
             for link in self._unwelcomed:
                 if link.number in self._applications:
                     link.say(relay.Welcome(relay.VERSION))

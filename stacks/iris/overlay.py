@@ -17,6 +17,10 @@ from stacks.iris.trees import Trees
 BEAT_S, REPORT_S, SILENT_S = 3.0, 1.0, 12.0
 # After a change of the table others are told with what else changes meanwhile.
 STATE_S = 0.2
+# TCP waits longer after each try, so when a link that was gone is back, a connection may stay silent for as long again.
+# A datagram does not wait.
+PROBE_AFTER_S, PROBE_S = 1.0, 0.5  # beyond a beat without a word; between two
+_MOST_BETWEEN_TICKS_S = 0.5  # in longer ones this node itself did not run, and could hear nobody
 
 
 class Outside(Protocol):
@@ -30,6 +34,9 @@ class Outside(Protocol):
 
     def hang_up(self, node: int) -> None:
         """End a connection; `Overlay.peer_down` follows."""
+
+    def probe(self, peer: Peer) -> None:
+        """Ask a node beside its connection whether it is there; `Overlay.heard` when it answers."""
 
     def arrived(self, message: Message) -> None:
         """A message is for this node."""
@@ -58,7 +65,9 @@ class Overlay:
         self._outside = outside
         self._beat_s, self._silent_s = beat_s, silent_s
         self._peers: dict[int, Peer] = {}
-        self._heard: dict[int, float] = {}
+        self._heard: dict[int, float] = {}  # by the clock of _listened
+        self._listened = self._ticked = now  # a clock that stands while this node cannot hear
+        self._probed: dict[int, float] = {}
         self.trees = Trees(self.table, self._tell, random)
         self._changed = False
         self._due_beat, self._due_report, self._due_state = now + beat_s, now + REPORT_S, now
@@ -68,10 +77,11 @@ class Overlay:
         """The nodes that this one is connected to."""
         return self._peers
 
-    def peer_up(self, peer: Peer, now: float) -> None:
+    def peer_up(self, peer: Peer) -> None:
         """A session with a node is there."""
         first = not self._peers
-        self._peers[peer.id], self._heard[peer.id] = peer, now
+        self._peers[peer.id] = peer
+        self.heard(peer.id)
         if self.table.add(peer.id):
             self._rerouted()
         self._state(peer.id)
@@ -83,6 +93,7 @@ class Overlay:
         if self._peers.pop(node, None) is None:
             return
         self._heard.pop(node, None)
+        self._probed.pop(node, None)
         lost = self.table.remove(node)
         if lost:
             for peer in self._peers:
@@ -93,9 +104,9 @@ class Overlay:
             for leaf in self.table.leaves:
                 self._tell(leaf, bytes((Op.REPAIR,)))
 
-    def heard(self, node: int, now: float) -> None:
-        """Something came from a node."""
-        self._heard[node] = now
+    def heard(self, node: int) -> None:
+        """Something came from a connected node, be it a part of a frame."""
+        self._heard[node] = self._listened
 
     def received(self, node: int, frame: bytes) -> None:
         """A frame has come; FrameError where it is none."""
@@ -147,14 +158,28 @@ class Overlay:
             self._due_beat = now + self._beat_s
             for node in list(self._peers):
                 self._tell(node, frames.beat(node in self.table.known))
-            for node in [one for one, at in self._heard.items() if now - at > self._silent_s]:
+        self._listen(now)
+
+    def _listen(self, now: float) -> None:
+        """Ask those who have said nothing for long, and give up those who have for too long."""
+        self._listened += min(now - self._ticked, _MOST_BETWEEN_TICKS_S)
+        self._ticked = now
+        for node, at in list(self._heard.items()):
+            silent_s = self._listened - at
+            if silent_s > self._silent_s:
                 self._outside.hang_up(node)
+            elif silent_s > self._beat_s + PROBE_AFTER_S and now - self._probed.get(node, -PROBE_S) >= PROBE_S:
+                self._probed[node] = now
+                self._outside.probe(self._peers[node])
 
     def _pass(self, message: Message, came_from: int | None) -> None:
         if message.op is Op.DIRECT:
             self._direct(message)
         elif message.key not in self.trees:
-            self._towards(message)
+            if message.op is Op.FLOOD and message.in_tree:  # sent before its sender knew that this node has left
+                self.counts["not in the tree any more"] += 1
+            else:
+                self._towards(message)
         elif message.op is Op.BALANCE:
             self._balance(message, came_from)
         else:

@@ -181,7 +181,8 @@ class Patterns:
         number = next(self._numbers)
         slot = self._wheel.set(number, self._clock() + message.limit_ms / 1000)
         self._serving[number] = _Serving(member, message.origin, message.number, slot)
-        self._tell(member, relay.Requested(number, message.data, message.limit_ms))
+        if self._tell(member, relay.Requested(number, message.data, message.limit_ms)) is False:
+            self._answer(number, Kind.FAULT, b"the member has no room")
 
     def _member(self, group: int) -> int | None:
         members = self._members.get(self._names.get(group, ""))
@@ -204,7 +205,8 @@ class Patterns:
                 self.counts["reply too late"] += 1
             return
         self._wheel.cancel(number, asked.slot)
-        self._tell(asked.connection, relay.Replied(asked.id, False, success, data))
+        if self._tell(asked.connection, relay.Replied(asked.id, False, success, data)) is False:
+            self._tell(asked.connection, relay.Replied(asked.id, False, False, b"no room for the reply"))
 
     def _spread(self, kind: Kind, tag: str, name: str, data: bytes) -> None:
         turn = next(self._turns)

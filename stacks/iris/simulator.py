@@ -47,6 +47,10 @@ class SimulatedNode:
         self.overlay.peer_down(node)
         self._world.after(DELAY_S, partial(self._world.cut, node, self.own.id))
 
+    def probe(self, peer: Peer) -> None:
+        """A datagram there and back, which does not wait as frames do."""
+        self._world.after(2 * DELAY_S, partial(self._world.answer, self.own.id, peer.id))
+
     def arrived(self, message: Message) -> None:
         """Kept for whoever looks."""
         self.arrivals.append(message)
@@ -67,6 +71,7 @@ class World:
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
         self._held: list[Callable[[], None]] | None = None
+        self._cut_off = False
 
     def add(self, through: int | None = None, *, identifier: int | None = None) -> SimulatedNode:
         """A new node, which knows one other, or none."""
@@ -97,11 +102,16 @@ class World:
         self.vanished.update(those)
 
     def hold(self) -> None:
-        """Frames wait from now on, as those of TCP do when the link is gone."""
-        self._held = []
+        """Links are gone from now on: frames wait, as those of TCP do, and datagrams are lost."""
+        self._held, self._cut_off = [], True
+
+    def mend(self) -> None:
+        """Links are there again, which TCP learns of at its next try."""
+        self._cut_off = False
 
     def release(self) -> None:
-        """They all arrive, in the order in which they were sent."""
+        """Frames all arrive, in the order in which they were sent."""
+        self.mend()
         held, self._held = self._held or [], None
         for action in held:
             self.after(DELAY_S, action)
@@ -126,7 +136,7 @@ class World:
         node = self.nodes.get(receiver)
         if node is None or receiver in self.vanished or sender in self.vanished or sender not in node.overlay.peers:
             return
-        node.overlay.heard(sender, self.now)
+        node.overlay.heard(sender)
         node.overlay.received(sender, frame)
 
     def connect(self, one: int, other: int) -> None:
@@ -134,8 +144,16 @@ class World:
         first, second = self.nodes.get(one), self.nodes.get(other)
         if first is None or second is None or {one, other} & self.vanished or other in first.overlay.peers:
             return
-        second.overlay.peer_up(first.own, self.now)
-        first.overlay.peer_up(second.own, self.now)
+        second.overlay.peer_up(first.own)
+        first.overlay.peer_up(second.own)
+
+    def answer(self, asking: int, asked: int) -> None:
+        """A node that was asked is heard, if both are there."""
+        node = self.nodes.get(asking)
+        if node is None or asked not in self.nodes or {asking, asked} & self.vanished or self._cut_off:
+            return
+        if asked in node.overlay.peers:
+            node.overlay.heard(asked)
 
     def cut(self, one: int, other: int) -> None:
         """A node learns that a connection has ended."""

@@ -108,6 +108,7 @@ class Trees:
 
         load: the share of the processors that is used.  A member's capacity is what it would do at full use.
         """
+        self.rerouted()  # a parent that could not be had before, such as a child that has left since
         reports: dict[int, list[tuple[int, int]]] = {}
         for group, known in self._groups.items():
             if known.local:
@@ -156,6 +157,8 @@ class Trees:
             known.children.remove(node)
             known.capacities.pop(node, None)
             self._tidy(group, known)
+            if group in self._groups:
+                self._climb(group, known)
         elif known.parent == node:
             known.parent = None
             known.capacities.pop(node, None)

@@ -55,6 +55,7 @@ class _Tunnel:
     told: int = 0
     end: int | None = None
     moved_at: float = 0.0
+    said_at: float = 0.0
 
 
 class Tunnels:
@@ -178,19 +179,26 @@ class Tunnels:
             self._forget(number, tunnel)
 
     def tend(self) -> None:
-        """Acknowledge what is left over, and give up tunnels that stand still; to be called a few times a second."""
+        """Acknowledge what is left over, give up tunnels whose other end is gone; to be called a few times a second.
+
+        Either end says what it knows every STALLED_S / 3, so that who hears nothing for STALLED_S has lost the other.
+        """
         now = self._clock()
         if now - self._tended < TEND_S:
             return
         self._tended = now
         for number, tunnel in list(self._live.items()):
+            self._give(number, tunnel)
+            if number not in self._live or tunnel.expected == tunnel.end:
+                continue
             # Where the application has no room, what is known already says that this end lives.
             self._acknowledge(tunnel, 0 if tunnel.ready else 1)
-            if not tunnel.unacked:
-                tunnel.moved_at = now
-            elif now - tunnel.moved_at > STALLED_S:
+            if now - tunnel.moved_at > STALLED_S:
                 self._say(tunnel.node, tunnel.remote, Kind.CLOSE, _NUMBER.pack(_AT_ONCE))
-                self._over(number, tunnel, f"no acknowledgement for {STALLED_S:g} s")
+                self._over(number, tunnel, f"the other end has said nothing for {STALLED_S:g} s")
+            elif now - tunnel.said_at > STALLED_S / 3:
+                tunnel.said_at = now
+                self._acknowledge(tunnel, 0)
 
     def _accept(self, connection: int, message: relay.TunnelAccept) -> None:
         tunnel = self._offered.get(message.build)
@@ -214,7 +222,7 @@ class Tunnels:
         self._begin(message.number, tunnel)
 
     def _begin(self, number: int, tunnel: _Tunnel) -> None:
-        tunnel.moved_at = self._clock()
+        tunnel.moved_at = tunnel.said_at = self._clock()
         self._live[number] = tunnel
         self._of[tunnel.connection, tunnel.id] = number
         self._tell(tunnel.connection, relay.TunnelAllow(tunnel.id, GRANT_BYTES))
@@ -258,10 +266,12 @@ class Tunnels:
     def _give(self, number: int, tunnel: _Tunnel) -> None:
         """Hand over what the application has room for; of a message that has begun the rest as well."""
         while tunnel.ready and (tunnel.allowed >= len(tunnel.ready[0].data) or not tunnel.ready[0].size):
-            packet = tunnel.ready.popleft()
+            packet = tunnel.ready[0]
+            if self._tell(tunnel.connection, relay.TunnelData(tunnel.id, packet.size, packet.data)) is False:
+                return  # no room: again when tunnels are tended
+            tunnel.ready.popleft()
             tunnel.allowed -= len(packet.data)
             tunnel.given += 1
-            self._tell(tunnel.connection, relay.TunnelData(tunnel.id, packet.size, packet.data))
             self._acknowledge(tunnel, self._ack_every)
         if tunnel.given == tunnel.end:
             self._over(number, tunnel, "")

@@ -89,16 +89,18 @@ class Session(Channel):
         self._waiting: deque[_Waiting] = deque()
         self._number = 0
         self._unanswered = 0
-        self._taken: asyncio.Future[None] = loop.create_future()  # the answer of all that the kernel has room for
+        self._taken: asyncio.Future[None] = loop.create_future()  # the answer while the transport takes more
         self._taken.set_result(None)
         self._paused = False
         self._held_bytes = 0
         self._to_drain: list[asyncio.Future[None]] = []
         self._beat: asyncio.TimerHandle | None = None
         self._wrote_s = self._asked_s = 0.0
+        self._seen_reads = self._seen_unsent = 0
 
     def write(self, frames: bytes) -> None:
         """Send whole packets.  Those of one turn of the event loop leave in one write, unless they are many bytes."""
+        self.writes += 1
         if not self._held:
             self._wrote_s = self._loop.time()
             if not self._reading:
@@ -179,21 +181,23 @@ class Session(Channel):
 
     async def close(self, *, limit_s: float) -> None:
         """Leave: what was sent is answered first, for at most `limit_s` seconds.  What still arrives is left."""
-        with suppress(StackError, TimeoutError):
-            async with asyncio.timeout(limit_s):
-                for answer in self._unanswered_yet():
-                    await asyncio.wait([answer])
-        self._closing = True
-        if self.lost is None:
-            self.write(packets.encode(Disconnect(), self._version))
-            self._flush()
-        self._transport.close()
         try:
-            async with asyncio.timeout(limit_s):
-                await asyncio.shield(self._ended)
-        except TimeoutError:
+            with suppress(StackError, TimeoutError):
+                async with asyncio.timeout(limit_s):
+                    for answer in self._unanswered_yet():
+                        await asyncio.wait([answer])
+            self._closing = True
+            if self.lost is None:
+                self.write(packets.encode(Disconnect(), self._version))
+                self._flush()
+            self._transport.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(limit_s):
+                    await asyncio.shield(self._ended)
+        finally:
+            self._closing = True
             self.abort()
-            await self._ended
+        await self._ended
 
     def pause_writing(self) -> None:
         """Called by asyncio."""
@@ -322,11 +326,15 @@ class Session(Channel):
             answer.set_result(code)
 
     def _keep_alive(self, keep_alive_s: float) -> None:
-        """Ask for a sign of life when nothing was sent for so long; the next time it has to be there."""
+        """Ask for a sign of life when nothing was sent for so long; by the next time something must come or go."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         if self.leaving:
             return
+        unsent = self._transport.get_write_buffer_size()
+        if self._asked_s and (self.reads != self._seen_reads or 0 < unsent < self._seen_unsent):
+            self._asked_s = now  # the ping, or its answer, is behind what is under way
+        self._seen_reads, self._seen_unsent = self.reads, unsent
         if self._asked_s and now - self._asked_s >= keep_alive_s:
             self.lose(f"the server has not answered a ping for {keep_alive_s:g} s")
             return

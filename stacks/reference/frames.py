@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from stacks.channel import LanguageError
 
-MAX_FRAME = 16 * 1024 * 1024
+MAX_FRAME = 16 * 1024 * 1024 + 2 * 0x10000 + 64  # the largest body, with two strings and numbers
 _LENGTH = struct.Struct("!I")
 _U16 = struct.Struct("!H")
 

@@ -29,6 +29,7 @@ from stacks.reference.frames import (
     encode,
 )
 from stacks.reference.routes import NotAllowedError, Route
+from stacks.tls import HANDSHAKE_LIMIT_S
 
 CRASH_STATUS = 70
 
@@ -158,4 +159,7 @@ async def listen(*, host: str, port: int, faults: Faults, tls: ssl.SSLContext | 
     loop = asyncio.get_running_loop()
     broker = Broker(faults=faults, later=loop.call_later, crash=lambda: os._exit(CRASH_STATUS))
     clients = Clients(broker)
-    return await loop.create_server(lambda: Session(clients), host, port, backlog=1024, ssl=tls)
+    limit_s = None if tls is None else HANDSHAKE_LIMIT_S  # asyncio takes none without TLS
+    return await loop.create_server(
+        lambda: Session(clients), host, port, backlog=1024, ssl=tls, ssl_handshake_timeout=limit_s
+    )

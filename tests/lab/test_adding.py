@@ -141,7 +141,9 @@ def test_a_section_with_a_plot_of_a_name_that_is_taken_fails_and_the_others_stan
         plots = tuple(Plot(name=name, title=title, svg=b"", png=b"", about="") for name in names)
         return section.Section(title=title, plots=plots)
 
-    found = section.apart([of("One", "a", "b"), of("Two", "c", "b"), of("Three", "c"), of("Four", "d", "d")], ["answer"])
+    found = section.apart(
+        [of("One", "a", "b"), of("Two", "c", "b"), of("Three", "c"), of("Four", "d", "d")], ["answer"]
+    )
     told = "its plot 'b' has the name of another, and each is a file of its own: call it otherwise"
     said = [(one.title, len(one.plots), one.failed) for one in found]
     assert said == [("One", 2, ""), ("Two", 0, told), ("Three", 1, ""), ("Four", 0, told.replace("'b'", "'d'"))]

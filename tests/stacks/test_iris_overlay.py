@@ -228,3 +228,44 @@ def test_when_a_third_is_gone_the_others_find_each_other(how: str) -> None:
     for start in left:
         for end in left:
             assert path(world, start, end)[-1] == end
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32), st.floats(0, 3), st.floats(5, 11.5))
+def test_an_outage_of_five_seconds_ends_no_session_however_late_tcp_tries_again(
+    seed: int, phase_s: float, tried_s: float
+) -> None:
+    """Its tries are at 0.2 x (2^k - 1) s when all goes well, and as late as 11 s after slower round trips."""
+    world = grown(12, seed=seed, settle_s=4 + phase_s)
+    before = {one: set(node.overlay.peers) for one, node in world.nodes.items()}
+    world.hold()
+    world.run(5)
+    world.mend()
+    world.run(tried_s - 5)
+    world.release()
+    world.run(1)
+    assert {one: set(node.overlay.peers) for one, node in world.nodes.items()} == before
+
+
+@pytest.mark.parametrize("phase_s", [0.0, 1.0, 2.0, 2.9])
+def test_who_vanishes_is_given_up_after_twelve_seconds_whenever_that_is(phase_s: float) -> None:
+    world = grown(8, settle_s=6 + phase_s)
+    (gone,) = list(world.nodes)[3:4]
+    world.vanish([gone])
+    world.run(8.5)
+    assert any(gone in node.overlay.peers for one, node in world.nodes.items() if one != gone)
+    world.run(4)
+    assert not any(gone in node.overlay.peers for one, node in world.nodes.items() if one != gone)
+
+
+def test_what_was_sent_along_the_tree_to_a_node_that_leaves_it_is_heard_once() -> None:
+    world = grown(30, seed=2)
+    ids = sorted(world.nodes)
+    join(world, ids[::2])
+    world.run(2)
+    parents = dict(edges(world))
+    leaf = next(one for one in ids[::2] if one in parents and one not in parents.values())
+    world.nodes[leaf].overlay.trees.leave(GROUP)
+    flood(world, parents[leaf], 1)  # before its word that it leaves has come
+    world.run(1)
+    assert max(heard(world, 1).values()) == 1
