@@ -322,11 +322,15 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
+            if value >> 64:
+                break
             return value, at
         shift += 7
         if shift > 63:
-            raise RelayError("a number of more than 64 bits")
-    raise _Short(at + 1)
+            break
+    else:
+        raise _Short(at + 1)
+    raise RelayError("a number of more than 64 bits")
 
 
 def _truth(data: bytes, at: int) -> tuple[bool, int]:

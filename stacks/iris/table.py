@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from stacks.iris.ids import SPACE, clockwise, digit, distance, nearest, shared
 
 BELOW, ABOVE = 4, 3
+_REMEMBERED = 65_536  # next hops
 
 
 class Table:
@@ -74,6 +75,8 @@ class Table:
         try:
             return self._hops[key]
         except KeyError:
+            if len(self._hops) >= _REMEMBERED:
+                self._hops.clear()
             found = self._hops[key] = self._next_hop(key)
             return found
 

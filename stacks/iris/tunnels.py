@@ -21,6 +21,7 @@ WINDOW = 256  # packets without an acknowledgement
 GRANT_BYTES = 4 * 1024 * 1024  # what an application may have in its node
 ACCEPT_S, STALLED_S, TEND_S = 3.0, 30.0, 1.0
 
+_LARGEST = 2**32 - 1  # of a message, in bytes
 _PACKET = struct.Struct("!QI")  # number; of a message's first chunk the size of all, else 0
 _NUMBER = struct.Struct("!Q")
 _AT_ONCE = 2**64 - 1  # of Kind.CLOSE: without what may be under way
@@ -135,6 +136,8 @@ class Tunnels:
                 raise relay.RelayError(
                     f"a chunk of {size} bytes, where {min(CHUNK_LIMIT, tunnel.granted)} are allowed on this tunnel"
                 )
+            if message.size > _LARGEST:
+                raise relay.RelayError(f"a message of {message.size} bytes, where {_LARGEST} are allowed")
             tunnel.granted -= size
             tunnel.waiting.append(_Packet(message.size, message.data))
             self._pump(number, tunnel)
