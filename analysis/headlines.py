@@ -19,6 +19,7 @@ from analysis.units import (
     inside_sentence,
     quantity,
     relative_spread,
+    shows,
     times_range,
     times_text,
 )
@@ -197,7 +198,7 @@ def _ratios(compared: Sequence[Comparison]) -> str:
         return ""
     values = sorted(ratio.ratio for ratio in have if ratio.ratio is not None)
     label = inside_sentence(_metrics(compared)[compared[0].metric].label)
-    if all(ratio.differs is False for ratio in have):
+    if not any(map(shows, have)):
         coarsest = max(have, key=lambda ratio: ratio.detectable or math.inf)
         which = f" (the least certain of {len(have)} pairs of cells)" if len(have) > 1 else ""
         return f"{label}: {times_text(coarsest)}{which}."
@@ -218,7 +219,7 @@ def _ratios(compared: Sequence[Comparison]) -> str:
     notes.append(_pairs([ratio.n for ratio in have]))
     if undefined := len(compared) - len(have):
         notes.append(f"undefined for {undefined}")
-    if unclear := sum(ratio.differs is False for ratio in have):
+    if unclear := sum(not shows(ratio) for ratio in have):
         notes.append(f"no difference detectable for {unclear}")
     return text + (f" ({', '.join(notes)})" if notes else "") + "."
 

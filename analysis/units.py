@@ -116,17 +116,24 @@ def times_text(ratio: Ratio) -> str:
         return ""
     if ratio.low is None or ratio.high is None:
         return f"{_times(ratio.ratio)} in the {pairs_text(ratio.n)} there is; how much of it is chance cannot be told"
-    if ratio.differs is False:
+    if not shows(ratio):
         return _undetected(ratio)
     sureness = _sureness(ratio) if max(ratio.ratio, 1 / ratio.ratio) >= _TWICE else ""
     return f"{_times(ratio.ratio)}{sureness} ({pairs_text(ratio.n)})"
+
+
+def shows(ratio: Ratio) -> bool:
+    """Whether a difference can be told: some intervals are so narrow that it is less than three digits can say."""
+    if ratio.differs is False:
+        return False
+    return ratio.ratio is None or digits(max(ratio.ratio, 1 / ratio.ratio)) != digits(1.0) or not _equal(ratio)
 
 
 def brief(ratio: Ratio) -> str:
     """The same in a few words, as beside a mark: `71.2 times lower`; why there is none, where there is none."""
     if ratio.ratio is None:
         return ratio.undefined or "–"
-    if ratio.differs is False:
+    if not shows(ratio):
         return f"equal within {digits(EQUAL_WITHIN * 100, significant=1)} %" if _equal(ratio) else "no difference shown"
     return _times(ratio.ratio, more="higher", less="lower") + (" (1 pair)" if ratio.n == 1 else "")
 
@@ -176,6 +183,8 @@ def detectable_text(ratio: Ratio) -> str:
     factor = ratio.detectable
     if factor is None or not math.isfinite(factor):
         return "no factor would have shown"
+    if factor > 1000:
+        return "nothing below a thousandfold would have shown"
     if factor < 2:
         return f"more than {digits((factor - 1) * 100, significant=2)} % would have shown"
     return f"more than {digits(factor, significant=2)} times would have shown"

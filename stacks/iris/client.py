@@ -25,7 +25,8 @@ class TimedOutError(StackError):
 class Application(Channel):
     """A connection to the node on this host.  It may be a member of one cluster.
 
-    on_request: has the requests to that cluster that come here.  on_broadcast: every broadcast to it.  on_tunnel: every
+    on_request: has the requests to that cluster that come here; what it replies with success=False is a fault.
+    on_broadcast: every broadcast to it.  on_tunnel: every
     tunnel that is opened to this member; it sets the tunnel's `on_message`.
     """
 
@@ -129,7 +130,7 @@ class Application(Channel):
             case relay.Replied(id, timed_out, success, data):
                 self._answered(id, timed_out, success, data)
             case relay.Requested(id, data) if self.on_request is not None:
-                self.on_request(data, lambda body: self._reply(id, body))
+                self.on_request(data, lambda body, success=True: self._reply(id, body, success=success))
             case relay.Broadcasted(data) if self.on_broadcast is not None:
                 self.on_broadcast(data)
             case relay.Published(topic, data):
@@ -152,9 +153,9 @@ class Application(Channel):
             case _:
                 raise relay.RelayError(f"a {type(message).__name__} is out of place")
 
-    def _reply(self, number: int, body: bytes) -> None:
+    def _reply(self, number: int, body: bytes, *, success: bool) -> None:
         if not self.leaving:
-            self._say(relay.Reply(number, True, body))
+            self._say(relay.Reply(number, success, body))
 
     def _opened(self, number: int, timed_out: bool) -> None:
         opened = self._opening.pop(number, None)

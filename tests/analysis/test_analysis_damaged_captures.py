@@ -21,7 +21,7 @@ from analysis.capture.columns import NAMES
 from analysis.capture.ranges import index
 from analysis.capture.reader import Capture, NotACapture, read_capture
 
-CASES = 2500
+CASES = 1200
 T0 = 1_700_000_000 * 10**9
 
 

@@ -69,3 +69,10 @@ def test_every_factor_has_its_number_of_pairs_and_a_single_pair_says_that_it_is_
     )
     assert factor_text(paired_ratio([(1.0, 10.0)])) == "10.0 (1 pair, no interval)"
     assert factor_text(paired_ratio([(1.0, 10.0), (1.0, 10.0)])) == "10.0 [10.0, 10.0], 2 pairs"
+
+
+def test_a_difference_that_three_digits_cannot_say_is_none() -> None:
+    found = (cell("wire", [0.1, 0.1, 0.1]), cell("air", [0.100010, 0.100011, 0.100012]))
+    findings = SimpleNamespace(cells=found, campaign=CAMPAIGN)
+    (told,) = headlines(findings)  # type: ignore[arg-type]
+    assert told == "air against wire: median latency: equal within 5 % (3 pairs)."

@@ -1,0 +1,197 @@
+"""The client for programs without an event loop: every call returns when it is done.
+
+A thread has the loop and the connection.  Handlers run in threads of their own and may call the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from queue import Empty, Queue
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from stacks.channel import opened
+from stacks.driver import Endpoint, StackError
+from stacks.iris import relay
+from stacks.iris.client import Application, TimedOutError
+from stacks.iris.tunnel import Tunnel
+
+T = TypeVar("T")
+
+LIMIT_S = 30.0
+
+
+class BlockingTunnel:
+    """Ordered messages between this application and another.  Made by `BlockingClient.open_tunnel`."""
+
+    def __init__(self, client: BlockingClient, tunnel: Tunnel) -> None:
+        self._client, self._tunnel = client, tunnel
+        self._came: Queue[bytes] = Queue()
+        tunnel.on_message = self._came.put
+
+    def send(self, data: bytes) -> None:
+        """Returns when the node has all of it; StackError when the tunnel has ended."""
+
+        async def sent() -> None:
+            await self._tunnel.send(data)
+
+        self._client.do(sent())
+
+    def receive(self, timeout_s: float = LIMIT_S) -> bytes:
+        """The next message; TimedOutError where none comes in time."""
+        try:
+            return self._came.get(timeout=timeout_s)
+        except Empty:
+            raise TimedOutError(self._tunnel.over or f"no message within {timeout_s:g} s") from None
+
+    def close(self) -> None:
+        """End it, behind what was sent."""
+
+        async def closed() -> None:
+            self._tunnel.close()
+
+        self._client.do(closed())
+
+
+class BlockingClient:
+    """A connection to the node on this host, as a member of a cluster or of none.
+
+    on_request: makes the reply to a request; what it raises is the caller's FaultError.  on_broadcast: every broadcast
+    to the cluster, one after the other.  on_tunnel: every tunnel that is opened to this member.  workers: how many
+    requests are answered at once.  StackError where there is no node, or where it does not take the application.
+    """
+
+    def __init__(
+        self,
+        cluster: str = "",
+        *,
+        host: str = "127.0.0.1",
+        port: int = relay.PORT,
+        on_request: Callable[[bytes], bytes] | None = None,
+        on_broadcast: Callable[[bytes], None] | None = None,
+        on_tunnel: Callable[[BlockingTunnel], None] | None = None,
+        workers: int = 8,
+    ) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="iris", daemon=True)
+        self._thread.start()
+        self._answering = ThreadPoolExecutor(workers, thread_name_prefix="iris-request")
+        self._hearing = ThreadPoolExecutor(1, thread_name_prefix="iris-event")
+        self._on_request = on_request
+
+        async def entered() -> Application:
+            made = await opened(Application, Endpoint(host=host, port=port))
+            made.on_request = self._requested if on_request else None
+            if on_broadcast:
+                made.on_broadcast = partial(self._hear, on_broadcast)
+            if on_tunnel:
+                made.on_tunnel = lambda tunnel: self._hear(on_tunnel, BlockingTunnel(self, tunnel))
+            try:
+                await made.enter(cluster)
+            except BaseException:
+                made.abort()
+                raise
+            return made
+
+        try:
+            self._application = self.do(entered())
+        except BaseException:
+            self._end()
+            raise
+
+    def request(self, cluster: str, data: bytes, timeout_s: float = LIMIT_S) -> bytes:
+        """The reply of any one member of a cluster; FaultError or TimedOutError where there is none."""
+
+        async def asked() -> bytes:
+            return await self._application.request(cluster, data, round(timeout_s * 1000))
+
+        return self.do(asked())
+
+    def broadcast(self, cluster: str, data: bytes) -> None:
+        """Have every member of a cluster hear something."""
+
+        async def said() -> None:
+            await self._application.broadcast(cluster, data)
+
+        self.do(said())
+
+    def publish(self, topic: str, data: bytes) -> None:
+        """Have every subscriber of a topic hear something."""
+
+        async def said() -> None:
+            await self._application.publish(topic, data)
+
+        self.do(said())
+
+    def subscribe(self, topic: str, on_event: Callable[[bytes], None]) -> None:
+        """Hear what is published to a topic from now on, one event after the other."""
+
+        async def said() -> None:
+            self._application.subscribe(topic, partial(self._hear, on_event))
+
+        self.do(said())
+
+    def unsubscribe(self, topic: str) -> None:
+        """Hear nothing of it any more."""
+
+        async def said() -> None:
+            self._application.unsubscribe(topic)
+
+        self.do(said())
+
+    def open_tunnel(self, cluster: str, timeout_s: float = LIMIT_S) -> BlockingTunnel:
+        """A tunnel to any one member of a cluster; TimedOutError where none has taken it in time."""
+
+        async def made() -> BlockingTunnel:
+            return BlockingTunnel(self, await self._application.open_tunnel(cluster, round(timeout_s * 1000)))
+
+        return self.do(made())
+
+    def close(self) -> None:
+        """Leave, when the node has taken all that was said before."""
+        try:
+            if self._thread.is_alive():
+                self.do(self._application.close())
+        finally:
+            self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def do(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the client's loop, and wait for it; StackError when the client is closed."""
+        if not self._thread.is_alive() or self._loop.is_closed():
+            coroutine.close()
+            raise StackError("the client is closed")
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def _requested(self, data: bytes | bytearray, reply: Callable[..., None]) -> None:
+        """In the loop: have a worker make the reply."""
+
+        def answer() -> None:
+            assert self._on_request
+            try:
+                body, success = self._on_request(bytes(data)), True
+            except Exception as error:  # noqa: BLE001 - whatever it is, the caller has to know
+                body, success = f"{type(error).__name__}: {error}".encode(), False
+            self._loop.call_soon_threadsafe(partial(reply, body, success=success))
+
+        self._answering.submit(answer)
+
+    def _hear(self, handler: Callable[[T], None], event: T) -> None:
+        self._hearing.submit(handler, event)
+
+    def _end(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+        for pool in (self._answering, self._hearing):
+            pool.shutdown(wait=False, cancel_futures=True)
