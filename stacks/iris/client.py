@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from stacks.channel import Channel, fail
 from stacks.driver import RequestHandler, StackError
@@ -130,7 +131,7 @@ class Application(Channel):
             case relay.Replied(id, timed_out, success, data):
                 self._answered(id, timed_out, success, data)
             case relay.Requested(id, data) if self.on_request is not None:
-                self.on_request(data, lambda body, success=True: self._reply(id, body, success=success))
+                self.on_request(data, partial(self._reply, id))
             case relay.Broadcasted(data) if self.on_broadcast is not None:
                 self.on_broadcast(data)
             case relay.Published(topic, data):
@@ -153,7 +154,7 @@ class Application(Channel):
             case _:
                 raise relay.RelayError(f"a {type(message).__name__} is out of place")
 
-    def _reply(self, number: int, body: bytes, *, success: bool) -> None:
+    def _reply(self, number: int, body: bytes, *, success: bool = True) -> None:
         if not self.leaving:
             self._say(relay.Reply(number, success, body))
 

@@ -24,6 +24,7 @@ ACCEPT_S, STALLED_S, TEND_S = 3.0, 30.0, 1.0
 _LARGEST = 2**32 - 1  # of a message, in bytes
 _PACKET = struct.Struct("!QI")  # number; of a message's first chunk the size of all, else 0
 _NUMBER = struct.Struct("!Q")
+_FULL = b"full"  # of Kind.ACK: all that was sent has come, and the application has no room for more
 _AT_ONCE = 2**64 - 1  # of Kind.CLOSE: without what may be under way
 
 
@@ -55,7 +56,8 @@ class _Tunnel:
     given: int = 0
     told: int = 0
     end: int | None = None
-    moved_at: float = 0.0
+    heard_at: float = 0.0
+    acked_at: float = 0.0
     said_at: float = 0.0
 
 
@@ -159,10 +161,12 @@ class Tunnels:
             if kind is Kind.DATA:  # the other end has to know that there is none
                 self._say(message.origin, _remote(data), Kind.CLOSE, _NUMBER.pack(_AT_ONCE))
             return
-        tunnel.moved_at = self._clock()
+        tunnel.heard_at = self._clock()
         if kind is Kind.DATA:
             self._take(number, tunnel, data[_NUMBER.size :])
         elif kind is Kind.ACK:
+            if data[_NUMBER.size :] == _FULL:
+                tunnel.acked_at = tunnel.heard_at
             self._acked(number, tunnel, _NUMBER.unpack_from(data)[0])
         else:
             tunnel.end = _NUMBER.unpack_from(data)[0]
@@ -194,11 +198,16 @@ class Tunnels:
             self._give(number, tunnel)
             if number not in self._live or tunnel.expected == tunnel.end:
                 continue
-            # Where the application has no room, what is known already says that this end lives.
-            self._acknowledge(tunnel, 0 if tunnel.ready else 1)
-            if now - tunnel.moved_at > STALLED_S:
+            if tunnel.ready:
+                self._acknowledge(tunnel, 0, _FULL)
+            else:
+                self._acknowledge(tunnel, 1)
+            if not tunnel.unacked:
+                tunnel.acked_at = now
+            if min(tunnel.heard_at, tunnel.acked_at) < now - STALLED_S:
                 self._say(tunnel.node, tunnel.remote, Kind.CLOSE, _NUMBER.pack(_AT_ONCE))
-                self._over(number, tunnel, f"the other end has said nothing for {STALLED_S:g} s")
+                what = "acknowledgement" if tunnel.unacked else "word of the other end"
+                self._over(number, tunnel, f"no {what} for {STALLED_S:g} s")
             elif now - tunnel.said_at > STALLED_S / 3:
                 tunnel.said_at = now
                 self._acknowledge(tunnel, 0)
@@ -225,7 +234,7 @@ class Tunnels:
         self._begin(message.number, tunnel)
 
     def _begin(self, number: int, tunnel: _Tunnel) -> None:
-        tunnel.moved_at = tunnel.said_at = self._clock()
+        tunnel.heard_at = tunnel.acked_at = tunnel.said_at = self._clock()
         self._live[number] = tunnel
         self._of[tunnel.connection, tunnel.id] = number
         self._tell(tunnel.connection, relay.TunnelAllow(tunnel.id, GRANT_BYTES))
@@ -250,7 +259,7 @@ class Tunnels:
         if not tunnel.acked < up_to <= tunnel.sent:
             return
         free = sum(tunnel.unacked.popleft() for _ in range(up_to - tunnel.acked))
-        tunnel.acked = up_to
+        tunnel.acked, tunnel.acked_at = up_to, self._clock()
         tunnel.granted += free
         if free:
             self._tell(tunnel.connection, relay.TunnelAllow(tunnel.id, free))
@@ -279,10 +288,10 @@ class Tunnels:
         if tunnel.given == tunnel.end:
             self._over(number, tunnel, "")
 
-    def _acknowledge(self, tunnel: _Tunnel, least: int) -> None:
+    def _acknowledge(self, tunnel: _Tunnel, least: int, why: bytes = b"") -> None:
         if tunnel.given - tunnel.told >= least:
             tunnel.told = tunnel.given
-            self._say(tunnel.node, tunnel.remote, Kind.ACK, _NUMBER.pack(tunnel.given))
+            self._say(tunnel.node, tunnel.remote, Kind.ACK, _NUMBER.pack(tunnel.given) + why)
 
     def _over(self, number: int, tunnel: _Tunnel, reason: str) -> None:
         self._tell(tunnel.connection, relay.TunnelClosed(tunnel.id, reason))

@@ -194,7 +194,7 @@ def test_the_verdict_agrees_with_the_interval_and_not_with_the_unit(
 
 
 def test_equal_campaigns_are_rarely_called_worse() -> None:
-    """Twenty rows of equal truth just at the limit, 120 times: at most 2.5 % of the gates may fail, and chance (1 in 1,000)."""
+    """Twenty rows of equal truth just at the limit, 120 times: 2.5 % of the gates may fail, and chance (1 in 1,000)."""
     from analysis.statistics import holm  # noqa: PLC0415
 
     generator, failed = np.random.default_rng(4), 0

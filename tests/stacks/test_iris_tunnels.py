@@ -33,17 +33,20 @@ ROOM = 64 * 1024 * 1024
 
 
 class Ends:
-    """Nodes 1 and 2, each with one application, number 7.  said: what each application is told.  way: what is sent."""
+    """Nodes 1 and 2, each with one application, number 7.  said: what each application is told.  way: what is sent.
+
+    full: whether applications have room for nothing.
+    """
 
     def __init__(self, *, ack_every: int = 1) -> None:
-        self.now = 0.0
+        self.now, self.full = 0.0, False
         self.said: dict[int, list[relay.Message]] = {1: [], 2: []}
         self.way: list[Message] = []
         self.wheels = {node: Wheel(0.0) for node in (1, 2)}
         self.tunnels = {
             node: Tunnels(
                 send=self.way.append,
-                tell=lambda _, message, node=node: self.said[node].append(message),
+                tell=lambda _, message, node=node: self.tell(node, message),
                 clock=lambda: self.now,
                 wheel=self.wheels[node],
                 numbers=count(100 * node),
@@ -53,6 +56,11 @@ class Ends:
         }
         for node, tunnels in self.tunnels.items():
             tunnels.own = node
+
+    def tell(self, node: int, message: relay.Message) -> bool:
+        if not self.full:
+            self.said[node].append(message)
+        return not self.full
 
     def opened(self) -> Ends:
         self.tunnels[1].open(7, TunnelOpen(1, "c", 1000), (5,))
@@ -257,3 +265,31 @@ def test_real_tunnels_carry_small_and_large_messages_both_ways_between_nodes() -
                 await tunnel.send(b"late")
 
     run(talk)
+
+
+def test_who_hears_nothing_of_the_other_end_gives_the_tunnel_up_and_idle_ones_live_on() -> None:
+    ends = Ends().opened()
+    for _ in range(int(3 * STALLED_S / TEND_S)):
+        ends.now += TEND_S
+        for tunnels in ends.tunnels.values():
+            tunnels.tend()
+        ends.pass_on()
+    assert [len(tunnels) for tunnels in ends.tunnels.values()] == [1, 1]
+    for _ in range(int(STALLED_S / TEND_S) + 2):
+        ends.now += TEND_S
+        ends.tunnels[2].tend()
+        ends.way.clear()
+    assert ends.said[2][-1] == TunnelClosed(9, f"no word of the other end for {STALLED_S:g} s")
+
+
+def test_what_an_application_has_no_room_for_stays_until_it_has() -> None:
+    ends = Ends().opened()
+    ends.allow()
+    ends.full = True
+    ends.send(b"a", b"b")
+    ends.pass_on()
+    assert ends.got == []
+    ends.full = False
+    ends.now += TEND_S + 0.1
+    ends.tunnels[2].tend()
+    assert ends.got == [b"a", b"b"]
