@@ -92,13 +92,14 @@ def main() -> int:
 
 @contextmanager
 def _hosts() -> Iterator[tuple[int, int]]:
-    """Processes in two network namespaces with 10.99.0.1 and .2 on one bridge, which is in this process's."""
-    with throwaway_namespace() as one, throwaway_namespace() as other:
-        run_tool(["ip", "link", "add", "plain", "type", "bridge"])
-        run_tool(["ip", "link", "set", "plain", "up"])
+    """Processes in two network namespaces with 10.99.0.1 and .2 on one bridge, which is in a third."""
+    with throwaway_namespace() as middle, throwaway_namespace() as one, throwaway_namespace() as other:
+        run_tool(["ip", "link", "add", "plain", "type", "bridge"], pid=middle)
+        run_tool(["ip", "link", "set", "plain", "up"], pid=middle)
         for number, pid in enumerate((one, other), 1):
-            run_tool(["ip", "link", "add", f"p{number}", "type", "veth", "peer", "name", "eth", "netns", str(pid)])
-            run_tool(["ip", "link", "set", f"p{number}", "master", "plain", "up"])
+            ends = [f"p{number}", "type", "veth", "peer", "name", "eth", "netns", str(pid)]
+            run_tool(["ip", "link", "add", *ends], pid=middle)
+            run_tool(["ip", "link", "set", f"p{number}", "master", "plain", "up"], pid=middle)
             run_tool(["ip", "addr", "add", f"10.99.0.{number}/24", "dev", "eth"], pid=pid)
             run_tool(["ip", "link", "set", "eth", "up"], pid=pid)
         yield one, other
