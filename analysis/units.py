@@ -11,7 +11,7 @@ from analysis.statistics import EQUAL_WITHIN, Contrast, Estimate, Ratio
 _TWICE = 2.0  # smaller factors are said in per cent
 WIDE = 0.5  # an interval wider than this share of its ratio is given by its ends, being far from symmetric
 _EVEN = 0.1  # an interval whose sides differ by less than this share of the wider one is written with ±, and that side
-NOTABLE = 0.0005  # a ratio nearer to 1 than this is called equal
+NOTABLE = 0.005  # a ratio nearer to 1 than this is called equal: it is 1.00 in three digits
 _PREFIXES: dict[Unit, tuple[tuple[float, str], ...]] = {
     "1/s": ((1.0, "msg/s"),),
     "bit/s": ((1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
@@ -123,10 +123,10 @@ def times_text(ratio: Ratio) -> str:
 
 
 def shows(ratio: Ratio) -> bool:
-    """Whether a difference can be told: some intervals are so narrow that it is less than three digits can say."""
+    """Whether there is a difference that can be told: some are proven, and less than three digits say."""
     if ratio.differs is False:
         return False
-    return ratio.ratio is None or digits(max(ratio.ratio, 1 / ratio.ratio)) != digits(1.0) or not _equal(ratio)
+    return ratio.ratio is None or max(ratio.ratio, 1 / ratio.ratio) - 1 >= NOTABLE or not _equal(ratio)
 
 
 def brief(ratio: Ratio) -> str:

@@ -91,7 +91,10 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "comparable": [name for name, levels in findings.campaign.factors.items() if len(levels) > 1],
         "lead": leading(findings),
         "headlines": headlines(findings),
-        "standings": [standing.value for standing in Standing],
+        "standings": [
+            one.value for one in Standing
+            if one is Standing.VALID or any(trial.standing is one for trial in findings.trials)
+        ],
         "verdicts": [
             _verdict_row(cell)
             | {"limited": limited_cell(found, cell.name), "place": places(_manifests(found, cell.name))}
