@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from emulation.kernel.namespace import KernelError, in_namespace
@@ -27,6 +28,10 @@ class Ports:
 
 def check_ports(ports: Ports) -> None:
     """Raise KernelError for ports that have gone."""
-    there = {name for _, name in in_namespace(ports.pid, socket.if_nameindex)}
+    check_there(ports, {name for _, name in in_namespace(ports.pid, socket.if_nameindex)})
+
+
+def check_there(ports: Ports, there: Collection[str]) -> None:
+    """The same, where the names of the interfaces are known."""
     if gone := [name for name in (ports.wired, *ports.stations.values()) if name not in there]:
         raise KernelError(f"interface {', '.join(gone)} of the access point has gone: no packet crosses the link there")

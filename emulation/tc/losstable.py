@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.kernel.accesspoint import Ports
+from emulation.kernel.accesspoint import Ports, check_there
 from emulation.kernel.namespace import in_namespace
 from emulation.kernel.nft import Nft
 from emulation.plan.linkplan import LinkPlan
@@ -205,7 +205,11 @@ def _packets(nft: Nft) -> dict[str, int]:
 
 
 def received(ports: Ports) -> dict[Direction, int]:
-    """Frames that came in by the stations' ports and by the wired one, in the calling thread's namespace."""
+    """Frames that came in by the stations' ports and by the wired one, in the calling thread's namespace.
+
+    KernelError where one has gone.
+    """
     lines = Path("/proc/thread-self/net/dev").read_text().splitlines()[2:]
     frames = {name.strip(): int(values.split()[1]) for name, _, values in (line.partition(":") for line in lines)}
+    check_there(ports, frames)
     return {"uplink": sum(frames[port] for port in ports.stations.values()), "downlink": frames[ports.wired]}
