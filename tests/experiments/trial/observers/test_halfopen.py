@@ -66,28 +66,8 @@ def test_an_end_that_is_closed_has_been_given_up_and_one_that_stays_has_not(made
     assert left.until_ns == left.left_ns > closed
 
 
-def test_who_is_back_is_watched_no_more(made: ExitStack) -> None:
-    _, peer = connected(made, GONE)
-    diag = SockDiag()
-    made.callback(diag.close)
-
-    async def watched() -> tuple[int, HalfOpen]:
-        watch = HalfOpenWatch({"sta1": GONE}, {"server": diag})
-        await watch.begin("sta1", time.monotonic_ns())
-        watch.end("sta1")
-        back = time.monotonic_ns()
-        peer.close()
-        await asyncio.sleep(0.2)  # several looks
-        (found,) = watch.found()
-        await watch.stop()
-        return back, found
-
-    back, found = asyncio.run(watched())
-    assert found.left_ns is None
-    assert found.since_ns < found.until_ns <= back
-
-
-def test_the_end_of_a_node_that_is_killed_meanwhile_was_not_given_up_by_it(made: ExitStack) -> None:
+@pytest.mark.parametrize("back", [True, False])
+def test_who_is_back_is_watched_no_more_nor_the_end_of_a_peer_that_is_killed(made: ExitStack, *, back: bool) -> None:
     _, peer = connected(made, GONE)
     diag = SockDiag()
     made.callback(diag.close)
@@ -95,14 +75,14 @@ def test_the_end_of_a_node_that_is_killed_meanwhile_was_not_given_up_by_it(made:
     async def watched() -> tuple[int, HalfOpen]:
         watch = HalfOpenWatch({"sta1": GONE, "sta2": PEER}, {"sta2": diag})
         await watch.begin("sta1", time.monotonic_ns())
-        watch.killed("sta2")
-        killed = time.monotonic_ns()
+        watch.end("sta1") if back else watch.killed("sta2")
+        until = time.monotonic_ns()
         peer.close()
         await asyncio.sleep(0.2)  # several looks
         (found,) = watch.found()
         await watch.stop()
-        return killed, found
+        return until, found
 
-    killed, found = asyncio.run(watched())
+    until, found = asyncio.run(watched())
     assert found.left_ns is None
-    assert found.since_ns < found.until_ns <= killed
+    assert found.since_ns < found.until_ns <= until
