@@ -17,19 +17,17 @@ from records.audience import audiences, of_messages
 SETTLE_S = 0.25
 
 
-def missing(plans: Sequence[NodePlan], reports: Mapping[str, Progress]) -> int | None:
-    """Answered messages that have not reached their audiences; None when selectors make that unknowable."""
+def missing(plans: Sequence[NodePlan], reports: Mapping[str, Progress]) -> int:
+    """Answered messages that have not reached their audiences."""
     consumers = [consumer for plan in plans for consumer in plan.consumers]
-    if any(consumer.selector is not None for consumer in consumers):
-        return None
     shared = any(plan.workload.shared for plan in plans)
-    acked: Counter[int] = Counter()
+    wanted: Counter[int] = Counter()
     delivered: Counter[int] = Counter()
     for report in reports.values():
-        acked.update(report.acked_by_topic)
+        wanted.update(report.wanted_by_topic)
         delivered.update(report.delivered_by_consumer)
     return sum(
-        max(0, acked[one.topic] - sum(delivered[consumer] for consumer in one.consumers))
+        max(0, wanted[one.topic] - sum(delivered[consumer] for consumer in one.consumers))
         for one in of_messages(audiences(consumers, share=shared))
     )
 

@@ -52,14 +52,14 @@ class Ledger:
         """The totals so far."""
         by_topic: Counter[int] = Counter()
         for log in self.published:
-            by_topic[log.topic] += log.acked
+            by_topic[log.topic] += log.wanted
         return Progress(
             t_ns=t_ns,
             sent=sum(map(len, self.published)),
             acked=sum(log.acked for log in self.published),
             failed=sum(log.failed for log in self.published),
             delivered=len(self.delivered),
-            acked_by_topic=dict(by_topic),
+            wanted_by_topic=dict(by_topic),
             delivered_by_consumer=dict(self.delivered.by_consumer),
             lost_connections=lost,
         )

@@ -38,9 +38,10 @@ def producers(*, ledger: Ledger, clients: Clients, clock: Clock, own: Own) -> li
     """The plan's producers, ready to send, each with its log in the ledger."""
     made = []
     plan = ledger.plan
+    upper = plan.selection.of if plan.selection else None
     for one in plan.producers:
         connection, publisher = clients.publishers[one.id]
-        log = PublishedLog(producer=one.id, topic=one.topic)
+        log = PublishedLog(producer=one.id, topic=one.topic, wanted=plan.selection)
         ledger.published.append(log)
         made.append(
             Producer(
@@ -49,7 +50,7 @@ def producers(*, ledger: Ledger, clients: Clients, clock: Clock, own: Own) -> li
                 publisher=publisher,
                 log=log,
                 bodies=bodies(plan.workload.sizes, producer=one.id, seed=plan.seed),
-                properties=properties(upper=plan.property_range, producer=one.id, seed=plan.seed),
+                properties=properties(upper=upper, producer=one.id, seed=plan.seed),
                 clock=clock,
                 lateness=own.lateness,
             )

@@ -15,7 +15,7 @@ from experiments.workers.lines import read_any
 from records.manifest import ClientSocket, Consumer, Producer
 from records.nodes import Absence
 from records.record import Record
-from records.workload import AnyMessages, Away, PubSub
+from records.workload import AnyMessages, Away, PubSub, Selection
 from stacks.driver import Tls
 from stacks.knobs import KnobValue
 
@@ -80,6 +80,9 @@ class NodePlan(Record):
                 raise ValueError(f"{kind} ids are not unique: {sorted(ids)}")
             if any(not 0 <= one.topic < channels for one in clients):
                 raise ValueError(f"{kind} of a channel that is none of the workload's {channels}")
+        wanted = (self.selection.low, self.selection.high) if self.selection else None
+        if others := [one.id for one in self.consumers if one.selector != wanted]:
+            raise ValueError(f"consumers {others} do not select what the workload says: {wanted}")
         return self
 
     @property
@@ -88,10 +91,9 @@ class NodePlan(Record):
         return self.workload.away if isinstance(self.workload, PubSub) else None
 
     @property
-    def property_range(self) -> int | None:
-        """The message property is uniform in [0, property_range); None = messages have none."""
-        chosen = self.workload.selector if isinstance(self.workload, PubSub) else None
-        return chosen.of if chosen else None
+    def selection(self) -> Selection | None:
+        """The message property, and which its consumers want; None = messages have none."""
+        return self.workload.selector if isinstance(self.workload, PubSub) else None
 
 
 class Times(Record):
@@ -138,7 +140,10 @@ class Ready(Record):
 
 
 class Progress(Record):
-    """Totals since go.  delivered counts arrivals, duplicates included."""
+    """Totals since go.  delivered counts arrivals, duplicates included.
+
+    wanted_by_topic: answered messages whose property the topic's consumers want.
+    """
 
     event: Literal["progress"] = "progress"
     t_ns: int
@@ -146,7 +151,7 @@ class Progress(Record):
     acked: int
     failed: int
     delivered: int
-    acked_by_topic: dict[int, int]
+    wanted_by_topic: dict[int, int]
     delivered_by_consumer: dict[int, int]
     lost_connections: tuple[str, ...]
 

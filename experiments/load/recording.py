@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from records import marker
 from records.schema import DELIVERED, PUBLISHED, Outcome
+from records.workload import Selection
 
 # What a client writes of its deliveries: the ledger's columns, and when the message says it was sent.
 MARKED = DELIVERED.append(pa.field("t_send_ns", pa.int64(), nullable=False))
@@ -28,17 +29,21 @@ class PublishedLog:
         "_scheduled",
         "_sends",
         "_sizes",
+        "_wanted",
         "acked",
         "failed",
         "producer",
         "retries",
         "topic",
+        "wanted",
     )
 
-    def __init__(self, *, producer: int, topic: int) -> None:
+    def __init__(self, *, producer: int, topic: int, wanted: Selection | None = None) -> None:
+        """wanted: which properties the topic's consumers want; None = messages have none."""
         self.producer = producer
         self.topic = topic
         self.acked = 0
+        self.wanted = 0
         self.failed = 0
         self.retries = 0
         self._scheduled = array("q")
@@ -46,6 +51,7 @@ class PublishedLog:
         self._acks = array("q")
         self._outcomes = array("b")
         self._properties = array("q")
+        self._wanted = range(wanted.low, wanted.high) if wanted else None
         self._sizes = array("i")
 
     def __len__(self) -> int:
@@ -65,6 +71,7 @@ class PublishedLog:
         self._acks[seq] = t_ack_ns
         self._outcomes[seq] = _ACKED
         self.acked += 1
+        self.wanted += self._wanted is None or self._properties[seq] in self._wanted
 
     def refused(self, seq: int) -> None:
         self._outcomes[seq] = _FAILED

@@ -115,23 +115,17 @@ def test_several_in_flight_and_of_several_sizes_are_told_apart(tmp_path: Path) -
     assert_all_arrived(outcome, 2 * table.num_rows)
 
 
-def test_selectors_split_the_messages_and_durables_get_them_all(tmp_path: Path) -> None:
-    consumers = (
-        consumer(0, selector=(0, 30)),
-        consumer(1, selector=(30, 100)),
-        consumer(2, durable=True),
-    )
+def test_consumers_get_what_they_select_and_the_drain_knows_how_much_that_is(tmp_path: Path) -> None:
+    consumers = (consumer(0, selector=(0, 30)), consumer(1, selector=(0, 30), durable=True))
     outcome = trial(
         tmp_path,
         consumers=consumers,
         work={"selector": {"low": 0, "high": 30}, "loop": "open", "rate": 400, "ack": "dups_ok"},
     )
-    table = outcome.result.delivered.to_pandas().merge(outcome.result.published.to_pandas(), on=["producer", "seq"])
-    sizes = table.groupby("consumer").size()
-    assert sizes[0] + sizes[1] == sizes[2] == outcome.result.published.num_rows
-    assert table.property[table.consumer == 0].max() < 30 <= table.property[table.consumer == 1].min()
-    assert_all_arrived(outcome, 2 * outcome.result.published.num_rows)
-    assert outcome.drained.reason == "quiet"
+    published = outcome.result.published.column("property").to_numpy()
+    assert_all_arrived(outcome, 2 * int((published < 30).sum()))
+    assert published.max() >= 30
+    assert outcome.drained.reason == "complete"
 
 
 def test_the_null_stack_needs_no_server(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from load_runs import node_plan, producer
+from load_runs import consumer, node_plan, producer
 from pydantic import ValidationError
 
 from experiments.load.protocol import (
@@ -30,7 +30,7 @@ events = st.one_of(
         acked=count,
         failed=count,
         delivered=count,
-        acked_by_topic=st.dictionaries(st.integers(0, 9), count),
+        wanted_by_topic=st.dictionaries(st.integers(0, 9), count),
         delivered_by_consumer=st.dictionaries(st.integers(0, 9), count),
         lost_connections=st.tuples(st.text(max_size=10)),
     ),
@@ -49,11 +49,20 @@ def test_every_event_survives_its_line(event) -> None:
 
 
 def test_orders_survive_their_lines(tmp_path) -> None:
-    plan = node_plan(tmp_path, 1, work={"loop": "open", "rate": 5.5, "selector": {"low": 0, "high": 9}})
+    work = {"loop": "open", "rate": 5.5, "selector": {"low": 0, "high": 9}}
+    plan = node_plan(tmp_path, 1, work=work, consumers=(consumer(0, selector=(0, 9)),))
     go = Go(go=Times(go_ns=1, start_ns=2, end_ns=3))
     assert read(line(plan), NodePlan) == plan
     assert read(line(go), Go) == go
     assert read(line(Stop()), Stop) == Stop()
+
+
+def test_a_consumer_selects_what_the_workload_says(tmp_path) -> None:
+    with pytest.raises(ValueError, match=r"consumers \[1\] do not select what the workload says: \(0, 9\)"):
+        node_plan(
+            tmp_path, 1, work={"selector": {"low": 0, "high": 9}},
+            consumers=(consumer(0, selector=(0, 9)), consumer(1)),
+        )  # fmt: skip
 
 
 @given(data=st.binary(max_size=200))

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from experiments.load.recording import MARKED, DeliveredLog, PublishedLog, published_table
 from records.marker import SIZE, Marker, pack_into
 from records.schema import PUBLISHED, Outcome
+from records.workload import Selection
 
 
 def body(producer: int, seq: int, size: int = SIZE) -> bytes:
@@ -76,6 +77,15 @@ def test_rows_keep_what_became_of_each_message() -> None:
     assert [row["body_bytes"] for row in rows] == [100, 101, 102]
     assert {(row["producer"], row["topic"]) for row in rows} == {(7, 2)}
     assert (log.acked, log.failed, len(log)) == (1, 1, 3)
+
+
+def test_answered_messages_that_consumers_want_are_counted() -> None:
+    log = PublishedLog(producer=7, topic=2, wanted=Selection(low=3, high=5))
+    for seq, prop in enumerate((2, 3, 4, 5, 4)):
+        log.sent(0, 0, prop, 24)
+        if seq < 4:
+            log.answered(seq, 9)
+    assert (log.acked, log.wanted) == (4, 2)
 
 
 def test_producers_are_in_order_and_nothing_published_is_a_table_too() -> None:
