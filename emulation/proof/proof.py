@@ -148,6 +148,7 @@ def probe_direction(asked: Asked, samples: Samples) -> Generator[Burst, Arrivals
 def single_frames(side: DirectionProfile, samples: Samples, *, alone_s: float = 0.0) -> tuple[Burst, ...]:
     """Small frames so far apart that each finds the link idle, and where there is a rate full ones.
 
+    Each has the medium to itself for twice its time, so that it finds it idle although senders are not punctual.
     alone_s: how far apart at least; then there are fewer of them.
     """
     frame_s = side.airtime(MIN_FRAME)
@@ -155,15 +156,13 @@ def single_frames(side: DirectionProfile, samples: Samples, *, alone_s: float = 
     most = max(int(_ALONE_S / alone_s), _FEWEST_ALONE) if alone_s else samples.jitter
     spacing = max(0.002, 2 * frame_s, apart)
     packets = min(samples.jitter if side.jitter else samples.delay, int(samples.delay_s / spacing), most)
-    # A few have the medium to themselves.  Many use it up twice: half of it stays free, and most find it idle.
-    share = 2 * frame_s / spacing if side.jitter else 1.0
-    small = Burst(size=MIN_FRAME, paced=packets, spacing_s=spacing, share=share)
+    small = Burst(size=MIN_FRAME, paced=packets, spacing_s=spacing, share=2 * frame_s / spacing if side.jitter else 1.0)
     if not side.rate:
         return (small,)
     frame_s = side.airtime(FULL_FRAME)
     spacing = max(0.002 + frame_s, 1.1 * frame_s, apart)
     packets = min(max(int(2 * samples.rate_s / spacing), _FEWEST_FULL), _MOST_FULL)
-    return small, Burst(size=FULL_FRAME, paced=packets, spacing_s=spacing, share=frame_s / spacing)
+    return small, Burst(size=FULL_FRAME, paced=packets, spacing_s=spacing, share=min(2 * frame_s / spacing, 1.0))
 
 
 def room(side: DirectionProfile) -> int:

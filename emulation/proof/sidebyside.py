@@ -47,6 +47,11 @@ class Burst:
         return self.at_once + self.paced
 
     @property
+    def turn_s(self) -> float:
+        """How much of each spacing is its own, when others send as often."""
+        return self.share * self.spacing_s
+
+    @property
     def seconds(self) -> float:
         """How long it uses what it uses."""
         return max(self.lasts_s, self.paced * self.spacing_s)
@@ -157,10 +162,13 @@ def send_together(bursts: Iterable[tuple[Lane[T], Burst]], clock: Clock, frames_
             room = True
         if room and waiting:
             begun = list(_that_fit(waiting, sending, taken))
+            turns = 0.0
             for place, number in enumerate(begun):
                 # Not all in one moment, and then again and again in the same ones.
-                sending[number].began = now + place / frames_per_s
-                heapq.heappush(due, (sending[number].began, number))
+                one = sending[number]
+                one.began = now + place / frames_per_s + min(turns, one.burst.spacing_s)
+                turns += one.burst.turn_s
+                heapq.heappush(due, (one.began, number))
             waiting = sorted(set(waiting) - set(begun))
         room = False
         clock.sleep_until(min(due[0][0] if due else inf, ends[0][0] if waiting and ends else inf))

@@ -155,6 +155,20 @@ def test_those_that_begin_together_do_not_send_in_the_same_moments() -> None:
     assert min(np.diff(moments)) >= 0.9 / FRAMES_PER_S
 
 
+def test_single_frames_of_both_directions_find_the_air_idle() -> None:
+    """Two that begin together and send as often would meet with every frame."""
+    side = DirectionProfile(rate=6e6, frame_overhead=734e-6, delay=0.005, jitter=0.0026)
+    bursts = proof.single_frames(side, replace(proof.USUAL, apart=3.0))
+    clock = Clock()
+    paths = [Path(clock) for _ in DIRECTIONS]
+    uses = {"medium": 1 / 0.9, "group 1": 1.0}
+    run([Lane(path, steps(*bursts), uses) for path in paths], clock=clock, frames_per_s=FRAMES_PER_S)
+    for burst in bursts:
+        moments = sorted(when for path in paths for when, size in path.emitted if size == burst.size)
+        assert len(moments) == 2 * burst.paced
+        assert min(np.diff(moments)) >= side.airtime(burst.size)
+
+
 @pytest.fixture(autouse=True)
 def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """What delays may be is drawn from fewer runs: the subject is when packets are sent."""
