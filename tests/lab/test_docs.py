@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -46,8 +47,18 @@ def test_a_step_of_the_walk_is_there_and_an_earlier_one_leads_to_it(step: int) -
     _, boundary, file, name = WALK[step]
     text = (ROOT / file).read_text()
     assert re.search(rf"^(?:\s*(?:async )?(?:def|class) {name}\b|{name}\b.*=)", text, re.MULTILINE)
-    earlier = "".join((ROOT / before).read_text() for _, _, before, _ in WALK[:step])
-    assert step == 0 or boundary or re.search(rf"\b{name}\b", earlier)
+    earlier = [(ROOT / before).read_text() for _, _, before, _ in WALK[:step]]
+    assert step == 0 or boundary or any(uses(code, file, name) for code in earlier)
+
+
+def uses(code: str, file: str, name: str) -> bool:
+    """Whether a module names `name`, and imports it from this file or from the package that the file is in."""
+    module = file.removesuffix(".py").replace("/", ".")
+    imported = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            imported |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return bool({module, module.rpartition(".")[0]} & imported) and bool(re.search(rf"\b{name}\b", code))
 
 
 def test_the_map_is_a_map_and_every_page_is_on_it() -> None:

@@ -14,6 +14,7 @@ SHORT: dict[str, Any] = {
     "trials": 1,
     "repeat_spoiled": 0,
 }
+EVENTS = "nodes"  # a list that is no factor's levels
 
 
 def small(folder: Path, name: str, **settings: object) -> Path:
@@ -32,4 +33,6 @@ def small(folder: Path, name: str, **settings: object) -> Path:
 def _last(said: Any) -> Any:
     if isinstance(said, list):
         return _last(said[-1])
-    return {key: _last(value) for key, value in said.items()} if isinstance(said, dict) else said
+    if isinstance(said, dict):
+        return {key: value if key == EVENTS else _last(value) for key, value in said.items()}
+    return said

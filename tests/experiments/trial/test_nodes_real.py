@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lab_runs import SMALL
-from trial_runs import run
+from lab_runs import SMALL, assert_sound
+from shown_scenarios import small
+from trial_runs import run, run_file
 
 from analysis.capture.reader import read_capture
 from analysis.trial import reduce_trial
@@ -127,6 +128,15 @@ def test_who_vanishes_says_nothing_and_who_is_killed_says_good_bye(trial: tuple[
     t_ns, flags = sent_by(trial[0], "sta2")
     assert np.any((flags & FIN_OR_RST > 0) & (abs(t_ns - kill) < 10**9))
     assert not np.any((flags & FIN_OR_RST > 0) & (t_ns < kill - 10**9))
+
+
+def test_the_scenario_that_shows_it_comes_to_its_end_with_what_it_says(tmp_path: Path) -> None:
+    file = small(tmp_path, "nodes", stack="reference", window={"warmup_s": 0.3, "window_s": 8, "drain_s": 3})
+    trial, verdict, _ = run_file(file, tmp_path)
+    assert_sound(verdict)
+    assert [(one.at_s, one.node, one.event) for one in trial.manifest().node_events] == [
+        (3, "sta2", "kill"), (4, "sta3", "vanish"), (5, "sta4", "join"), (7, "sta3", "join"),
+    ]  # fmt: skip
 
 
 def test_a_station_dies_with_its_service_and_the_others_go_on(tmp_path: Path) -> None:

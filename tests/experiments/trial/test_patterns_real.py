@@ -21,6 +21,7 @@ PATTERNS = {
     "broadcast": "broadcast",
     "stream": "stream",
     "iris": "request_reply",
+    "peers": "stream",  # the last of its cases
 }
 CASES = [
     ("queue", "reference"),
@@ -28,6 +29,7 @@ CASES = [
     ("broadcast", "reference"),
     ("stream", "reference"),
     ("iris", "iris"),
+    ("peers", "reference-peers"),
     pytest.param("queue", "activemq", marks=pytest.mark.broker),
     pytest.param("requests", "activemq-openwire", marks=pytest.mark.broker),
 ]
