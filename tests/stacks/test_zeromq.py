@@ -150,7 +150,8 @@ def test_a_client_says_the_port_that_all_of_its_connections_have() -> None:
     talk.run(all_of_it)
 
 
-def test_garbage_at_a_port_hinders_nobody() -> None:
+def test_garbage_at_a_port_does_not_end_the_talk() -> None:
+    """libzmq shares messages out to a stranger too until its handshake fails, so that some may be lost."""
     talk, got = Talk(1, 1), []  # type: ignore[var-annotated]
 
     async def all_of_it() -> None:
@@ -164,7 +165,9 @@ def test_garbage_at_a_port_hinders_nobody() -> None:
             await sender.send(garbage)
             writer.close()
             del reader
-        await until(lambda: len(got) == 3)
+        while b"after it" not in got:
+            await sender.send(b"after it")
+            await asyncio.sleep(0.005)
 
     talk.run(all_of_it)
 

@@ -25,8 +25,11 @@ def small(folder: Path, name: str, **settings: object) -> Path:
     whole = yaml.safe_load((ROOT / "experiments" / "scenarios" / f"{name}.yaml").read_text()) | SHORT | settings
     for of_levels in ("compare", "baseline"):
         whole.pop(of_levels, None)
+    chosen = _last(whole)
+    if case := chosen.pop("cases", None):
+        chosen["cases"] = [case]
     path = folder / f"{name}.yaml"
-    path.write_text(yaml.safe_dump(_last(whole)))
+    path.write_text(yaml.safe_dump(chosen))
     return path
 
 
