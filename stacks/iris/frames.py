@@ -29,6 +29,7 @@ class Op(IntEnum):
     BALANCE = 7  # a message for one member of a group
     FLOOD = 8  # a message for every member of a group
     DIRECT = 9  # a message for a node
+    TUNNEL = 10  # instead of a node's introduction: the connection is a tunnel's
 
 
 class Kind(IntEnum):
@@ -77,6 +78,7 @@ _HEADER = struct.Struct("!BBBBQQQI")  # op, kind, hops, in the tree, key, origin
 _PEER = struct.Struct("!QIH")
 _GROUP = struct.Struct("!BQI")  # op, group, capacity
 _REPORT = struct.Struct("!QI")
+_TUNNEL = struct.Struct("!BQ")  # op, number
 MOST_HOPS = 40  # four times what routing among 10^12 nodes takes: a circle ends
 HEADER_BYTES = _HEADER.size
 MOST_CAPACITY = 2**32 - 1
@@ -151,3 +153,18 @@ def read_report(frame: bytes) -> Iterator[tuple[int, int]]:
         return _REPORT.iter_unpack(memoryview(frame)[1:])
     except struct.error as error:
         raise FrameError(f"a report has {len(frame)} bytes: {error}") from error
+
+
+def tunnel(number: int) -> bytes:
+    """How a node introduces itself that has taken a tunnel of the other.  number: the other's of it."""
+    return _TUNNEL.pack(Op.TUNNEL, number)
+
+
+def read_tunnel(introduction: bytes) -> int | None:
+    """The number of the tunnel that a connection is for; None where it is for the overlay."""
+    if introduction[:1] != bytes((Op.TUNNEL,)):
+        return None
+    try:
+        return int(_TUNNEL.unpack(introduction)[1])
+    except struct.error as error:
+        raise FrameError(f"an introduction for a tunnel has {len(introduction)} bytes: {error}") from error
