@@ -83,20 +83,25 @@ MOST_HOPS = 40  # four times what routing among 10^12 nodes takes: a circle ends
 HEADER_BYTES = _HEADER.size
 MOST_CAPACITY = 2**32 - 1
 
+_new = tuple.__new__
 _OPS, _KINDS = {one.value: one for one in Op}, {one.value: one for one in Kind}
 
 
-def header(message: Message) -> bytes:
-    """What goes before a message's data."""
-    op, kind, key, origin, number, _, limit_ms, hops, in_tree = message
+def header(message: Message, *, in_tree: bool) -> bytes:
+    """What goes before a message's data.  in_tree: as the message has it, or as it goes on from here."""
+    op, kind, key, origin, number, _, limit_ms, hops, _ = message
     return _HEADER.pack(op, kind, hops, in_tree, key, origin, number, limit_ms)
 
 
-def message(frame: bytes) -> Message:
-    """A frame of Op.BALANCE, FLOOD or DIRECT; FrameError where it is none."""
+def message(frame: bytes, *, further: int = 0) -> Message:
+    """A frame of Op.BALANCE, FLOOD or DIRECT; FrameError where it is none.  further: hops that it has not counted."""
     try:
         op, kind, hops, in_tree, key, origin, number, limit_ms = _HEADER.unpack_from(frame)
-        return Message(_OPS[op], _KINDS[kind], key, origin, number, frame[HEADER_BYTES:], limit_ms, hops, bool(in_tree))
+        data = frame[HEADER_BYTES:]
+        # Without the function in Python that a class of named fields is called by.
+        return _new(
+            Message, (_OPS[op], _KINDS[kind], key, origin, number, data, limit_ms, hops + further, in_tree != 0)
+        )
     except (struct.error, KeyError) as error:
         raise FrameError(f"a message of {len(frame)} bytes cannot be read: {error!r}") from error
 

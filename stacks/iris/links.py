@@ -15,6 +15,9 @@ from stacks.iris.session import Session, SessionError
 
 # What may wait for one receiver; more is dropped.
 ROOM_BYTES = 64 * 1024 * 1024
+# What gathers in one turn of the loop, at most: one turn may read many megabytes.
+GATHERED_BYTES = 128 * 1024
+LARGE_BYTES = 16 * 1024  # so large on average, parts are written as they are
 # Of an application, behind that: how a request ended, and what keeps a tunnel going.
 SMALL_BYTES, SMALL_ROOM_BYTES = 1024, 1024 * 1024
 
@@ -114,7 +117,9 @@ class PeerLink(asyncio.Protocol):
         if held > (ROOM_BYTES if _may_be_dropped(parts[0]) else 2 * ROOM_BYTES):
             return False
         session.send(*parts)
-        if not self._waits:
+        if session.queued_bytes > GATHERED_BYTES:
+            self.flush()
+        elif not self._waits:
             self._waits = True
             self._owner.flush_soon(self)
         return True
@@ -154,7 +159,7 @@ class RelayLink(asyncio.Protocol):
     def __init__(self, owner: Owner, number: int) -> None:
         self.number = number
         self.initiated = False
-        self._owner, self._reader = owner, Reader(FROM_CLIENT)
+        self._owner, self._reader = owner, Reader(FROM_CLIENT, views=True)
         self._out: list[bytes] = []
         self._held = 0
 
@@ -179,21 +184,27 @@ class RelayLink(asyncio.Protocol):
 
     def say(self, message: relay.Message) -> bool:
         """Have a message go with the others of this turn; False where there is no room for it."""
-        data = relay.encode(message)
-        room = ROOM_BYTES if len(data) > SMALL_BYTES else ROOM_BYTES + SMALL_ROOM_BYTES
+        parts = relay.parts(message)
+        size = sum(map(len, parts))
+        room = ROOM_BYTES if size > SMALL_BYTES else ROOM_BYTES + SMALL_ROOM_BYTES
         if self._held + self._transport.get_write_buffer_size() > room:
             return False
         if not self._out:
             self._owner.flush_soon(self)
-        self._out.append(data)
-        self._held += len(data)
+        self._out += parts
+        self._held += size
+        if self._held > GATHERED_BYTES:
+            self.flush()
         return True
 
     def flush(self) -> None:
         """Write what has gathered."""
-        if self._out and not self._transport.is_closing():
-            self._transport.write(b"".join(self._out))
-        self._out.clear()
+        out, self._out = self._out, []
+        if out and not self._transport.is_closing():
+            if self._held < LARGE_BYTES * len(out):
+                self._transport.write(b"".join(out))
+            else:
+                self._transport.writelines(out)  # without a copy
         self._held = 0
 
     def _take(self, message: relay.Message) -> None:

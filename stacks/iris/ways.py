@@ -8,7 +8,7 @@ from typing import cast
 
 from stacks.iris.direct import Direct, Way
 from stacks.iris.frames import FrameError, Peer, read_peers, tunnel
-from stacks.iris.links import Flushed, OnFrames, PeerLink, without_delay
+from stacks.iris.links import GATHERED_BYTES, Flushed, OnFrames, PeerLink, without_delay
 from stacks.iris.session import Session, SessionError
 
 REACH_S = 3.0  # for a connection, and for the handshake
@@ -126,7 +126,9 @@ class TunnelLink(asyncio.Protocol):
     def send(self, *parts: bytes) -> None:
         """As direct.Way; frames of one turn of the loop leave together."""
         self._session.send(*parts)
-        if not self._waits:
+        if self._session.queued_bytes > GATHERED_BYTES:
+            self.flush()
+        elif not self._waits:
             self._waits = True
             self._ways.flush_soon(self)
 
