@@ -126,7 +126,8 @@ def _writer(code: int, kind: type[Any], fields: tuple[str, ...]) -> Write:
         else:
             parts.append(repr(_written(field)))
     lines.append(f"return [{', '.join(parts)}]")
-    return _made(kind.__name__, "message", lines, number=number, small=_SMALL, text=_written)
+    made: Write = _made(kind.__name__, "message", lines, number=number, small=_SMALL, text=_written)
+    return made
 
 
 def _reader(kind: type[Any], fields: tuple[str, ...]) -> Read:
@@ -152,7 +153,8 @@ def _reader(kind: type[Any], fields: tuple[str, ...]) -> Read:
             lines += [f"if {name}:", f"    return kind({', '.join(names)}), at"]
     lines.append(f"return new(kind, ({', '.join(names)}{',' if names else ''})), at")
     tools = {"number": _number, "truth": _truth, "short": _short, "text": _read_text, "same": _same}
-    return _made(kind.__name__, "data, at", lines, kind=kind, new=tuple.__new__, view=memoryview, **tools)
+    made: Read = _made(kind.__name__, "data, at", lines, kind=kind, new=tuple.__new__, view=memoryview, **tools)
+    return made
 
 
 def _made(name: str, arguments: str, lines: list[str], **tools: Any) -> Any:
