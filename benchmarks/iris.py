@@ -1,9 +1,10 @@
 """Iris beside what was measured of the original, on two nodes of a plain bridge.
 
-    python benchmarks/iris.py [--seconds 4] [--repeats 3] [--only NAME ...]
+    python benchmarks/iris.py [--seconds 4] [--repeats 3] [--quick] [--profile] [--only NAME ...]
 
 Each node is in a namespace of its own with its load, offloads are on, nothing is captured; the callers, connections and
 sizes are those that the original was measured with.  The table is Markdown, with medians and the range of the runs.
+With --profile there is, below each row, where nodes and loads spend their processor time; that costs some of it.
 Exit status 1 when a figure is below the original's.
 """
 
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -24,11 +25,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from iris_bench import load
+from iris_bench import load, sampling
 from iris_bench.load import Plan
 
 from emulation.kernel.namespace import prefix, run_tool, throwaway_namespace
 from experiments.workers.isolation import isolated
+from stacks.iris import __main__ as node
 
 _RELAY, _PORT, _WARM_S = 55_555, 14_142, 1.0
 _KIB = 1024
@@ -45,7 +47,10 @@ class Row:
     original: float
     both: bool = False
     connections: int = 4
+    tunnel: str = "acked"
 
+
+_TUNNELS = (("64 B", 64, 35_400), ("1 KiB", _KIB, 23_600), ("256 KiB", 256 * _KIB, 542), ("echo 64 B", 64, 38_600))
 
 # The original's figures: node 2015-04 and client 2014-09 on two cores of the same kind, medians of quiet runs.
 ROWS = (
@@ -56,10 +61,19 @@ ROWS = (
     Row(name="one caller 64 B", kind="requests", body_bytes=64, callers=1, original=0.31, connections=1),
     Row(name="broadcasts 64 B", kind="broadcasts", body_bytes=64, callers=1, original=49_400, connections=1),
     Row(name="broadcasts 256 KiB", kind="broadcasts", body_bytes=256 * _KIB, callers=1, original=1_007, connections=1),
-    Row(name="tunnel 64 B", kind="tunnel", body_bytes=64, callers=1, original=35_400, connections=1),
-    Row(name="tunnel 1 KiB", kind="tunnel", body_bytes=_KIB, callers=1, original=23_600, connections=1),
-    Row(name="tunnel 256 KiB", kind="tunnel", body_bytes=256 * _KIB, callers=1, original=542, connections=1),
-    Row(name="tunnel echo 64 B", kind="echo", body_bytes=64, callers=1, original=38_600, connections=1),
+    *(
+        Row(
+            name=f"{tunnel} tunnel {name}",
+            kind="echo" if "echo" in name else "tunnel",
+            body_bytes=size,
+            callers=1,
+            original=original,
+            connections=1,
+            tunnel=tunnel,
+        )
+        for tunnel in ("acked", "direct")
+        for name, size, original in _TUNNELS
+    ),
 )
 
 
@@ -68,25 +82,38 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="one run of a second each")
+    parser.add_argument("--profile", action="store_true", help="where processor time goes, below each row")
     parser.add_argument("--only", nargs="*", choices=[one.name for one in ROWS])
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--client", help=argparse.SUPPRESS)
+    parser.add_argument("--sampled", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--node", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.client:
-        load.run(arguments.client)
-        return 0
+    with sampling.sampled(arguments.sampled) if arguments.sampled else nullcontext():
+        if arguments.node:
+            sys.argv[1:] = arguments.node
+            return node.main()
+        if arguments.client:
+            load.run(arguments.client)
+            return 0
+    if arguments.quick:
+        arguments.seconds, arguments.repeats = 1.0, 1
     if not arguments.worker:
         words = isolated("host", [sys.executable, __file__, *sys.argv[1:], "--worker"])
         return subprocess.run(words, check=False).returncode
     rows = [one for one in ROWS if arguments.only is None or one.name in arguments.only]
     print("| what | of the original | ours | times |\n|---|---:|---:|---:|", flush=True)
     slower = 0
-    with _hosts() as hosts:
+    with _hosts() as hosts, tempfile.TemporaryDirectory(prefix="airwire-") as scratch:
         for row in rows:
-            found = [_measured(row, hosts, arguments.seconds) for _ in range(arguments.repeats)]
+            samples = Path(scratch) / row.name if arguments.profile else None
+            found = [_measured(row, hosts, arguments.seconds, samples) for _ in range(arguments.repeats)]
             times = [row.original / one if row.name == "one caller 64 B" else one / row.original for one in found]
             slower += median(times) < 1
             print(f"| {row.name} | {row.original:,g} | {_ranged(found)} | {median(times):.2f} |", flush=True)
+            if samples is not None:
+                print(f"\n{sampling.table(samples)}\n", flush=True)
     return int(bool(slower))
 
 
@@ -105,20 +132,28 @@ def _hosts() -> Iterator[tuple[int, int]]:
         yield one, other
 
 
-def _measured(row: Row, hosts: tuple[int, int], seconds: float) -> float:
-    """Answers or arrivals per second, at both nodes together; of one caller the median time in ms."""
+def _measured(row: Row, hosts: tuple[int, int], seconds: float, samples: Path | None) -> float:
+    """Answers or arrivals per second, at both nodes together; of one caller the median time in ms.
+
+    samples: a folder for where processor time went.
+    """
+    if samples is not None:
+        samples.mkdir(exist_ok=True)
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="airwire-")))
         key = folder / "key"
         key.write_text(bytes(range(32)).hex())
         for number, pid in enumerate(hosts, 1):
-            opened.enter_context(_node(number, pid, key))
+            words = ["--host", f"10.99.0.{number}", "--peer", f"10.99.0.{3 - number}", "--tunnel", row.tunnel]
+            words += ["--port", str(_PORT), "--key-file", str(key)]
+            opened.enter_context(_node(pid, words, samples and samples / f"node-{number}"))
         # The other member of a group of receivers is the sender's own connection, as it was for the original.
         names = ("one", "one") if row.kind == "broadcasts" else ("one", "other")
         loads = [
             opened.enter_context(
                 _load(
                     pid,
+                    samples and samples / f"load-{number}",
                     Plan(
                         kind=row.kind,
                         relay=_RELAY,
@@ -174,26 +209,30 @@ class _Load:
 
 
 @contextmanager
-def _load(pid: int, plan: Plan) -> Iterator[_Load]:
-    words = [*prefix(pid), sys.executable, __file__, "--client", json.dumps(asdict(plan))]
-    with _process(words) as process:
+def _load(pid: int, sampled: Path | None, plan: Plan) -> Iterator[_Load]:
+    with _process(pid, ["--client", json.dumps(asdict(plan))], sampled) as process:
         yield _Load(process)
+        if sampled:  # it ends with its standard input, and then writes what was seen
+            process.communicate()
 
 
 @contextmanager
-def _node(number: int, pid: int, key: Path) -> Iterator[None]:
-    words = ["-m", "stacks.iris", "--host", f"10.99.0.{number}", "--port", str(_PORT), "--key-file", str(key)]
-    with _process([*prefix(pid), sys.executable, *words, "--peer", f"10.99.0.{3 - number}"]) as process:
+def _node(pid: int, words: Sequence[str], sampled: Path | None) -> Iterator[None]:
+    with _process(pid, ["--node", *words], sampled) as process:
         assert process.stdout
         process.stdout.readline()
         yield
+        if sampled:
+            process.terminate()
+            process.communicate()
 
 
 @contextmanager
-def _process(words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-    where = Path(__file__).resolve().parents[1]
+def _process(pid: int, words: Sequence[str], sampled: Path | None) -> Iterator[subprocess.Popen[str]]:
+    sampling_words = ["--sampled", str(sampled)] if sampled else []
+    words = [*prefix(pid), sys.executable, __file__, *sampling_words, *words]
     with subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=where
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         try:
             yield process

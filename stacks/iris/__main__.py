@@ -71,7 +71,10 @@ def main() -> int:
     parser.add_argument("--splits", type=int, default=SPLITS, help="groups that a cluster is split into")
     parser.add_argument("--beat", type=float, default=BEAT_S, help="seconds between two signs of life")
     parser.add_argument("--silent", type=float, default=SILENT_S, help="seconds after which a silent node is given up")
-    parser.add_argument("--ack-every", type=int, default=1, help="packets of a tunnel to an acknowledgement")
+    parser.add_argument(
+        "--tunnel", choices=["acked", "direct"], default="acked", help="over the overlay, or connections of their own"
+    )
+    parser.add_argument("--ack-every", type=int, default=1, help="packets of an acked tunnel to an acknowledgement")
     given = parser.parse_args()
     try:
         settings = Settings(
@@ -85,6 +88,7 @@ def main() -> int:
             splits=given.splits,
             beat_s=given.beat,
             silent_s=given.silent,
+            direct=given.tunnel == "direct",
             ack_every=given.ack_every,
         )
     except ValueError as error:

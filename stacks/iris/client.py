@@ -12,6 +12,8 @@ from stacks.iris import relay
 from stacks.iris.relay import FROM_NODE, Reader
 from stacks.iris.tunnel import Tunnel
 
+GATHERED_BYTES = 64 * 1024  # what waits for the end of a turn of the loop, at most
+
 OnData = Callable[[bytes], None]
 
 
@@ -39,6 +41,8 @@ class Application(Channel):
         self.on_broadcast: OnData | None = None
         self.on_tunnel: Callable[[Tunnel], None] | None = None
         self._reader = Reader(FROM_NODE)
+        self._loop = asyncio.get_running_loop()
+        self._held_bytes = 0
         self._welcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._left: asyncio.Future[None] | None = None
         self._asked: dict[int, asyncio.Future[bytes]] = {}
@@ -59,7 +63,7 @@ class Application(Channel):
 
     def request(self, cluster: str, data: bytes, timeout_ms: int) -> asyncio.Future[bytes]:
         """Have any one member of a cluster answer; the future ends with the reply, FaultError or TimedOutError."""
-        reply: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        reply: asyncio.Future[bytes] = self._loop.create_future()
         if (over := self.over) is not None:
             fail(reply, over)
             return reply
@@ -117,6 +121,20 @@ class Application(Channel):
         """Called by asyncio."""
         _end(self._taken)
 
+    def write(self, frames: bytes) -> None:
+        """Send whole messages.  Those of one turn of the loop leave in one write."""
+        self.writes += 1
+        if not self._held and not self._reading:
+            self._loop.call_soon(self._flush)
+        self._held.append(frames)
+        self._held_bytes += len(frames)
+        if self._held_bytes > GATHERED_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._held_bytes = 0
+        super()._flush()
+
     def _say(self, message: relay.Message) -> None:
         if (over := self.over) is not None:
             raise StackError(over)
@@ -128,17 +146,17 @@ class Application(Channel):
 
     def _take(self, message: relay.Message) -> None:
         match message:
-            case relay.Replied(id, timed_out, success, data):
-                self._answered(id, timed_out, success, data)
-            case relay.Requested(id, data) if self.on_request is not None:
-                self.on_request(data, partial(self._reply, id))
-            case relay.Broadcasted(data) if self.on_broadcast is not None:
-                self.on_broadcast(data)
-            case relay.Published(topic, data):
+            case relay.Replied():
+                self._answered(*message)
+            case relay.Requested() if self.on_request is not None:
+                self.on_request(message.data, partial(self._reply, message.id))
+            case relay.Broadcasted() if self.on_broadcast is not None:
+                self.on_broadcast(message.data)
+            case relay.TunnelData() | relay.TunnelAllow() | relay.TunnelClosed():
+                self._of_tunnel(message.id, message)
+            case relay.Published():
                 # The node may not have heard yet that this is not wanted any more.
-                self._topics.get(topic, _unheard)(data)
-            case relay.TunnelAllow(id) | relay.TunnelData(id) | relay.TunnelClosed(id):
-                self._of_tunnel(id, message)
+                self._topics.get(message.topic, _unheard)(message.data)
             case relay.TunnelOpened(id, timed_out):
                 self._opened(id, timed_out)
             case relay.TunnelOffered(build) if self.on_tunnel is not None:

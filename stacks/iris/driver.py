@@ -37,8 +37,10 @@ class IrisKnobs(Knobs):
     """how nodes find each other: told by Ansible where they are, or by a scan of their subnet"""
     subnet_bits: Annotated[int, Field(ge=8, le=30)] = 16
     """the prefix of the subnet that is scanned"""
+    tunnel: Literal["acked", "direct"] = "acked"
+    """how tunnels go: over the overlay with acknowledgements, or each by a TCP connection of its own"""
     ack_every: Annotated[int, Field(ge=1, le=128)] = 1
-    """after how many packets of a tunnel there is an acknowledgement"""
+    """after how many packets of an acked tunnel there is an acknowledgement"""
     request_timeout_s: Annotated[float, Field(ge=0.001, le=86_400)] = 60.0
     """for how long a reply is waited for"""
 
@@ -183,7 +185,7 @@ class Iris:
     def services(self) -> tuple[Service, ...]:
         """A node on every host."""
         knobs = self._knobs
-        names = ("splits", "beat_s", "silent_s", "ack_every", "found_by", "subnet_bits")
+        names = ("splits", "beat_s", "silent_s", "tunnel", "ack_every", "found_by", "subnet_bits")
         settings = {f"iris_{name}": getattr(knobs, name) for name in names}
         return (Service(name="iris", role="iris", port=PORT, placement="nodes", overlay=True, variables=settings),)
 

@@ -29,6 +29,7 @@ class Op(IntEnum):
     BALANCE = 7  # a message for one member of a group
     FLOOD = 8  # a message for every member of a group
     DIRECT = 9  # a message for a node
+    TUNNEL = 10  # instead of a node's introduction: the connection is a tunnel's
 
 
 class Kind(IntEnum):
@@ -77,24 +78,30 @@ _HEADER = struct.Struct("!BBBBQQQI")  # op, kind, hops, in the tree, key, origin
 _PEER = struct.Struct("!QIH")
 _GROUP = struct.Struct("!BQI")  # op, group, capacity
 _REPORT = struct.Struct("!QI")
+_TUNNEL = struct.Struct("!BQ")  # op, number
 MOST_HOPS = 40  # four times what routing among 10^12 nodes takes: a circle ends
 HEADER_BYTES = _HEADER.size
 MOST_CAPACITY = 2**32 - 1
 
+_new = tuple.__new__
 _OPS, _KINDS = {one.value: one for one in Op}, {one.value: one for one in Kind}
 
 
-def header(message: Message) -> bytes:
-    """What goes before a message's data."""
-    op, kind, key, origin, number, _, limit_ms, hops, in_tree = message
+def header(message: Message, *, in_tree: bool) -> bytes:
+    """What goes before a message's data.  in_tree: as the message has it, or as it goes on from here."""
+    op, kind, key, origin, number, _, limit_ms, hops, _ = message
     return _HEADER.pack(op, kind, hops, in_tree, key, origin, number, limit_ms)
 
 
-def message(frame: bytes) -> Message:
-    """A frame of Op.BALANCE, FLOOD or DIRECT; FrameError where it is none."""
+def message(frame: bytes, *, further: int = 0) -> Message:
+    """A frame of Op.BALANCE, FLOOD or DIRECT; FrameError where it is none.  further: hops that it has not counted."""
     try:
         op, kind, hops, in_tree, key, origin, number, limit_ms = _HEADER.unpack_from(frame)
-        return Message(_OPS[op], _KINDS[kind], key, origin, number, frame[HEADER_BYTES:], limit_ms, hops, bool(in_tree))
+        data = frame[HEADER_BYTES:]
+        # Without the function in Python that a class of named fields is called by.
+        return _new(
+            Message, (_OPS[op], _KINDS[kind], key, origin, number, data, limit_ms, hops + further, in_tree != 0)
+        )
     except (struct.error, KeyError) as error:
         raise FrameError(f"a message of {len(frame)} bytes cannot be read: {error!r}") from error
 
@@ -151,3 +158,18 @@ def read_report(frame: bytes) -> Iterator[tuple[int, int]]:
         return _REPORT.iter_unpack(memoryview(frame)[1:])
     except struct.error as error:
         raise FrameError(f"a report has {len(frame)} bytes: {error}") from error
+
+
+def tunnel(number: int) -> bytes:
+    """How a node introduces itself that has taken a tunnel of the other.  number: the other's of it."""
+    return _TUNNEL.pack(Op.TUNNEL, number)
+
+
+def read_tunnel(introduction: bytes) -> int | None:
+    """The number of the tunnel that a connection is for; None where it is for the overlay."""
+    if introduction[:1] != bytes((Op.TUNNEL,)):
+        return None
+    try:
+        return int(_TUNNEL.unpack(introduction)[1])
+    except struct.error as error:
+        raise FrameError(f"an introduction for a tunnel has {len(introduction)} bytes: {error}") from error

@@ -5,17 +5,31 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, cast
 
 from stacks.iris import relay
-from stacks.iris.frames import FrameError, Kind, Op, Peer, beat, peers, read_peers
+from stacks.iris.frames import FrameError, Kind, Op, Peer, beat, peers, read_peers, read_tunnel
 from stacks.iris.relay import FROM_CLIENT, Reader, RelayError
 from stacks.iris.session import Session, SessionError
 
 # What may wait for one receiver; more is dropped.
 ROOM_BYTES = 64 * 1024 * 1024
+# What gathers in one turn of the loop, at most: one turn may read many megabytes.
+GATHERED_BYTES = 128 * 1024
+LARGE_BYTES = 16 * 1024  # so large on average, parts are written as they are
 # Of an application, behind that: how a request ended, and what keeps a tunnel going.
 SMALL_BYTES, SMALL_ROOM_BYTES = 1024, 1024 * 1024
+
+
+OnFrames = Callable[[list[bytes]], None]
+
+
+class Flushed(Protocol):
+    """What gathers what it has to write."""
+
+    def flush(self) -> None:
+        """Write it."""
 
 
 class Owner(Protocol):
@@ -26,6 +40,9 @@ class Owner(Protocol):
 
     def known(self, link: PeerLink, peer: Peer) -> None:
         """Who is there has shown that it has the key."""
+
+    def tunnel(self, link: PeerLink, number: int) -> OnFrames:
+        """Who is there has taken a tunnel that was opened here; returns who has its frames from now on."""
 
     def alive(self, link: PeerLink) -> None:
         """Bytes have come from a node that is known, be they only a part of a frame."""
@@ -45,7 +62,7 @@ class Owner(Protocol):
     def lost_application(self, link: RelayLink) -> None:
         """An application has gone."""
 
-    def flush_soon(self, link: PeerLink | RelayLink) -> None:
+    def flush_soon(self, link: Flushed) -> None:
         """Have `link.flush` called at the end of this turn of the loop."""
 
 
@@ -57,17 +74,18 @@ def hello(own: Peer) -> bytes:
 class PeerLink(asyncio.Protocol):
     """A session with another node.  peer: who is there, None before that is shown.  known_at: since when it is."""
 
-    def __init__(self, owner: Owner, make: Callable[[], Session], *, dialled: bool) -> None:
+    def __init__(self, owner: Owner, session: Session, *, dialled: bool) -> None:
         self.peer: Peer | None = None
         self.dialled, self.known_at = dialled, 0.0
-        self._owner, self._session = owner, make()
+        self._owner, self._session = owner, session
+        self._frames: OnFrames = partial(owner.frames, self)
         self._waits, self._why = False, "the connection ended"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by asyncio."""
         # A cast: the transports of uvloop are no subclasses.
         self._transport = cast(asyncio.Transport, transport)
-        _without_delay(transport)
+        without_delay(transport)
         self._owner.made_peer(self)
         self.flush()
 
@@ -80,7 +98,7 @@ class PeerLink(asyncio.Protocol):
             if self.peer is None and self._session.established:
                 self._introduce()
             if found:
-                self._owner.frames(self, found)
+                self._frames(found)
         except (SessionError, FrameError) as error:
             self.end(str(error))
             return
@@ -99,7 +117,9 @@ class PeerLink(asyncio.Protocol):
         if held > (ROOM_BYTES if _may_be_dropped(parts[0]) else 2 * ROOM_BYTES):
             return False
         session.send(*parts)
-        if not self._waits:
+        if session.queued_bytes > GATHERED_BYTES:
+            self.flush()
+        elif not self._waits:
             self._waits = True
             self._owner.flush_soon(self)
         return True
@@ -110,13 +130,21 @@ class PeerLink(asyncio.Protocol):
         if (data := self._session.outgoing()) and not self._transport.is_closing():
             self._transport.write(data)
 
+    def give_away(self) -> tuple[asyncio.Transport, Session]:
+        """What another protocol goes on with."""
+        return self._transport, self._session
+
     def end(self, why: str) -> None:
         """Cut the connection."""
         self._why = why
         self._transport.abort()
 
     def _introduce(self) -> None:
-        found = read_peers(self._session.peer or b"")
+        introduction = self._session.peer or b""
+        if not self.dialled and (number := read_tunnel(introduction)) is not None:
+            self._frames = self._owner.tunnel(self, number)
+            return
+        found = read_peers(introduction)
         if len(found) != 1:
             raise FrameError(f"a node introduces itself as {len(found)} nodes")
         self.peer = found[0]
@@ -131,14 +159,14 @@ class RelayLink(asyncio.Protocol):
     def __init__(self, owner: Owner, number: int) -> None:
         self.number = number
         self.initiated = False
-        self._owner, self._reader = owner, Reader(FROM_CLIENT)
+        self._owner, self._reader = owner, Reader(FROM_CLIENT, views=True)
         self._out: list[bytes] = []
         self._held = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by asyncio."""
         self._transport = cast(asyncio.Transport, transport)
-        _without_delay(transport)
+        without_delay(transport)
 
     def data_received(self, data: bytes) -> None:
         """Called by asyncio."""
@@ -156,21 +184,27 @@ class RelayLink(asyncio.Protocol):
 
     def say(self, message: relay.Message) -> bool:
         """Have a message go with the others of this turn; False where there is no room for it."""
-        data = relay.encode(message)
-        room = ROOM_BYTES if len(data) > SMALL_BYTES else ROOM_BYTES + SMALL_ROOM_BYTES
+        parts = relay.parts(message)
+        size = sum(map(len, parts))
+        room = ROOM_BYTES if size > SMALL_BYTES else ROOM_BYTES + SMALL_ROOM_BYTES
         if self._held + self._transport.get_write_buffer_size() > room:
             return False
         if not self._out:
             self._owner.flush_soon(self)
-        self._out.append(data)
-        self._held += len(data)
+        self._out += parts
+        self._held += size
+        if self._held > GATHERED_BYTES:
+            self.flush()
         return True
 
     def flush(self) -> None:
         """Write what has gathered."""
-        if self._out and not self._transport.is_closing():
-            self._transport.write(b"".join(self._out))
-        self._out.clear()
+        out, self._out = self._out, []
+        if out and not self._transport.is_closing():
+            if self._held < LARGE_BYTES * len(out):
+                self._transport.write(b"".join(out))
+            else:
+                self._transport.writelines(out)  # without a copy
         self._held = 0
 
     def _take(self, message: relay.Message) -> None:
@@ -198,5 +232,6 @@ def _may_be_dropped(head: bytes) -> bool:
     return head[0] in (Op.BALANCE, Op.FLOOD, Op.DIRECT) and head[1] < Kind.TUNNEL
 
 
-def _without_delay(transport: asyncio.BaseTransport) -> None:
+def without_delay(transport: asyncio.BaseTransport) -> None:
+    """Have TCP send what it has at once."""
     transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv4Network
 from pathlib import Path
 from random import Random
@@ -17,10 +18,11 @@ from stacks.iris.bootstrap import Bootstrap
 from stacks.iris.finding import Finder
 from stacks.iris.frames import Message, Peer
 from stacks.iris.ids import BITS, written
-from stacks.iris.links import PeerLink, RelayLink, hello
+from stacks.iris.links import Flushed, OnFrames, PeerLink, RelayLink, hello
 from stacks.iris.overlay import BEAT_S, SILENT_S, Overlay
 from stacks.iris.patterns import SPLITS, Patterns
 from stacks.iris.session import Session
+from stacks.iris.ways import Ways
 from stacks.iris.wheel import STEP_S
 
 UNKNOWN, SHAKING_S = 64, 3.0  # peers that have not shown yet that they have the key: how many, and for how long
@@ -36,7 +38,8 @@ class Settings:
     """address, port: where other nodes reach this one.  key: of the network, 32 bytes.  told: where others may be.
     subnet: whose hosts are asked whether they are nodes; None = none.
 
-    splits: into how many groups a cluster is split.  ack_every: packets of a tunnel to an acknowledgement.
+    splits: into how many groups a cluster is split.  direct: whether tunnels that are opened here have connections of
+    their own.  ack_every: packets to an acknowledgement of those that have none.
     """
 
     address: str
@@ -49,6 +52,7 @@ class Settings:
     splits: int = SPLITS
     beat_s: float = BEAT_S
     silent_s: float = SILENT_S
+    direct: bool = False
     ack_every: int = 1
 
 
@@ -61,9 +65,11 @@ class Node:
         random = Random(secrets.randbits(64))  # noqa: S311  (it balances load, and keeps no secret)
         self.own = Peer(secrets.randbits(BITS), settings.address, settings.port)
         clock = self._loop.time
+        self._ways = Ways(self.flush_soon, self._session)
         self.patterns = Patterns(
-            self._tell, random=random, clock=clock, splits=settings.splits, ack_every=settings.ack_every
-        )
+            self._tell, reach=self._ways.reach, random=random, clock=clock, splits=settings.splits,
+            ack_every=settings.ack_every, direct=settings.direct,
+        )  # fmt: skip
         self.overlay = self.patterns.overlay = Overlay(
             self.own, self, random=random, now=clock(), beat_s=settings.beat_s, silent_s=settings.silent_s
         )
@@ -75,7 +81,7 @@ class Node:
         self._tasks: set[asyncio.Task[None]] = set()
         self._applications: dict[int, RelayLink] = {}
         self._unwelcomed: list[RelayLink] = []
-        self._waiting: list[PeerLink | RelayLink] = []
+        self._waiting: list[Flushed] = []
         self._number, self._step, self._awake_at = 0, 0, 0.0
         self._version, self._changed_at = 0, 0.0
         self._processors = Processors()
@@ -107,6 +113,7 @@ class Node:
             task.cancel()
         for link in (*self._links.values(), *self._unknown):
             link.end("the node ends")
+        self._ways.close()
 
     # What the overlay asks for.
 
@@ -169,6 +176,11 @@ class Node:
         # What the other side has sent over it meanwhile is still taken.
         self._loop.call_later(SHAKING_S, given_up.end, "there is another connection to this node")
 
+    def tunnel(self, link: PeerLink, number: int) -> OnFrames:
+        """It is none of the overlay's: a node has taken a tunnel that was opened here."""
+        self._unknown.discard(link)
+        return self._ways.given(link, partial(self.patterns.tunnels.reached, number))
+
     def alive(self, link: PeerLink) -> None:
         """A large frame may take long over a slow link."""
         if link.peer is not None and link.peer.id in self._links:
@@ -220,7 +232,7 @@ class Node:
         if self._applications.pop(link.number, None) is not None:
             self.patterns.detach(link.number)
 
-    def flush_soon(self, link: PeerLink | RelayLink) -> None:
+    def flush_soon(self, link: Flushed) -> None:
         """All frames for a receiver of one turn of the loop leave together, in one record where they fit."""
         if not self._waiting:
             self._loop.call_soon(self._flush)
@@ -240,11 +252,11 @@ class Node:
         return link is None
 
     def _link(self, *, dialled: bool) -> PeerLink:
-        return PeerLink(self, lambda: self._session(dialled), dialled=dialled)
+        return PeerLink(self, self._session(dialled, hello(self.own)), dialled=dialled)
 
-    def _session(self, dialled: bool) -> Session:
+    def _session(self, dialled: bool, introduction: bytes) -> Session:
         settings = self._settings
-        return Session(initiator=dialled, key=settings.key, network=settings.network, hello=hello(self.own))
+        return Session(initiator=dialled, key=settings.key, network=settings.network, hello=introduction)
 
     def _application(self) -> RelayLink:
         self._number += 1

@@ -112,11 +112,11 @@ class Overlay:
         """A frame has come; FrameError where it is none."""
         op = frame[0] if frame else -1
         if op in (Op.BALANCE, Op.FLOOD, Op.DIRECT):
-            message = frames.message(frame)
-            if message.hops >= frames.MOST_HOPS:
+            message = frames.message(frame, further=1)
+            if message.hops > frames.MOST_HOPS:
                 self.counts["too many hops"] += 1
                 return
-            self._pass(message._replace(hops=message.hops + 1), node)
+            self._pass(message, node)
         elif op == Op.BEAT:
             if frame[1:] == b"\0" and node not in self.table.known:
                 self._outside.hang_up(node)  # neither has any use of the other
@@ -191,13 +191,13 @@ class Overlay:
         elif (hop := self.table.next_hop(message.key)) is None:
             self.counts["its node is gone"] += 1
         else:
-            self._forward(hop, message)
+            self._forward(hop, message, in_tree=False)
 
     def _towards(self, message: Message) -> None:
         """On the way to the root, where no tree has been met, or one that is no more."""
         hop = self.table.next_hop(message.key)
         if hop is not None:
-            self._forward(hop, message._replace(in_tree=False))
+            self._forward(hop, message, in_tree=False)
         elif message.op is Op.BALANCE:
             self._outside.nobody(message)
 
@@ -208,7 +208,7 @@ class Overlay:
         elif chosen == self.own.id:
             self._outside.arrived(message)
         else:
-            self._forward(chosen, message._replace(in_tree=True))
+            self._forward(chosen, message, in_tree=True)
 
     def _flood(self, message: Message, came_from: int | None) -> None:
         neighbours = list(self.trees.neighbours(message.key))
@@ -219,13 +219,12 @@ class Overlay:
             return
         if self.trees.groups[message.key].local:
             self._outside.arrived(message)
-        along = message._replace(in_tree=True)
         for node in neighbours:
             if node != came_from:
-                self._forward(node, along)
+                self._forward(node, message, in_tree=True)
 
-    def _forward(self, node: int, message: Message) -> None:
-        if not self._outside.send(node, frames.header(message), message.data):
+    def _forward(self, node: int, message: Message, *, in_tree: bool) -> None:
+        if not self._outside.send(node, frames.header(message, in_tree=in_tree), message.data):
             self.counts["no room"] += 1
 
     def _tell(self, node: int, frame: bytes) -> None:

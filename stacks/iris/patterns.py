@@ -16,7 +16,7 @@ from stacks.iris import relay
 from stacks.iris.frames import Kind, Message, Op
 from stacks.iris.ids import id_of
 from stacks.iris.overlay import Overlay
-from stacks.iris.tunnels import Tunnels
+from stacks.iris.tunnels import Reach, Tunnels
 from stacks.iris.wheel import Wheel
 
 SPLITS = 5
@@ -53,11 +53,20 @@ def groups_of(tag: str, name: str, splits: int) -> tuple[int, ...]:
 class Patterns:
     """What the applications of one node do.  Each has a number, by which `tell` gives it a message.
 
-    clock: seconds that never go back.  counts: what became of nothing, by why.
+    clock: seconds that never go back.  counts: what became of nothing, by why.  reach, ack_every, direct: of its
+    `tunnels`.
     """
 
     def __init__(
-        self, tell: Tell, *, random: Random, clock: Callable[[], float], splits: int = SPLITS, ack_every: int = 1
+        self,
+        tell: Tell,
+        *,
+        reach: Reach,
+        random: Random,
+        clock: Callable[[], float],
+        splits: int = SPLITS,
+        ack_every: int = 1,
+        direct: bool = False,
     ) -> None:
         self.counts = Counter[str]()
         self._tell, self._random, self._splits = tell, random, splits
@@ -69,13 +78,15 @@ class Patterns:
         self._asked: dict[int, _Asked] = {}
         self._serving: dict[int, _Serving] = {}
         self._numbers, self._turns = count(1), count()
-        self._tunnels = Tunnels(
+        self.tunnels = Tunnels(
             send=self._send,
             tell=tell,
+            reach=reach,
             clock=clock,
             wheel=self._wheel,
             numbers=self._numbers,
             ack_every=ack_every,
+            direct=direct,
         )
 
     @property
@@ -86,7 +97,7 @@ class Patterns:
     @overlay.setter
     def overlay(self, overlay: Overlay) -> None:
         self._overlay = overlay
-        self._tunnels.own = overlay.own.id
+        self.tunnels.own = overlay.own
 
     def attach(self, connection: int, cluster: str) -> None:
         """An application is there, as a member of a cluster, or of none ('')."""
@@ -105,7 +116,7 @@ class Patterns:
             self._answer(number, Kind.FAULT, b"the member has left")
         for number in [one for one, asked in self._asked.items() if asked.connection == connection]:
             self._wheel.cancel(number, self._asked.pop(number).slot)
-        self._tunnels.detach(connection)
+        self.tunnels.detach(connection)
 
     def ask(self, connection: int, message: relay.Message) -> None:
         """An application asks for something; relay.RelayError where that cannot be."""
@@ -126,9 +137,9 @@ class Patterns:
             case relay.Unsubscribe(topic):
                 self._subscribe(connection, topic, wanted=False)
             case relay.TunnelOpen():
-                self._tunnels.open(connection, message, groups_of("c", message.cluster, self._splits))
+                self.tunnels.open(connection, message, groups_of("c", message.cluster, self._splits))
             case _:
-                self._tunnels.ask(connection, message)
+                self.tunnels.ask(connection, message)
 
     def arrived(self, message: Message) -> None:
         """The overlay has a message for this node."""
@@ -145,9 +156,9 @@ class Patterns:
             if (member := self._member(message.key)) is None:
                 self.nobody(message)
             else:
-                self._tunnels.offer(member, message)
+                self.tunnels.offer(member, message)
         elif kind in _OF_TUNNELS:
-            self._tunnels.arrived(message)
+            self.tunnels.arrived(message)
         else:
             topic = self._names.get(message.key, "")
             event = relay.Published(topic, message.data)
@@ -163,9 +174,9 @@ class Patterns:
         for number in list(self._wheel.due(self._clock())):
             if (asked := self._asked.pop(number, None)) is not None:
                 self._tell(asked.connection, relay.Replied(asked.id, True))
-            elif self._serving.pop(number, None) is None and not self._tunnels.expired(number):
+            elif self._serving.pop(number, None) is None and not self.tunnels.expired(number):
                 self.counts["timer of nothing"] += 1
-        self._tunnels.tend()
+        self.tunnels.tend()
 
     def _request(self, connection: int, number: int, cluster: str, data: bytes, limit_ms: int) -> None:
         own = next(self._numbers)
@@ -201,7 +212,7 @@ class Patterns:
     def _ended(self, number: int, *, success: bool, data: bytes) -> None:
         asked = self._asked.pop(number, None)
         if asked is None:
-            if not self._tunnels.expired(number):
+            if not self.tunnels.expired(number):
                 self.counts["reply too late"] += 1
             return
         self._wheel.cancel(number, asked.slot)

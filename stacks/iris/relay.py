@@ -1,25 +1,22 @@
 """The relay protocol v1.0-draft2, between an application and the node on its host: messages and their bytes.  Pure.
 
 A message is an operation's code and its fields: a byte for a truth value, an unsigned number as seven bits a byte, the
-least first, text and bytes behind their length.
+least first, text and bytes behind their length.  `codec` makes of the tables below what writes and reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Union
+from typing import NamedTuple, Union
 
-from stacks.channel import LanguageError
+from stacks.iris import codec
+from stacks.iris.codec import DATA, LATE, NUMBER, TEXT, TRUTH, Table, readers, writers
 
 VERSION = "v1.0-draft2"
 CLIENT_MAGIC, RELAY_MAGIC = "iris-client-magic", "iris-relay-magic"
 PORT = 55_555
-MOST = 16 * 1024 * 1024  # bytes of a text or of a message's data
 CHUNK_LIMIT = 64 * 1024
 
-
-class RelayError(LanguageError):
-    """The bytes are not of the relay protocol, or beyond its limits; the connection cannot go on."""
+RelayError = codec.RelayError
 
 
 class Init(NamedTuple):
@@ -178,12 +175,8 @@ Message = Union[  # noqa: UP007  (a chain of 23 names joined by | is slower to r
     TunnelClose, TunnelClosed,
 ]  # fmt: skip
 
-# What a field is: an unsigned number, a truth value, one behind which nothing follows where it is true, text, bytes, or
-# a word that always stands there.
-NUMBER, TRUTH, LATE, TEXT, DATA, CLIENT, RELAY = "number", "truth", "late", "text", "data", CLIENT_MAGIC, RELAY_MAGIC
-
-FROM_CLIENT: Mapping[int, tuple[type[Any], tuple[str, ...]]] = {
-    0x00: (Init, (CLIENT, TEXT, TEXT)),
+FROM_CLIENT: Table = {
+    0x00: (Init, (CLIENT_MAGIC, TEXT, TEXT)),
     0x02: (Close, ()),
     0x03: (Broadcast, (TEXT, DATA)),
     0x04: (Request, (NUMBER, TEXT, DATA, NUMBER)),
@@ -197,9 +190,9 @@ FROM_CLIENT: Mapping[int, tuple[type[Any], tuple[str, ...]]] = {
     0x0C: (TunnelData, (NUMBER, NUMBER, DATA)),
     0x0D: (TunnelClose, (NUMBER,)),
 }
-FROM_NODE: Mapping[int, tuple[type[Any], tuple[str, ...]]] = {
-    0x00: (Welcome, (RELAY, TEXT)),
-    0x01: (Denied, (RELAY, TEXT)),
+FROM_NODE: Table = {
+    0x00: (Welcome, (RELAY_MAGIC, TEXT)),
+    0x01: (Denied, (RELAY_MAGIC, TEXT)),
     0x02: (Closed, (TEXT,)),
     0x03: (Broadcasted, (DATA,)),
     0x04: (Requested, (NUMBER, DATA, NUMBER)),
@@ -211,147 +204,25 @@ FROM_NODE: Mapping[int, tuple[type[Any], tuple[str, ...]]] = {
     0x0C: (TunnelData, (NUMBER, NUMBER, DATA)),
     0x0D: (TunnelClosed, (NUMBER, TEXT)),
 }
-_CODES = {kind: (code, fields) for table in (FROM_CLIENT, FROM_NODE) for code, (kind, fields) in table.items()}
+_WRITERS = writers(FROM_CLIENT, FROM_NODE)
+_READERS = {id(table): readers(table) for table in (FROM_CLIENT, FROM_NODE)}
 
 
 def encode(message: Message) -> bytes:
     """A message as it travels."""
-    code, fields = _CODES[type(message)]
-    parts, values = [bytes((code,))], iter(message)
-    for field in fields:
-        if field in (CLIENT, RELAY):
-            parts += (number(len(field)), field.encode())
-            continue
-        value: Any = next(values)
-        if field == NUMBER:
-            parts.append(number(value))
-        elif field in (TRUTH, LATE):
-            parts.append(b"\1" if value else b"\0")
-            if value and field == LATE:
-                break
-        else:
-            data = value.encode() if field == TEXT else value
-            parts += (number(len(data)), data)
-    return b"".join(parts)
+    return b"".join(_WRITERS[type(message)](message))
 
 
-def number(value: int) -> bytes:
-    """An unsigned number: seven bits a byte, the least first, the highest bit set where another byte follows."""
-    if value < 0x80:
-        return _SMALL[value]
-    found = bytearray()
-    while value >= 0x80:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    found.append(value)
-    return bytes(found)
+def parts(message: Message) -> list[bytes]:
+    """What `encode` joins."""
+    return _WRITERS[type(message)](message)
 
 
-_SMALL = [bytes((value,)) for value in range(0x80)]
+class Reader(codec.Reader):
+    """Takes messages out of a stream, however it is cut.  table: FROM_CLIENT in a node, FROM_NODE in an application.
 
+    views: whether data of many bytes may be a view of what has come.
+    """
 
-class _Short(Exception):
-    """The message goes on behind what there is.  need: bytes from its start that it has at least."""
-
-    def __init__(self, need: int) -> None:
-        super().__init__(need)
-        self.need = need
-
-
-class Reader:
-    """Takes messages out of a stream, however it is cut.  table: FROM_CLIENT in a node, FROM_NODE in an application."""
-
-    def __init__(self, table: Mapping[int, tuple[type[Any], tuple[str, ...]]]) -> None:
-        self._table = table
-        self._held = bytearray()
-        self._need = 1
-
-    def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that are whole with these bytes; RelayError where the stream is not one."""
-        if self._held:
-            self._held += data
-            if len(self._held) < self._need:
-                return
-            data = bytes(self._held)
-            self._held.clear()
-        elif len(data) < self._need:
-            self._held += data
-            return
-        at = 0
-        try:
-            while at < len(data):
-                message, at = self._message(data, at)
-                yield message
-            self._need = 1
-        except _Short as short:
-            self._held += memoryview(data)[at:]
-            self._need = short.need - at
-
-    def _message(self, data: bytes, at: int) -> tuple[Message, int]:
-        try:
-            kind, fields = self._table[data[at]]
-        except KeyError:
-            raise RelayError(f"operation {data[at]:#04x} is none of {', '.join(map(hex, self._table))}") from None
-        at += 1
-        values: list[Any] = []
-        for field in fields:
-            value: Any
-            if field == NUMBER:
-                value, at = _number(data, at)
-            elif field in (TRUTH, LATE):
-                value, at = _truth(data, at)
-            else:
-                value, at = _bytes(data, at)
-                if field != DATA:
-                    value = _text(value)
-                if field in (CLIENT, RELAY):
-                    if value != field:
-                        raise RelayError(f"it begins with {value[:40]!r} instead of {field!r}")
-                    continue
-            values.append(value)
-            if field == LATE and value:
-                break
-        made: Message = kind(*values)
-        return made, at
-
-
-def _number(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(data):
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if value >> 64:
-                break
-            return value, at
-        shift += 7
-        if shift > 63:
-            break
-    else:
-        raise _Short(at + 1)
-    raise RelayError("a number of more than 64 bits")
-
-
-def _truth(data: bytes, at: int) -> tuple[bool, int]:
-    if at >= len(data):
-        raise _Short(at + 1)
-    if data[at] > 1:
-        raise RelayError(f"a truth value is {data[at]}, and has to be 0 or 1")
-    return data[at] == 1, at + 1
-
-
-def _bytes(data: bytes, at: int) -> tuple[bytes, int]:
-    size, at = _number(data, at)
-    if size > MOST:
-        raise RelayError(f"a field of {size} bytes, where {MOST} are allowed")
-    if len(data) - at < size:
-        raise _Short(at + size)
-    return data[at : at + size], at + size
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise RelayError(f"a text that is not UTF-8: {error.reason}") from error
+    def __init__(self, table: Table, *, views: bool = False) -> None:
+        super().__init__(_READERS[id(table)], views=views)

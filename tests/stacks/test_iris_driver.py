@@ -20,9 +20,15 @@ from stacks.knobs import KnobsError, parse
 BODIES = [b"%d" % number for number in range(40)]
 
 
-def told(monkeypatch: pytest.MonkeyPatch, story: Callable[[Stories], Awaitable[None]], **knobs: float) -> None:
+def told(
+    monkeypatch: pytest.MonkeyPatch,
+    story: Callable[[Stories], Awaitable[None]],
+    *,
+    direct: bool = False,
+    **knobs: float,
+) -> None:
     async def talk() -> None:
-        async with nodes_here(1) as world:
+        async with nodes_here(1, direct=direct) as world:
             monkeypatch.setattr(driver, "RELAY_PORT", world.relays[0])
             stories = Stories(Iris(IrisKnobs.model_validate(knobs)))
             await story(stories)
@@ -48,11 +54,12 @@ def test_every_member_has_every_broadcast(monkeypatch: pytest.MonkeyPatch) -> No
     told(monkeypatch, story)
 
 
-def test_a_flow_arrives_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("direct", [False, True])
+def test_a_flow_arrives_in_order(monkeypatch: pytest.MonkeyPatch, direct: bool) -> None:
     async def story(stories: Stories) -> None:
         assert await stories.stream(BODIES) == BODIES
 
-    told(monkeypatch, story)
+    told(monkeypatch, story, direct=direct)
 
 
 def test_a_flow_waits_for_its_receiver(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +121,8 @@ def test_a_silence_shorter_than_a_beat_is_refused() -> None:
     with pytest.raises(KnobsError, match=r"silent_s 2 has to be longer than beat_s, 3"):
         parse("iris", IrisKnobs, {"silent_s": 2})
     assert Iris().why_not(Subscription(prefetch=3)) == "Iris has no prefetch"
-    (service,) = Iris(IrisKnobs(splits=1)).services()
+    (service,) = Iris(IrisKnobs(splits=1, tunnel="direct")).services()
+    assert service.variables["iris_tunnel"] == "direct"
     assert Guarantee.ORDERED in Iris(IrisKnobs(splits=1)).guarantees
     assert Guarantee.ORDERED not in Iris().guarantees, "five trees may bring five messages in any order"
     assert Pattern.STREAM in Iris(IrisKnobs(splits=1)).patterns - Iris().patterns

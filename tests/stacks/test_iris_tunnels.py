@@ -1,20 +1,22 @@
-"""Tunnels: ordered, throttled, acknowledged; what is lost ends them.  Tests hold the way between two ends."""
+"""Tunnels of both kinds: ordered, throttled; what is lost ends them.  Tests hold the way between two ends."""
 
 from __future__ import annotations
 
 import asyncio
-from itertools import count
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from iris_nodes import nodes_here, run
+from iris_tunnel_ends import Ends
 from pattern_stories import until
 
 from stacks.driver import StackError
 from stacks.iris import relay
+from stacks.iris.acked import WINDOW
 from stacks.iris.client import TimedOutError
+from stacks.iris.ends import GRANT_BYTES, STALLED_S
 from stacks.iris.frames import FrameError, Kind, Message, Op
 from stacks.iris.relay import (
     TunnelAccept,
@@ -26,69 +28,9 @@ from stacks.iris.relay import (
     TunnelOpen,
 )
 from stacks.iris.tunnel import Tunnel
-from stacks.iris.tunnels import GRANT_BYTES, STALLED_S, TEND_S, WINDOW, Tunnels
-from stacks.iris.wheel import Wheel
+from stacks.iris.tunnels import TEND_S
 
-ROOM = 64 * 1024 * 1024
-
-
-class Ends:
-    """Nodes 1 and 2, each with one application, number 7.  said: what each application is told.  way: what is sent.
-
-    full: whether applications have room for nothing.
-    """
-
-    def __init__(self, *, ack_every: int = 1) -> None:
-        self.now, self.full = 0.0, False
-        self.said: dict[int, list[relay.Message]] = {1: [], 2: []}
-        self.way: list[Message] = []
-        self.wheels = {node: Wheel(0.0) for node in (1, 2)}
-        self.tunnels = {
-            node: Tunnels(
-                send=self.way.append,
-                tell=lambda _, message, node=node: self.tell(node, message),
-                clock=lambda: self.now,
-                wheel=self.wheels[node],
-                numbers=count(100 * node),
-                ack_every=ack_every,
-            )
-            for node in (1, 2)
-        }
-        for node, tunnels in self.tunnels.items():
-            tunnels.own = node
-
-    def tell(self, node: int, message: relay.Message) -> bool:
-        if not self.full:
-            self.said[node].append(message)
-        return not self.full
-
-    def opened(self) -> Ends:
-        self.tunnels[1].open(7, TunnelOpen(1, "c", 1000), (5,))
-        self.tunnels[2].offer(7, self.way.pop())
-        (offered,) = self.said[2]
-        assert isinstance(offered, TunnelOffered)
-        self.tunnels[2].ask(7, TunnelAccept(offered.build, 9))
-        self.pass_on()
-        assert [len(tunnels) for tunnels in self.tunnels.values()] == [1, 1]
-        for said in self.said.values():
-            said.clear()
-        return self
-
-    def pass_on(self) -> None:
-        while self.way:
-            message = self.way.pop(0)
-            self.tunnels[message.key].arrived(message)
-
-    def send(self, *chunks: bytes) -> None:
-        for chunk in chunks:
-            self.tunnels[1].ask(7, TunnelData(1, len(chunk), chunk))
-
-    def allow(self, room: int = ROOM) -> None:
-        self.tunnels[2].ask(7, TunnelAllow(9, room))
-
-    @property
-    def got(self) -> list[bytes]:
-        return [one.data for one in self.said[2] if isinstance(one, TunnelData)]
+BOTH = pytest.mark.parametrize("direct", [False, True], ids=["acked", "direct"])
 
 
 def test_both_applications_learn_that_the_tunnel_is_there_and_what_they_may_send() -> None:
@@ -120,8 +62,7 @@ def test_chunks_arrive_once_and_in_order_whichever_way_packets_take(
     ends.now += TEND_S
     ends.tunnels[2].tend()
     ends.pass_on()
-    granted = sum(one.bytes for one in ends.said[1] if isinstance(one, TunnelAllow))
-    assert granted == sum(map(len, chunks)), "what has come is granted back, what is left over by the next tending"
+    assert ends.granted == sum(map(len, chunks)), "what has come is granted back, what is left over by the next tending"
 
 
 def test_only_a_window_is_on_the_way_and_an_acknowledgement_makes_room() -> None:
@@ -133,8 +74,9 @@ def test_only_a_window_is_on_the_way_and_an_acknowledgement_makes_room() -> None
     assert len(ends.got) == WINDOW + 10
 
 
-def test_who_has_no_room_is_sent_nothing_and_holds_the_sender_up() -> None:
-    ends = Ends().opened()
+@BOTH
+def test_who_has_no_room_is_sent_nothing_and_holds_the_sender_up(direct: bool) -> None:
+    ends = Ends(direct=direct).opened()
     ends.allow(100)
     chunk = bytes(60)
     ends.send(*[chunk] * 300)
@@ -145,16 +87,22 @@ def test_who_has_no_room_is_sent_nothing_and_holds_the_sender_up() -> None:
         for tunnels in ends.tunnels.values():
             tunnels.tend()
         ends.pass_on()
-    ends.send(*[bytes(65_536)] * (GRANT_BYTES // 65_536 - 1))
+    large = bytes(65_536)
     with pytest.raises(relay.RelayError, match="a chunk of 65536 bytes, where"):
-        ends.send(bytes(65_536))
+        ends.send(*[large] * (2 * GRANT_BYTES // len(large)))
     ends.allow()
     ends.pass_on()
     assert ends.got[:300] == [chunk] * 300
+    assert ends.got[300:] == [large] * (len(ends.got) - 300)
+    assert len(ends.got) > 300 + (GRANT_BYTES // len(large)) // 2
+    ends.send(b"on it goes")
+    ends.pass_on()
+    assert ends.got[-1] == b"on it goes"
 
 
-def test_the_rest_of_a_message_that_has_begun_needs_no_room_of_its_own() -> None:
-    ends = Ends().opened()
+@BOTH
+def test_the_rest_of_a_message_that_has_begun_needs_no_room_of_its_own(direct: bool) -> None:
+    ends = Ends(direct=direct).opened()
     ends.allow(10)
     ends.tunnels[1].ask(7, TunnelData(1, 30, bytes(10)))
     for _ in range(2):
@@ -163,14 +111,16 @@ def test_the_rest_of_a_message_that_has_begun_needs_no_room_of_its_own() -> None
     assert len(ends.got) == 3
 
 
-def test_a_close_comes_behind_what_was_sent() -> None:
-    ends = Ends().opened()
+@BOTH
+def test_a_close_comes_behind_what_was_sent(direct: bool) -> None:
+    ends = Ends(direct=direct).opened()
     ends.send(b"a", b"b")
     ends.tunnels[1].ask(7, TunnelClose(1))
     ends.pass_on()
     assert ends.said[1][-1] == TunnelClosed(1, "")
     assert ends.said[2] == []
     ends.allow()
+    ends.pass_on()
     assert ends.got == [b"a", b"b"]
     assert ends.said[2][-1] == TunnelClosed(9, "")
     ends.pass_on()
@@ -193,8 +143,9 @@ def test_a_tunnel_that_loses_something_ends_and_says_so(lost: Kind) -> None:
     assert ends.said[2][-1] == TunnelClosed(9, "the other end is gone")
 
 
-def test_an_application_that_leaves_ends_its_tunnels_at_once() -> None:
-    ends = Ends().opened()
+@BOTH
+def test_an_application_that_leaves_ends_its_tunnels_at_once(direct: bool) -> None:
+    ends = Ends(direct=direct).opened()
     ends.tunnels[2].detach(7)
     ends.pass_on()
     assert ends.said[1] == [TunnelClosed(1, "the other end is gone")]
@@ -211,8 +162,9 @@ def test_a_packet_for_a_tunnel_that_is_no_more_ends_the_other_end() -> None:
     assert ends.said[1] == [TunnelClosed(1, "the other end is gone")]
 
 
-def test_nobody_in_time_is_told_and_who_accepts_later_hears_of_it() -> None:
-    ends = Ends()
+@BOTH
+def test_nobody_in_time_is_told_and_who_accepts_later_hears_of_it(direct: bool) -> None:
+    ends = Ends(direct=direct)
     ends.tunnels[1].open(7, TunnelOpen(1, "c", 1000), (5,))
     ends.tunnels[2].offer(7, ends.way.pop())
     (number,) = ends.wheels[1].due(2.0)
@@ -235,9 +187,10 @@ def test_what_cannot_be_read_is_refused() -> None:
         ends.tunnels[2].ask(7, relay.Closed(""))
 
 
-def test_real_tunnels_carry_small_and_large_messages_both_ways_between_nodes() -> None:
+@BOTH
+def test_real_tunnels_carry_small_and_large_messages_both_ways_between_nodes(direct: bool) -> None:
     async def talk() -> None:
-        async with nodes_here(2) as world:
+        async with nodes_here(2, direct=direct) as world:
             got: list[bytes] = []
             there: list[Tunnel] = []
 
@@ -267,8 +220,9 @@ def test_real_tunnels_carry_small_and_large_messages_both_ways_between_nodes() -
     run(talk)
 
 
-def test_who_hears_nothing_of_the_other_end_gives_the_tunnel_up_and_idle_ones_live_on() -> None:
-    ends = Ends().opened()
+@BOTH
+def test_who_hears_nothing_of_the_other_end_gives_the_tunnel_up_and_idle_ones_live_on(direct: bool) -> None:
+    ends = Ends(direct=direct).opened()
     for _ in range(int(3 * STALLED_S / TEND_S)):
         ends.now += TEND_S
         for tunnels in ends.tunnels.values():
@@ -282,8 +236,9 @@ def test_who_hears_nothing_of_the_other_end_gives_the_tunnel_up_and_idle_ones_li
     assert ends.said[2][-1] == TunnelClosed(9, f"no word of the other end for {STALLED_S:g} s")
 
 
-def test_what_an_application_has_no_room_for_stays_until_it_has() -> None:
-    ends = Ends().opened()
+@BOTH
+def test_what_an_application_has_no_room_for_stays_until_it_has(direct: bool) -> None:
+    ends = Ends(direct=direct).opened()
     ends.allow()
     ends.full = True
     ends.send(b"a", b"b")
@@ -292,4 +247,5 @@ def test_what_an_application_has_no_room_for_stays_until_it_has() -> None:
     ends.full = False
     ends.now += TEND_S + 0.1
     ends.tunnels[2].tend()
+    ends.pass_on()
     assert ends.got == [b"a", b"b"]

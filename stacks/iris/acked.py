@@ -1,0 +1,165 @@
+"""Tunnels over the overlay, as in section 4.2 of Szilágyi (2014): what is sent is numbered, every packet is
+acknowledged, and only so many may be without an acknowledgement.  Nothing is sent again: what is lost ends the tunnel.
+Pure.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Callable
+
+from stacks.iris.ends import GONE, GRANT_BYTES, STALLED_S, End, Packet, Tell
+from stacks.iris.frames import Kind
+
+WINDOW = 256  # packets without an acknowledgement
+
+_PACKET = struct.Struct("!QQI")  # the sender's number of the tunnel, the packet's; as Packet.size
+_NUMBER = struct.Struct("!Q")
+_FULL = b"full"  # of Kind.ACK: all that was sent has come, and the application has no room for more
+_AT_ONCE = 2**64 - 1  # of Kind.CLOSE: without what may be under way
+
+AT_ONCE = _NUMBER.pack(_AT_ONCE)
+
+
+class Acked(End):
+    """One end.  say: to the other end.  number: by which the other end calls this one.  ack_every: after so many
+    packets there is an acknowledgement.
+    """
+
+    def __init__(
+        self,
+        connection: int,
+        id: int,
+        tell: Tell,
+        on_over: Callable[[], None],
+        *,
+        say: Callable[[Kind, bytes], None],
+        clock: Callable[[], float],
+        number: int,
+        ack_every: int,
+    ) -> None:
+        super().__init__(connection, id, tell, on_over)
+        self._say, self._clock, self._number, self._ack_every = say, clock, number, ack_every
+        self._waiting: deque[Packet] = deque()
+        self._unacked: deque[int] = deque()
+        self._sent = self._acked = 0
+        self._closing = self._pumping = False
+        self._early: dict[int, Packet] = {}
+        self._expected = self._handed = self._told = 0
+        self._last: int | None = None
+        self._heard_at = self._acked_at = self._said_at = clock()
+
+    def begin(self) -> None:
+        """Let the application send."""
+        self._grant(GRANT_BYTES)
+
+    def arrived(self, kind: Kind, data: bytes) -> None:
+        """Something of the other end; struct.error where it is too short."""
+        self._heard_at = self._clock()
+        if kind is Kind.DATA:
+            self._take(data)
+        elif kind is Kind.ACK:
+            if data[_NUMBER.size :] == _FULL:
+                self._acked_at = self._heard_at
+            self._acknowledged(_NUMBER.unpack_from(data)[0])
+        else:
+            self._last = _NUMBER.unpack_from(data)[0]
+            if self._last == _AT_ONCE:
+                self._end(GONE)
+            else:
+                self._give()
+
+    def close(self) -> None:
+        """The application closes the tunnel, behind what it has sent."""
+        self._closing = True
+        self._pump()
+
+    def leave(self) -> None:
+        """The application has gone."""
+        self._say(Kind.CLOSE, AT_ONCE)
+        self._forget()
+
+    def tend(self, now: float) -> None:
+        """Acknowledge what is left over; give up where the other end is gone.
+
+        Either end says what it knows every STALLED_S / 3.
+        """
+        self._give()
+        if self.over or self._expected == self._last:
+            return
+        if self._ready:
+            self._acknowledge(0, _FULL)
+        else:
+            self._acknowledge(1)
+        if not self._unacked:
+            self._acked_at = now
+        if min(self._heard_at, self._acked_at) < now - STALLED_S:
+            self._say(Kind.CLOSE, AT_ONCE)
+            what = "acknowledgement" if self._unacked else "word of the other end"
+            self._end(f"no {what} for {STALLED_S:g} s")
+        elif now - self._said_at > STALLED_S / 3:
+            self._said_at = now
+            self._acknowledge(0)
+
+    def _push(self, packet: Packet) -> None:
+        self._waiting.append(packet)
+        self._pump()
+
+    def _pump(self) -> None:
+        """Send what the window has room for.  On one node both ends answer before `say` returns."""
+        if self._pumping:
+            return
+        self._pumping = True
+        while self._waiting and self._sent - self._acked < WINDOW:
+            size, data = self._waiting.popleft()
+            self._unacked.append(len(data))
+            self._sent += 1
+            self._say(Kind.DATA, _PACKET.pack(self._number, self._sent - 1, size) + data)
+        self._pumping = False
+        if self._closing and not self._waiting and not self.over:
+            self._say(Kind.CLOSE, _NUMBER.pack(self._sent))
+            self._end("")
+
+    def _acknowledged(self, up_to: int) -> None:
+        if not self._acked < up_to <= self._sent:
+            return
+        free = sum(self._unacked.popleft() for _ in range(up_to - self._acked))
+        self._acked, self._acked_at = up_to, self._clock()
+        if free:
+            self._grant(free)
+        self._pump()
+
+    def _take(self, packet: bytes) -> None:
+        _, at, size = _PACKET.unpack_from(packet)
+        if not self._expected <= at < self._handed + WINDOW:
+            return
+        self._early[at] = Packet(size, packet[_PACKET.size :])
+        while (found := self._early.pop(self._expected, None)) is not None:
+            self._expected += 1
+            self._ready.append(found)
+        self._give()
+
+    def _give(self) -> None:
+        super()._give()
+        if self._handed == self._last and not self.over:
+            self._end("")
+
+    def _given(self) -> None:
+        self._handed += 1
+        self._acknowledge(self._ack_every)
+
+    def _acknowledge(self, least: int, why: bytes = b"") -> None:
+        if self._handed - self._told >= least:
+            self._told = self._handed
+            self._say(Kind.ACK, _NUMBER.pack(self._handed) + why)
+
+
+def sender(data: bytes) -> int:
+    """The sender's own number of the tunnel that a packet is of; struct.error where it is too short."""
+    return int(_NUMBER.unpack_from(data)[0])
+
+
+def accepted(number: int) -> bytes:
+    """The data of Kind.ACCEPT."""
+    return _NUMBER.pack(number)

@@ -1,0 +1,140 @@
+"""Direct tunnels: each lives as long as its connection, and nobody else's connection is one."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+import pytest
+from free_ports import LOOPBACK
+from hypothesis import given
+from hypothesis import strategies as st
+from iris_nodes import KEY, nodes_here, run
+from iris_tunnel_ends import Ends
+from pattern_stories import until
+
+from stacks.iris import frames
+from stacks.iris.ends import GRANT_BYTES, STALLED_S
+from stacks.iris.frames import FrameError, Op
+from stacks.iris.relay import TunnelAccept, TunnelAllow, TunnelClose, TunnelClosed, TunnelData
+from stacks.iris.session import Session
+from stacks.iris.tunnel import Tunnel
+
+
+@given(st.lists(st.binary(min_size=1, max_size=50), max_size=40), st.integers(1, 200))
+def test_chunks_arrive_once_and_in_order_however_much_room_there_is(chunks: list[bytes], room: int) -> None:
+    ends = Ends(direct=True).opened()
+    ends.send(*chunks)
+    while len(ends.got) < len(chunks):
+        ends.allow(room)
+        ends.pass_on()
+    assert ends.got == chunks
+
+
+def test_what_was_sent_is_granted_again_when_there_is_much_of_it() -> None:
+    ends = Ends(direct=True).opened()
+    ends.allow()
+    for number in range(1, 201):
+        ends.send(bytes(50_000))
+        ends.pass_on()
+        assert number * 50_000 - GRANT_BYTES / 4 < ends.granted <= number * 50_000
+    assert len(ends.got) == 200
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+def test_a_tunnel_ends_when_its_connection_ends(cut: int) -> None:
+    ends = Ends(direct=True).opened()
+    ends.lines[cut].cut()
+    ends.pass_on()
+    assert ends.said[1] == [TunnelClosed(1, "the other end is gone")]
+    assert ends.said[2] == [TunnelClosed(9, "the other end is gone")]
+    assert ends.live == [0, 0]
+
+
+def test_who_has_closed_while_the_other_is_full_waits_until_that_has_all() -> None:
+    ends = Ends(direct=True).opened()
+    ends.tunnels[1].ask(7, TunnelAllow(1, 1))
+    for answer in (b"a", b"b", b"c"):  # for which there is no room
+        ends.tunnels[2].ask(7, TunnelData(9, 1, answer))
+    ends.send(b"a", b"b")
+    ends.pass_on()
+    ends.tunnels[1].ask(7, TunnelClose(1))
+    ends.wait(3 * STALLED_S, 1, 2)
+    assert ends.live == [1, 1]
+    ends.allow()
+    ends.pass_on()
+    assert ends.got == [b"a", b"b"]
+    assert ends.said[2][-1] == TunnelClosed(9, "")
+    assert ends.live == [0, 0]
+
+
+def test_who_cannot_be_reached_is_gone_and_who_has_left_meanwhile_is_cut() -> None:
+    ends = Ends(direct=True).offered()
+    ends.tunnels[2].ask(7, TunnelAccept(200, 9))
+    ends.reaching.pop()[2].lost()
+    assert ends.said[2][-1] == TunnelClosed(9, "the other end is gone")
+    ends.offered().tunnels[2].ask(7, TunnelAccept(201, 10))
+    ends.tunnels[2].detach(7)
+    ends.pass_on()
+    assert ends.said[1][-1] == TunnelClosed(1, "the other end is gone")
+    assert ends.live == [0, 0]
+
+
+@given(st.binary(max_size=8), st.sampled_from([0, 65_531, 65_536, 65_541]))
+def test_any_bytes_are_a_chunk_or_refused(head: bytes, more: int) -> None:
+    frame = head + bytes(more)
+    ends = Ends(direct=True).opened()
+    end = ends.lines[0].end
+    assert end is not None
+    try:
+        end.came([frame])
+    except FrameError:
+        return
+    assert 5 < len(frame) <= 65_536 + 5 if frame[:1] == b"\0" else frame[:1] in (b"\1", b"\2")
+
+
+def test_introductions_for_tunnels_are_read_as_they_were_written() -> None:
+    assert frames.read_tunnel(frames.tunnel(2**64 - 1)) == 2**64 - 1
+    assert frames.read_tunnel(frames.peers(Op.STATE, [])) is None
+    with pytest.raises(FrameError, match="an introduction for a tunnel has 3 bytes"):
+        frames.read_tunnel(frames.tunnel(1)[:3])
+
+
+def test_nobody_without_the_key_and_no_number_but_one_that_is_waited_for_opens_a_tunnel() -> None:
+    async def talk() -> None:
+        async with nodes_here(2, direct=True) as world:
+            there: list[Tunnel] = []
+            await world.application(1, "sink", on_tunnel=there.append)
+            opener = await world.application(0)
+            node = world.nodes[0]
+
+            async def knock(key: bytes, number: int) -> bytes:
+                knocking = Session(initiator=True, key=key, network="test", hello=frames.tunnel(number))
+                reader, writer = await asyncio.open_connection(LOOPBACK, node.own.port)
+                writer.write(knocking.outgoing())
+                answer = await reader.read(1000)
+                if answer:
+                    knocking.feed(answer)
+                    knocking.send(b"\2")
+                    knocking.send(b"\0\0\0\0\1x")
+                    writer.write(knocking.outgoing())
+                    assert await reader.read() == b""
+                writer.close()
+                return answer
+
+            for number in range(20):
+                assert await knock(bytes(32), number) == b""
+                assert await knock(KEY, number)
+            assert len(node.patterns.tunnels) == 0
+            await until(lambda: len(world.nodes[1].overlay.trees.groups) == 5)
+            tunnel = await opener.open_tunnel("sink", 30_000)
+            got: list[bytes] = []
+            tunnel.on_message = got.append
+            await until(lambda: bool(there))
+            large = Random(4).randbytes(3_000_000)
+            await there[0].send(large)
+            await until(lambda: got == [large])
+            world.nodes[1].close()
+            await until(lambda: tunnel.over == "the other end is gone")
+
+    run(talk)
