@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ipaddress
+import socket
 import struct
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
@@ -74,7 +74,7 @@ class Peer(NamedTuple):
 
 
 _HEADER = struct.Struct("!BBBBQQQI")  # op, kind, hops, in the tree, key, origin, number, limit
-_PEER = struct.Struct("!QIH")
+_PEER = struct.Struct("!Q4sH")
 _GROUP = struct.Struct("!BQI")  # op, group, capacity
 _REPORT = struct.Struct("!QI")
 MOST_HOPS = 40  # four times what routing among 10^12 nodes takes: a circle ends
@@ -101,7 +101,7 @@ def message(frame: bytes) -> Message:
 
 def peers(op: Op, them: Iterable[Peer]) -> bytes:
     """A frame with nodes: Op.STATE, and Op.JOIN with the one that looks for its place."""
-    packed = (_PEER.pack(one.id, int(ipaddress.IPv4Address(one.address)), one.port) for one in them)
+    packed = (_PEER.pack(one.id, socket.inet_aton(one.address), one.port) for one in them)
     return bytes((op,)) + b"".join(packed)
 
 
@@ -113,7 +113,7 @@ def read_peers(frame: bytes) -> tuple[Peer, ...]:
         raise FrameError(f"a list of nodes has {len(frame) - 1} bytes: {error}") from error
     if wrong := [one for one, _, _ in found if one >= SPACE]:
         raise FrameError(f"{wrong[0]:#x} is no identifier of a node")
-    return tuple(Peer(one, str(ipaddress.IPv4Address(address)), port) for one, address, port in found)
+    return tuple(Peer(one, socket.inet_ntoa(address), port) for one, address, port in found)
 
 
 def beat(active: bool) -> bytes:
