@@ -19,7 +19,7 @@ from stacks.iris.trees import Trees
 BEAT_S, REPORT_S, SILENT_S = 3.0, 1.0, 12.0
 # The node with the smaller identifier speaks first, and who was asked answers at once: so TCP's acknowledgement goes with
 # the answer.
-_ANSWER_S = 0.3
+_ANSWER_S, _SCAN_S = 0.3, 0.25  # how much later the other one does, by itself; who has to speak is looked for so often
 # A node has found its place when its table has not changed for so long; if it is alone, for longer.
 SETTLED_S, ALONE_S = 3.0, 10.0
 # After a change of the table others are told with what else changes meanwhile.
@@ -182,9 +182,9 @@ class Overlay:
             self._due_report = now + REPORT_S
             self.trees.beat(load)
         if now >= self._due_beat:
-            for node in [one for one in self._said if self._beat_due(one) <= now]:
+            self._due_beat = max(min(self._said.values(), default=math.inf) + self._beat_s, now + _SCAN_S)
+            for node in self._quiet(now):
                 self._beat(node)
-            self._due_beat = min((self._beat_due(node) for node in self._said), default=math.inf)
         self._listen(now)
 
     def settled(self, now: float) -> bool:
@@ -209,9 +209,11 @@ class Overlay:
                 self._probed[node] = now
                 self._outside.probe(self._peers[node])
 
-    def _beat_due(self, node: int) -> float:
-        """When a node has to hear something of this one, and knows by itself that it is there."""
-        return self._said[node] + self._beat_s + (_ANSWER_S if node < self.own.id else 0)
+    def _quiet(self, now: float) -> list[int]:
+        """The nodes to which this one has said nothing for a beat."""
+        own, said_at = self.own.id, now - self._beat_s
+        asked_at = said_at - _ANSWER_S
+        return [node for node, at in self._said.items() if at <= said_at and (own < node or at <= asked_at)]
 
     def _beat(self, node: int) -> None:
         self._tell(node, frames.beat(node in self.table.known))
