@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
+import socket
 import struct
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from stacks.channel import LanguageError
@@ -75,7 +76,8 @@ class Peer(NamedTuple):
 
 
 _HEADER = struct.Struct("!BBBBQQQI")  # op, kind, hops, in the tree, key, origin, number, limit
-_PEER = struct.Struct("!QIH")
+_PEER = struct.Struct("!Q4sH")
+_REMEMBERED = 4096  # nodes, packed and unpacked
 _GROUP = struct.Struct("!BQI")  # op, group, capacity
 _REPORT = struct.Struct("!QI")
 _TUNNEL = struct.Struct("!BQ")  # op, number
@@ -108,19 +110,28 @@ def message(frame: bytes, *, further: int = 0) -> Message:
 
 def peers(op: Op, them: Iterable[Peer]) -> bytes:
     """A frame with nodes: Op.STATE, and Op.JOIN with the one that looks for its place."""
-    packed = (_PEER.pack(one.id, int(ipaddress.IPv4Address(one.address)), one.port) for one in them)
-    return bytes((op,)) + b"".join(packed)
+    return bytes((op,)) + b"".join(map(_packed, them))
 
 
 def read_peers(frame: bytes) -> tuple[Peer, ...]:
     """The nodes of such a frame, and of a session's hello."""
-    try:
-        found = tuple(_PEER.iter_unpack(memoryview(frame)[1:]))
-    except struct.error as error:
-        raise FrameError(f"a list of nodes has {len(frame) - 1} bytes: {error}") from error
-    if wrong := [one for one, _, _ in found if one >= SPACE]:
-        raise FrameError(f"{wrong[0]:#x} is no identifier of a node")
-    return tuple(Peer(one, str(ipaddress.IPv4Address(address)), port) for one, address, port in found)
+    if (len(frame) - 1) % _PEER.size:
+        raise FrameError(f"a list of nodes has {len(frame) - 1} bytes, and each takes {_PEER.size}")
+    return tuple(_unpacked(frame[at : at + _PEER.size]) for at in range(1, len(frame), _PEER.size))
+
+
+# Nodes tell each other of the same ones again and again.
+@lru_cache(maxsize=_REMEMBERED)
+def _packed(peer: Peer) -> bytes:
+    return _PEER.pack(peer.id, socket.inet_aton(peer.address), peer.port)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _unpacked(packed: bytes) -> Peer:
+    identifier, address, port = _PEER.unpack(packed)
+    if identifier >= SPACE:
+        raise FrameError(f"{identifier:#x} is no identifier of a node")
+    return Peer(identifier, socket.inet_ntoa(address), port)
 
 
 def beat(active: bool) -> bytes:

@@ -28,8 +28,8 @@ from stacks.iris.wheel import STEP_S
 UNKNOWN, SHAKING_S = 64, 3.0  # peers that have not shown yet that they have the key: how many, and for how long
 DIAL_S, RETRY_S = 3.0, 0.25
 # An application is welcomed when all nodes that this one was told of are there or, where it seeks them itself, when it
-# has some and its table has not changed for SETTLED_S; in any case after WELCOME_S.
-SETTLED_S, WELCOME_S = 3.0, 10.0
+# has found its place; in any case after WELCOME_S.
+WELCOME_S = 10.0
 _OVERLAY_EVERY = 5  # steps of the wheel
 
 
@@ -83,7 +83,6 @@ class Node:
         self._unwelcomed: list[RelayLink] = []
         self._waiting: list[Flushed] = []
         self._number, self._step, self._awake_at = 0, 0, 0.0
-        self._version, self._changed_at = 0, 0.0
         self._processors = Processors()
         self._servers: list[asyncio.Server] = []
         bootstrap = Bootstrap(
@@ -173,6 +172,8 @@ class Node:
         anew = self._loop.time() - old.known_at > SHAKING_S
         kept, given_up = (link, old) if anew or link.dialled == (self.own.id < peer.id) else (old, link)
         self._links[peer.id] = kept
+        if anew:
+            self.overlay.peer_up(peer)
         # What the other side has sent over it meanwhile is still taken.
         self._loop.call_later(SHAKING_S, given_up.end, "there is another connection to this node")
 
@@ -268,7 +269,8 @@ class Node:
 
     def _wake(self) -> None:
         if not self._awake_at:
-            self._awake_at = self._changed_at = self._loop.time()
+            self._awake_at = self._loop.time()
+            self.overlay.unsettle(self._awake_at)
             self._seek()
 
     def _seek(self) -> None:
@@ -308,16 +310,10 @@ class Node:
         if self._step % _OVERLAY_EVERY == 0:
             now = self._loop.time()
             self.overlay.tick(now, self._processors.load(now))
-            if self._version != self.overlay.table.version:
-                self._version, self._changed_at = self.overlay.table.version, now
             if self._awake_at:
                 self._seek()
-                self._finder.seek(now, settled=self._settled(now))
+                self._finder.seek(now, settled=self.overlay.settled(now))
             self._welcome()
-
-    def _settled(self, now: float) -> bool:
-        """Whether this node has its place: its table has not changed for a while; if it is alone, for longer."""
-        return now - self._changed_at > (SETTLED_S if self.overlay.peers else WELCOME_S)
 
     def _welcome(self) -> None:
         """Tell applications that wait that they may begin."""
@@ -325,7 +321,7 @@ class Node:
             return
         now = self._loop.time()
         there = all(place in self._where or place in self._useless for place in self._settings.told)
-        if (there and (self._settings.subnet is None or self._settled(now))) or now - self._awake_at > WELCOME_S:
+        if (there and (self._settings.subnet is None or self.overlay.settled(now))) or now - self._awake_at > WELCOME_S:
             for link in self._unwelcomed:
                 if link.number in self._applications:
                     link.say(relay.Welcome(relay.VERSION))

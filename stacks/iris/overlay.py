@@ -4,7 +4,9 @@ and connections come from outside.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Set
 from random import Random
 from typing import Protocol
 
@@ -15,8 +17,17 @@ from stacks.iris.table import Table
 from stacks.iris.trees import Trees
 
 BEAT_S, REPORT_S, SILENT_S = 3.0, 1.0, 12.0
+# The node with the smaller identifier speaks first, and who was asked answers at once: so TCP's acknowledgement goes
+# with the answer.
+_ANSWER_S, _SCAN_S = 0.3, 0.25  # how much later the other one does, by itself; who has to speak is looked for so often
+# A node has found its place when its table has not changed for so long; if it is alone, for longer.
+SETTLED_S, ALONE_S = 3.0, 10.0
 # After a change of the table others are told with what else changes meanwhile.
 STATE_S = 0.2
+# So often one of the leaves is told everything once more, as what it was told may have been of no use then: a node that
+# could not be reached just now.
+WHOLE_S = 60.0
+_OF_A_ROW = 2  # nodes that are asked who else could be in the row of one that is lost
 # TCP waits longer after each try, so when a link that was gone is back, a connection may stay silent for as long again.
 # A datagram does not wait.
 PROBE_AFTER_S, PROBE_S = 1.0, 0.5  # beyond a beat without a word; between two
@@ -62,15 +73,18 @@ class Overlay:
         silent_s: float = SILENT_S,
     ) -> None:
         self.own, self.table, self.counts = own, Table(own.id), Counter[str]()
-        self._outside = outside
+        self._outside, self._random = outside, random
         self._beat_s, self._silent_s = beat_s, silent_s
         self._peers: dict[int, Peer] = {}
+        self._said: dict[int, float] = {}  # when something was sent, by the ticks
+        self._told: dict[int, Set[int]] = {}  # of which nodes
         self._heard: dict[int, float] = {}  # by the clock of _listened
         self._listened = self._ticked = now  # a clock that stands while this node cannot hear
         self._probed: dict[int, float] = {}
         self.trees = Trees(self.table, self._tell, random)
-        self._changed = False
-        self._due_beat, self._due_report, self._due_state = now + beat_s, now + REPORT_S, now
+        self._changed, self._changed_at, self._lost = False, now, set[int]()
+        self._due_report, self._due_state, self._due_whole = now + REPORT_S, now, now + WHOLE_S * random.random()
+        self._due_beat = self._due_listen = 0.0  # not before then there is something to do; the latter as _heard
 
     @property
     def peers(self) -> dict[int, Peer]:
@@ -78,13 +92,16 @@ class Overlay:
         return self._peers
 
     def peer_up(self, peer: Peer) -> None:
-        """A session with a node is there."""
+        """A session with a node is there, for the first time or in the place of one that was."""
         first = not self._peers
         self._peers[peer.id] = peer
         self.heard(peer.id)
+        self._said[peer.id] = self._ticked
+        self._due_beat = self._due_listen = 0.0
         if self.table.add(peer.id):
             self._rerouted()
-        self._state(peer.id)
+        self.trees.anew(peer.id)
+        self._state(peer.id, whole=True)
         if first:
             self._tell(peer.id, frames.peers(Op.JOIN, [self.own]))
 
@@ -93,6 +110,8 @@ class Overlay:
         if self._peers.pop(node, None) is None:
             return
         self._heard.pop(node, None)
+        self._said.pop(node, None)
+        self._told.pop(node, None)
         self._probed.pop(node, None)
         lost = self.table.remove(node)
         if lost:
@@ -101,8 +120,7 @@ class Overlay:
         self.trees.gone(node)
         if lost:
             self._rerouted()
-            for leaf in self.table.leaves:
-                self._tell(leaf, bytes((Op.REPAIR,)))
+            self._lost.add(node)
 
     def heard(self, node: int) -> None:
         """Something came from a connected node, be it a part of a frame."""
@@ -118,15 +136,14 @@ class Overlay:
                 return
             self._pass(message, node)
         elif op == Op.BEAT:
-            if frame[1:] == b"\0" and node not in self.table.known:
-                self._outside.hang_up(node)  # neither has any use of the other
+            self._beaten(node, of_use=frame[1:] != b"\0")
         elif op in (Op.STATE, Op.JOIN):
             for peer in frames.read_peers(frame):
                 self.learn(peer)
                 if op == Op.JOIN:
                     self._join(peer, frame)
         elif op == Op.REPAIR:
-            self._state(node)
+            self._state(node, whole=True)
         elif op == Op.SUBSCRIBE:
             self.trees.adopt(node, *frames.read_group(frame))
         elif op == Op.UNSUBSCRIBE:
@@ -135,6 +152,12 @@ class Overlay:
             self.trees.told(node, frames.read_report(frame))
         else:
             raise FrameError(f"{op} is no operation of a frame")
+
+    def _beaten(self, node: int, *, of_use: bool) -> None:
+        if not of_use and node not in self.table.known:
+            self._outside.hang_up(node)  # neither has any use of the other
+        elif self._ticked - self._said.get(node, self._ticked) > self._beat_s / 2:
+            self._beat(node)
 
     def learn(self, peer: Peer) -> None:
         """Somebody tells of a node: it is dialled if it would be of use."""
@@ -147,30 +170,66 @@ class Overlay:
 
     def tick(self, now: float, load: float) -> None:
         """Do what is due; to be called a few times a second.  load: share of the processors that is used, 0 to 1."""
+        self._listened += min(now - self._ticked, _MOST_BETWEEN_TICKS_S)
+        self._ticked = now
         if self._changed and now >= self._due_state:
-            self._changed, self._due_state = False, now + STATE_S
+            self._changed, self._changed_at, self._due_state = False, now, now + STATE_S
             for node in self.table.known:
-                self._state(node)
+                self._state(node, whole=False)
+        if self._lost:
+            self._repair()
+        if now >= self._due_whole and self._peers:
+            self._due_whole = now + WHOLE_S
+            self._state(self._random.choice(sorted(self.table.leaves)), whole=True)
         if now >= self._due_report:
             self._due_report = now + REPORT_S
             self.trees.beat(load)
         if now >= self._due_beat:
-            self._due_beat = now + self._beat_s
-            for node in list(self._peers):
-                self._tell(node, frames.beat(node in self.table.known))
+            self._due_beat = max(min(self._said.values(), default=math.inf) + self._beat_s, now + _SCAN_S)
+            for node in self._quiet(now):
+                self._beat(node)
         self._listen(now)
+
+    def settled(self, now: float) -> bool:
+        """Whether this node has its place."""
+        return not self._changed and now - self._changed_at > (SETTLED_S if self._peers else ALONE_S)
+
+    def unsettle(self, now: float) -> None:
+        """It begins to look for its place."""
+        self._changed_at = now
 
     def _listen(self, now: float) -> None:
         """Ask those who have said nothing for long, and give up those who have for too long."""
-        self._listened += min(now - self._ticked, _MOST_BETWEEN_TICKS_S)
-        self._ticked = now
+        if self._listened < self._due_listen:
+            return
+        patience_s = self._beat_s + PROBE_AFTER_S
+        self._due_listen = min(self._heard.values(), default=math.inf) + min(patience_s, self._silent_s)
         for node, at in list(self._heard.items()):
             silent_s = self._listened - at
             if silent_s > self._silent_s:
                 self._outside.hang_up(node)
-            elif silent_s > self._beat_s + PROBE_AFTER_S and now - self._probed.get(node, -PROBE_S) >= PROBE_S:
+            elif silent_s > patience_s and now - self._probed.get(node, -PROBE_S) >= PROBE_S:
                 self._probed[node] = now
                 self._outside.probe(self._peers[node])
+
+    def _quiet(self, now: float) -> list[int]:
+        """The nodes to which this one has said nothing for a beat."""
+        own, said_at = self.own.id, now - self._beat_s
+        asked_at = said_at - _ANSWER_S
+        return [node for node, at in self._said.items() if at <= said_at and (own < node or at <= asked_at)]
+
+    def _beat(self, node: int) -> None:
+        self._tell(node, frames.beat(node in self.table.known))
+        self._said[node] = self._ticked  # even where there was no room: much is under way
+
+    def _repair(self) -> None:
+        """Ask who could take the place of those that are lost: all leaves, and some of the rows in which they were."""
+        asked = set(self.table.leaves)
+        for row in {shared(self.own.id, node) for node in self._lost}:
+            asked.update(sorted(self.table.row(row))[:_OF_A_ROW])
+        self._lost.clear()
+        for node in sorted(asked):
+            self._tell(node, bytes((Op.REPAIR,)))
 
     def _pass(self, message: Message, came_from: int | None) -> None:
         if message.op is Op.DIRECT:
@@ -224,22 +283,33 @@ class Overlay:
                 self._forward(node, message, in_tree=True)
 
     def _forward(self, node: int, message: Message, *, in_tree: bool) -> None:
-        if not self._outside.send(node, frames.header(message, in_tree=in_tree), message.data):
+        if self._outside.send(node, frames.header(message, in_tree=in_tree), message.data):
+            self._said[node] = self._ticked
+        else:
             self.counts["no room"] += 1
 
-    def _tell(self, node: int, frame: bytes) -> None:
-        self._outside.send(node, frame)
+    def _tell(self, node: int, frame: bytes) -> bool:
+        """Whether it is on its way."""
+        if not self._outside.send(node, frame):
+            return False
+        self._said[node] = self._ticked
+        return True
 
     def _join(self, newcomer: Peer, frame: bytes) -> None:
         hop = self.table.next_hop(newcomer.id)
         if hop is not None and hop != newcomer.id:
             self._tell(hop, frame)
 
-    def _state(self, node: int) -> None:
-        """Tell a node who is close, and who is in the row that it shares with this one."""
-        row = shared(self.own.id, node)
-        them = (self.table.leaves | self.table.row(row)) - {node}
-        self._tell(node, frames.peers(Op.STATE, [self._peers[one] for one in sorted(them) if one in self._peers]))
+    def _state(self, node: int, *, whole: bool) -> None:
+        """Tell a node who is close, and who is in the row that it shares with this one: the whole, or what it has not
+        been told yet.  Only those who are close themselves are told of every change of who is.
+        """
+        row = self.table.row(shared(self.own.id, node))
+        them = (self.table.leaves | row if whole or node in self.table.leaves else row) - {node}
+        news = them if whole else them - self._told.get(node, frozenset())
+        of_them = [self._peers[one] for one in sorted(news)]
+        if not of_them or self._tell(node, frames.peers(Op.STATE, of_them)):
+            self._told[node] = them
 
     def _rerouted(self) -> None:
         self._changed = True

@@ -6,12 +6,14 @@ Nothing waits, and what is drawn follows from the seed.
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from functools import partial
+from ipaddress import IPv4Network
 from itertools import count
 from random import Random
 
+from stacks.iris.bootstrap import Bootstrap
 from stacks.iris.frames import Message, Op, Peer
 from stacks.iris.ids import BITS
 from stacks.iris.overlay import Overlay
@@ -20,27 +22,51 @@ DELAY_S, TICK_S = 0.001, 0.1
 
 
 class SimulatedNode:
-    """A node's overlay, and what it was given.  Its host has the number that its address ends with."""
+    """A node's overlay, and what it was given.  Its host has the number that its address ends with.
+
+    serves: messages for one member per second for which this node needs all of its processors; None = they are used in
+    any case.
+    """
 
     def __init__(self, world: World, own: Peer) -> None:
         self.own, self.arrivals = own, list[Message]()
         self.refused: list[Message] = []
+        self.serves: float | None = None
         self._world = world
+        self._served: deque[float] = deque()
+        self._dialled: set[int] = set()
         self.overlay = Overlay(own, self, random=world.random, now=world.now)
+        self.bootstrap = Bootstrap(
+            own, key=bytes(32), network="", subnet=world.subnet, port=1, random=world.random, now=world.now
+        )
+
+    @property
+    def load(self) -> float:
+        """The share of its processors that it has used in the last second."""
+        if self.serves is None:
+            return 1.0
+        while self._served and self._served[0] < self._world.now - 1:
+            self._served.popleft()
+        return min(1.0, len(self._served) / self.serves)
 
     def send(self, node: int, *parts: bytes) -> bool:
         """Over the link, if there is one."""
         if node not in self.overlay.peers:
             return False
         frame = b"".join(parts)
-        self._world.counts[Op(frame[0])] += 1
-        self._world.bytes[Op(frame[0])] += len(frame)
+        self._world.watch(self.own.id, node, frame)
         self._world.after(DELAY_S, partial(self._world.deliver, self.own.id, node, frame))
         return True
 
     def dial(self, peer: Peer) -> None:
         """A session takes two round trips: TCP's own and the handshake's."""
-        self._world.after(4 * DELAY_S, partial(self._world.connect, self.own.id, peer.id))
+        if peer.id not in self._dialled:
+            self._dialled.add(peer.id)
+            self._world.after(4 * DELAY_S, partial(self._connect, peer.id))
+
+    def _connect(self, node: int) -> None:
+        self._dialled.discard(node)
+        self._world.connect(self.own.id, node)
 
     def hang_up(self, node: int) -> None:
         """Both sides learn of it."""
@@ -54,6 +80,8 @@ class SimulatedNode:
     def arrived(self, message: Message) -> None:
         """Kept for whoever looks."""
         self.arrivals.append(message)
+        if self.serves is not None and message.op is Op.BALANCE:
+            self._served.append(self._world.now)
 
     def nobody(self, message: Message) -> None:
         """Kept for whoever looks."""
@@ -61,13 +89,20 @@ class SimulatedNode:
 
 
 class World:
-    """Nodes, and what is under way between them.  counts, bytes: of frames that were sent, by their operation."""
+    """Nodes, and what is under way between them.
 
-    def __init__(self, seed: int) -> None:
-        self.random, self.now = Random(seed), 0.0  # noqa: S311
+    subnet: whose hosts nodes ask whether they are one; None = none.  counts: frames that were sent, by their operation.
+    on_frame, on_datagram: called with sender, receiver (None = nobody has that address) and what is sent.
+    """
+
+    def __init__(self, seed: int, subnet: IPv4Network | None = None) -> None:
+        self.random, self.now, self.subnet = Random(seed), 0.0, subnet  # noqa: S311
         self.nodes: dict[int, SimulatedNode] = {}
+        self.on_frame: Callable[[int, int, bytes], object] | None = None
+        self.on_datagram: Callable[[int, int | None, bytes], object] | None = None
+        self._at: dict[str, int] = {}
         self.vanished: set[int] = set()
-        self.counts, self.bytes = Counter[Op](), Counter[Op]()
+        self.counts = Counter[int]()
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
         self._held: list[Callable[[], None]] | None = None
@@ -77,8 +112,9 @@ class World:
         """A new node, which knows one other, or none."""
         own = self.random.getrandbits(BITS) if identifier is None else identifier
         number = len(self.nodes) + 1
-        node = SimulatedNode(self, Peer(own, f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", 1))
-        self.nodes[own] = node
+        address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+        node = self.nodes[own] = SimulatedNode(self, Peer(own, address, 1))
+        self._at[address] = own
         self.after(self.random.random() * TICK_S, partial(self._tick, own))
         if through is not None:
             node.dial(self.nodes[through].own)
@@ -128,6 +164,29 @@ class World:
         """Have something happen; what happens at one moment keeps its order."""
         heapq.heappush(self._events, (self.now + seconds, next(self._order), action))
 
+    def watch(self, sender: int, receiver: int, frame: bytes) -> None:
+        """A frame is sent."""
+        self.counts[frame[0]] += 1
+        if self.on_frame is not None:
+            self.on_frame(sender, receiver, frame)
+
+    def datagram(self, sender: int, address: str, data: bytes) -> None:
+        """A datagram is sent."""
+        receiver = self._at.get(address)
+        if self.on_datagram is not None:
+            self.on_datagram(sender, receiver, data)
+        if receiver is not None and not self._cut_off:
+            self.after(DELAY_S, partial(self._hear, sender, receiver, data))
+
+    def _hear(self, sender: int, receiver: int, data: bytes) -> None:
+        if sender not in self.nodes or receiver not in self.nodes or {sender, receiver} & self.vanished:
+            return
+        heard = self.nodes[receiver].bootstrap.heard(data, self.nodes[sender].own.address)
+        if heard.answer is not None:
+            self.datagram(receiver, self.nodes[sender].own.address, heard.answer)
+        if heard.peer is not None:
+            self.nodes[receiver].overlay.learn(heard.peer)
+
     def deliver(self, sender: int, receiver: int, frame: bytes) -> None:
         """A frame arrives, if its connection is still there."""
         if self._held is not None:
@@ -163,5 +222,7 @@ class World:
     def _tick(self, one: int) -> None:
         if (node := self.nodes.get(one)) is not None:
             if one not in self.vanished:
-                node.overlay.tick(self.now, 1.0)
+                node.overlay.tick(self.now, node.load)
+                for address, data in node.bootstrap.due(self.now, settled=node.overlay.settled(self.now)):
+                    self.datagram(one, address, data)
             self.after(TICK_S, partial(self._tick, one))

@@ -5,7 +5,7 @@ Rowstron and Druschel, Pastry (2001), section 2; a leaf set of four nodes below 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Set
 
 from stacks.iris.ids import SPACE, clockwise, digit, distance, nearest, shared
 
@@ -26,6 +26,7 @@ class Table:
         self._leaves: frozenset[int] = frozenset()
         self._cells: dict[tuple[int, int], int] = {}
         self._known: frozenset[int] = frozenset()
+        self._rows: dict[int, frozenset[int]] = {}
         self._hops: dict[int, int | None] = {}
 
     @property
@@ -44,13 +45,17 @@ class Table:
 
     def row(self, number: int) -> frozenset[int]:
         """The nodes of a row."""
-        return frozenset(node for (row, _), node in self._cells.items() if row == number)
+        try:
+            return self._rows[number]
+        except KeyError:
+            found = self._rows[number] = frozenset(node for (row, _), node in self._cells.items() if row == number)
+            return found
 
     def wants(self, node: int) -> bool:
         """Whether a node would be kept: it is among the closest, or there is none in its cell."""
         if node == self.own or node in self._known:
             return False
-        return self._place(node) not in self._cells or node in _around(self.own, {*self._leaves, node})
+        return self._place(node) not in self._cells or self._is_close(node)
 
     def add(self, node: int) -> bool:
         """Keep a node, where it is of use; whether it is kept."""
@@ -96,25 +101,23 @@ class Table:
             return True  # fewer nodes than leaves: all are known
         return clockwise(self._below[-1], key) <= clockwise(self._below[-1], self._above[-1])
 
+    def _is_close(self, node: int) -> bool:
+        """Whether a node that is not known would be a leaf."""
+        if len(self._above) < ABOVE or len(self._below) < BELOW:
+            return True
+        up, down = clockwise(self.own, node), clockwise(node, self.own)
+        return up < clockwise(self.own, self._above[-1]) or down < clockwise(self._below[-1], self.own)
+
     def _place(self, node: int) -> tuple[int, int]:
         row = shared(self.own, node)
         return row, digit(node, row)
 
-    def _set(self, known: Iterable[int]) -> None:
-        nodes = set(known)
-        self._below, self._above = _sides(self.own, nodes)
+    def _set(self, nodes: Set[int]) -> None:
+        upwards = sorted(clockwise(self.own, node) for node in nodes)
+        self._above = tuple((self.own + way) % SPACE for way in upwards[:ABOVE])  # the nearest first
+        self._below = tuple((self.own + way) % SPACE for way in upwards[: -BELOW - 1 : -1])
         self._leaves = frozenset((*self._below, *self._above))
         self._known = self._leaves.union(self._cells.values())
+        self._rows.clear()
         self._hops.clear()
         self.version += 1
-
-
-def _sides(own: int, nodes: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The closest nodes below and above, the nearest of each first."""
-    upwards = sorted(nodes, key=lambda one: (one - own) % SPACE)
-    return tuple(upwards[::-1][:BELOW]), tuple(upwards[:ABOVE])
-
-
-def _around(own: int, nodes: Iterable[int]) -> frozenset[int]:
-    below, above = _sides(own, nodes)
-    return frozenset((*below, *above))

@@ -6,12 +6,15 @@ identifier, so the trees are what the routing tables say, and mend themselves wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 
 from stacks.iris import frames
 from stacks.iris.table import Table
+
+REFRESH = 12  # beats: even what has not changed is reported, as a session that is replaced may have lost it
+_SMALL = 8  # a change by less than one in so many is not worth a report
 
 
 @dataclass(slots=True)
@@ -19,7 +22,8 @@ class Group:
     """What a node knows of a group.
 
     local: whether members are on this node.  capacities: of what is beyond each neighbour.  handled: messages that went
-    to a local member since the last beat.  Who is silent stays a neighbour for as long as there is a session.
+    to a local member since the last beat.  told: what neighbours know of what is beyond this node.  Who is silent stays
+    a neighbour for as long as there is a session.
     """
 
     local: bool = False
@@ -28,19 +32,36 @@ class Group:
     parent: int | None = None
     children: set[int] = field(default_factory=set)
     capacities: dict[int, int] = field(default_factory=dict)
+    told: dict[int, int] = field(default_factory=dict)
 
-    def beyond(self, but: int | None) -> int:
-        """What this node and its neighbours can do together, all of them or all but one."""
-        total = self.own + sum(capacity for node, capacity in self.capacities.items() if node != but)
-        return min(total, frames.MOST_CAPACITY)
+    def tell(self, node: int) -> int:
+        """What a neighbour is told that this node and its other neighbours can do together."""
+        total = self.own + sum(self.capacities.values()) - self.capacities.get(node, 0)
+        told = self.told[node] = min(total, frames.MOST_CAPACITY)
+        return told
+
+    def news(self, nodes: Iterable[int], *, all_of_it: bool) -> Iterator[tuple[int, int]]:
+        """What neighbours have to be told, because it has changed much or, of all of them, in any case."""
+        total = self.own + sum(self.capacities.values())
+        for node in nodes:
+            beyond = min(total - self.capacities.get(node, 0), frames.MOST_CAPACITY)
+            told = self.told.get(node)
+            if all_of_it or told is None or abs(beyond - told) > told // _SMALL:
+                yield node, beyond
+
+    def forget(self, node: int) -> None:
+        """A node is no neighbour any more."""
+        self.capacities.pop(node, None)
+        self.told.pop(node, None)
 
 
 class Trees:
     """A node's part in all groups.  send: to a node that it is connected to.  random: for choices by capacity."""
 
-    def __init__(self, table: Table, send: Callable[[int, bytes], object], random: Random) -> None:
+    def __init__(self, table: Table, send: Callable[[int, bytes], bool], random: Random) -> None:
         self._table, self._send, self._random = table, send, random
         self._groups: dict[int, Group] = {}
+        self._beats = random.randrange(REFRESH)
 
     def __contains__(self, group: int) -> bool:
         return group in self._groups
@@ -76,7 +97,7 @@ class Trees:
             return
         known.children.add(child)
         known.capacities[child] = capacity
-        self._send(child, frames.report([(group, known.beyond(child))]))
+        self._send(child, frames.report([(group, known.tell(child))]))
         self._climb(group, known)
 
     def dismiss(self, node: int, group: int) -> None:
@@ -98,26 +119,35 @@ class Trees:
         for group, known in list(self._groups.items()):
             self._part(group, known, node)
 
+    def anew(self, node: int) -> None:
+        """A session has taken another one's place, which may have lost something: all is reported again."""
+        for known in self._groups.values():
+            known.told.pop(node, None)
+
     def rerouted(self) -> None:
         """The table has changed, and with it perhaps who is whose parent."""
         for group, known in list(self._groups.items()):
             self._climb(group, known)
 
     def beat(self, load: float) -> None:
-        """Once a second: what members on this node can do, and reports to all neighbours.
+        """Once a second: what members on this node can do, and reports to those neighbours for whom it has changed.
 
         load: the share of the processors that is used.  A member's capacity is what it would do at full use.
         """
         self.rerouted()  # a parent that could not be had before, such as a child that has left since
+        self._beats += 1
+        refresh = self._beats % REFRESH == 0
         reports: dict[int, list[tuple[int, int]]] = {}
         for group, known in self._groups.items():
             if known.local:
                 known.own = min(max(1, round(known.handled / max(load, 0.01))), frames.MOST_CAPACITY)
                 known.handled = 0
-            for node in self.neighbours(group):
-                reports.setdefault(node, []).append((group, known.beyond(node)))
+            for node, beyond in known.news(self.neighbours(group), all_of_it=refresh):
+                reports.setdefault(node, []).append((group, beyond))
         for node, capacities in reports.items():
-            self._send(node, frames.report(capacities))
+            if self._send(node, frames.report(capacities)):
+                for group, beyond in capacities:
+                    self._groups[group].told[node] = beyond
 
     def chosen(self, group: int, came_from: int | None) -> int | None:
         """Who takes a message for one member: a neighbour, this node's own identifier, or None where nobody is left.
@@ -146,22 +176,22 @@ class Trees:
         if parent is not None and parent in known.children:  # tables that do not agree yet
             return
         if old is not None:
-            known.capacities.pop(old, None)
+            known.forget(old)
             self._send(old, frames.unsubscribe(group))
         known.parent = parent
         if parent is not None:
-            self._send(parent, frames.subscribe(group, known.beyond(parent)))
+            self._send(parent, frames.subscribe(group, known.tell(parent)))
 
     def _part(self, group: int, known: Group, node: int) -> None:
         if node in known.children:
             known.children.remove(node)
-            known.capacities.pop(node, None)
+            known.forget(node)
             self._tidy(group, known)
             if group in self._groups:
                 self._climb(group, known)
         elif known.parent == node:
             known.parent = None
-            known.capacities.pop(node, None)
+            known.forget(node)
             self._climb(group, known)
 
     def _tidy(self, group: int, known: Group) -> None:

@@ -113,7 +113,7 @@ def test_a_node_that_ends_and_comes_back_is_found_again() -> None:
 
 
 def test_nodes_that_are_told_of_nobody_find_each_other_by_their_subnet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stacks.iris.node.SETTLED_S", 0.2)
+    monkeypatch.setattr("stacks.iris.overlay.SETTLED_S", 0.2)
 
     async def talk() -> None:
         async with nodes_here(4, subnet=IPv4Network("127.77.0.0/24")) as world:
