@@ -59,7 +59,8 @@ def test_two_clusters_of_equal_size_send_to_each_other() -> None:
 
 
 def test_the_processor_decides_only_where_it_may() -> None:
-    waived = {Check.GENERATOR_CPU, Check.SERVER_CPU, Check.SERVER_THREAD, Check.MACHINE_USE, Check.SEND_LATENESS}
+    waived = {Check.GENERATOR_CPU, Check.SERVER_CPU, Check.SERVER_THREAD, Check.MACHINE_USE, Check.SEND_LATENESS,
+              Check.SOFTIRQ_DROPS}  # fmt: skip
     for cell in CELLS.values():
         assert {one.check for one in cell.checks.waive} == (waived if cell.network == "wireline-1g" else set())
     growing = [one for name, one in CELLS.items() if name.startswith(("requests-0", "requests-1"))]
