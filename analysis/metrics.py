@@ -200,6 +200,12 @@ _OF_ARRIVALS = tuple(
 
 _OF_MODULES = tuple(metric for module in known().values() for metric in module.METRICS)
 
+# Of cases that a study computes or simulates (docs/adding-a-study.md), which say what it is.  No trial has them.
+COMPUTED = (
+    Metric(name="computed_number", label="Number", unit="count", better=None, about="computed or simulated"),
+    Metric(name="computed_share", label="Share", unit="share", better=None, about="computed or simulated"),
+)
+
 
 def declared(metrics: Iterable[Metric]) -> dict[str, Metric]:
     """By name; ValueError where two have one name."""
@@ -211,7 +217,7 @@ def declared(metrics: Iterable[Metric]) -> dict[str, Metric]:
     return found
 
 
-_DECLARED = declared((*_ALL, *_OF_ARRIVALS, *_OF_MODULES))
+_DECLARED = declared((*_ALL, *_OF_ARRIVALS, *_OF_MODULES, *COMPUTED))
 
 
 @cache

@@ -15,6 +15,7 @@ from lab import execution
 from lab.beforehand import Care, kernels
 from lab.closing import Closing, tell
 from lab.common import Status, err, gravest, out, shown, told
+from lab.computed import computed
 from lab.run import begun
 from lab.start import find, tidy
 from lab.within import Command, budget, options
@@ -62,7 +63,8 @@ def paper(
         campaigns, limit = [find(results, one) for one in campaign or ()], budget(duration)
         levels = _levels(only) if campaigns else {}
         study = _study(folder, links, campaigns, levels)
-        asked = Asked(study=study, to=to or results / "papers" / _page_folder(name, study, levels), levels=levels)
+        page = to or results / "papers" / _page_folder(name, study, levels)
+        asked = Asked(folder=folder, study=study, to=page, levels=levels)
         tidy(results)
         if campaigns:
             raise typer.Exit(_reported(asked, campaigns, with_reports=False))
@@ -119,8 +121,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the page is to say, and where.  levels: of cells that count."""
+    """What the page is to say, and where.  folder: the study's.  levels: of cells that count."""
 
+    folder: Path
     study: Paper
     to: Path
     levels: dict[str, list[str]]
@@ -208,13 +211,14 @@ def _judged(asked: Asked, findings: list[Findings]) -> Status:
     """Hold campaigns against the study, write the page and say what came of it."""
     from analysis.papers import PaperError, hold  # noqa: PLC0415
     from analysis.papers.build import write  # noqa: PLC0415
+    from analysis.papers.computed import ComputedError  # noqa: PLC0415
     from analysis.papers.view import bound_text, from_go_text, leaning_text, verdict_text  # noqa: PLC0415
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
 
     try:
-        result = hold(asked.study, findings, asked.levels)
+        result = hold(asked.study, findings, asked.levels, computed(asked.folder, asked.study.record))
         page = write(result, asked.to)
-    except (PaperError, ReportBusy) as error:
+    except (ComputedError, PaperError, ReportBusy) as error:
         return _failed(error)
     for claim in result.claims:
         if claim.ours.looked_at:

@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from records.record import Record
 from records.words import GENERAL, Words
@@ -51,14 +51,20 @@ class Clients(Record):
         return 1
 
 
+# What is not said where no choice was made, as before there was one: digests of scenarios stay what they were.
+_LEFT_OUT = (("crossed", False), ("groups", 1))
+
+
 class _Spread(Clients):
     """Client number i uses channel i mod channels and sits on station i mod stations.
 
     apart: those that send are spread so over the first half of the stations, those that receive over the others.
+    crossed: those that send use the channel after that, so that they send to others than those on their own station.
     """
 
     CHANNEL: ClassVar[str]
     apart: bool = False
+    crossed: bool = False
 
     @abstractmethod
     def counts(self) -> tuple[int, int]:
@@ -74,7 +80,8 @@ class _Spread(Clients):
         return tuple(f"{self.CHANNEL}-{number}" for number in range(self.channel_count))
 
     def producers(self, stations: int) -> tuple[End, ...]:
-        return self._ends(self.counts()[0], range(stations // 2 if self.apart else stations))
+        own = self._ends(self.counts()[0], range(stations // 2 if self.apart else stations))
+        return tuple(End(station=one.station, channel=self._next(one.channel)) for one in own) if self.crossed else own
 
     def consumers(self, stations: int) -> tuple[End, ...]:
         return self._ends(self.counts()[1], range(stations // 2 if self.apart else 0, stations))
@@ -88,6 +95,20 @@ class _Spread(Clients):
             End(station=stations[number % len(stations)], channel=number % self.channel_count)
             for number in range(count)
         )
+
+    def _next(self, channel: int) -> int:
+        return (channel + 1) % self.channel_count
+
+    @model_validator(mode="after")
+    def _crossing_needs_another_channel(self) -> _Spread:
+        if self.crossed and self.channel_count < 2:
+            raise ValueError(f"crossed: there is one {self.CHANNEL}, and no other one to send to: give two or more")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if (key, value) not in _LEFT_OUT}
 
     def _refuse_idle(self, clients: int, role: str) -> None:
         if self.channel_count > clients:
@@ -169,19 +190,26 @@ class RequestReplyClients(_Spread):
 
 
 class BroadcastClients(_Spread):
-    """Every member has every message."""
+    """Every member has every message of its group."""
 
     WORDS = Words(receiver="member", received="member throughput")
     CHANNEL = "group"
     senders: Count
     members: Count
+    groups: Count = 1
 
     @property
     def channel_count(self) -> int:
-        return 1
+        return self.groups
 
     def counts(self) -> tuple[int, int]:
         return self.senders, self.members
+
+    @model_validator(mode="after")
+    def _every_group_has_both_ends(self) -> BroadcastClients:
+        self._refuse_idle(self.senders, "senders")
+        self._refuse_idle(self.members, "members")
+        return self
 
 
 class StreamClients(Clients):

@@ -255,14 +255,14 @@ class RequestReply(_InMemory):
 
 
 class Broadcast(_InMemory):
-    """Each message reaches every member."""
+    """Each message reaches every member of its group."""
 
     pattern: Literal[Pattern.BROADCAST] = Pattern.BROADCAST
     clients: BroadcastClients
 
     @property
     def deliveries_per_message(self) -> float:
-        return float(self.clients.members)
+        return self.clients.members / self.clients.groups
 
 
 class Stream(_InMemory):

@@ -1,6 +1,6 @@
 """Published statements as structured predicates over results, judged with intervals."""
 
-from analysis.claims.evidence import AmbiguousCells, Evidence, Measured
+from analysis.claims.evidence import AmbiguousCells, Computed, Evidence, Measured
 from analysis.claims.judge import ClaimResult, TestResult, Verdict, judge
 from analysis.claims.load import ClaimError, load_claims
 from analysis.claims.outcomes import Answer, Outcome
@@ -12,6 +12,7 @@ __all__ = [
     "Claim",
     "ClaimError",
     "ClaimResult",
+    "Computed",
     "Evidence",
     "Measured",
     "Outcome",

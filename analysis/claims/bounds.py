@@ -22,6 +22,7 @@ Tests = tuple[Callable[[float], float], Callable[[float], float]]
 BOTH = "both sides are lower bounds: messages never came in either"
 ONE_SIDED = "a lower bound decides the direction only"
 NO_FIT = "a value is a lower bound: nobody can say where the true curve bends"
+NO_LINE = "a value is a lower bound: nobody can say how straight the true curve is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +41,8 @@ def sign_of(comparison: Comparison, bounded: Sequence[bool]) -> Sign | None:
     """
     at = len(comparison.over)
     falls = [number >= at for number in range(len(bounded))]
-    if comparison.scale == "slope":  # its weights have signs
-        falls = [weight < 0 for weight in comparison.weights]
+    for number, weight in enumerate(comparison.weights):
+        falls[number] ^= weight < 0
     over = any(holds and not down for holds, down in zip(bounded, falls, strict=True))
     under = any(holds and down for holds, down in zip(bounded, falls, strict=True))
     if over and under:

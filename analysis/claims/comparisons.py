@@ -21,13 +21,14 @@ from analysis.claims.vocabulary import (
     Selector,
     Side,
     Slope,
+    Straight,
     Sum,
     Test,
     Totals,
     WithinPercent,
 )
 
-Scale = Literal["ratio", "difference", "value", "slope", "knee"]
+Scale = Literal["ratio", "difference", "value", "slope", "knee", "r_squared"]
 
 
 class Quantity(NamedTuple):
@@ -44,7 +45,7 @@ class Comparison:
 
     low, high: in the effect's own scale (a ratio, SI units, SI units for each 1 of `at`, a place on `at`); None where
     the band is open.  weights: of `over` and then of `under`, whose weighted sums are compared instead of products;
-    empty for products.  at: of a slope and a knee, where on the horizontal axis each of `over` stands.
+    empty for products.  at: of a slope, a knee and an R², where on the horizontal axis each of `over` stands.
     """
 
     over: tuple[Quantity, ...]
@@ -78,6 +79,8 @@ def _on(test: Test, network: str) -> Iterator[Comparison]:
             found = _sum(test, network)
         case Linear():
             found = _line(test, network)
+        case Straight():
+            found = _straight(test, network)
         case Slope() | FittedKnee():
             found = _fit(test, network)
         case Monotone():
@@ -135,6 +138,16 @@ def _line(test: Linear, network: str) -> Iterator[Comparison]:
         way = (place - start) / (end - start)
         yield Comparison(over=(quantity,), under=(first, last), scale="ratio", low=1 / most, high=most,
                          weights=(1.0, 1 - way, way))  # fmt: skip
+
+
+def _straight(test: Straight, network: str) -> Iterator[Comparison]:
+    series = tuple(Quantity(name, network, test.metric) for name in test.series)
+    yield Comparison(over=series, scale="r_squared", low=test.r_squared_above, at=test.at)
+    away = test.steps_within_percent / 100
+    for (before, start), (after, end) in pairwise(zip(series, test.at, strict=True)):
+        share = (end - start) / (test.at[-1] - test.at[0])
+        yield Comparison(over=(after, before), under=(series[-1], series[0]), scale="ratio", low=1 - away,
+                         high=1 + away, weights=(1.0, -1.0, share, -share))  # fmt: skip
 
 
 def _single(test: Between | WithinPercent, network: str) -> Iterator[Comparison]:

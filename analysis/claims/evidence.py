@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from analysis.backlog import grows
 from analysis.claims.comparisons import Quantity
 from analysis.claims.spans import Span
 from analysis.findings import CellFinding, Findings, Standing, rises
+from analysis.metrics import COMPUTED
 from analysis.stationarity import LATENCY, series_of
-from analysis.statistics import Estimate
+from analysis.statistics import Estimate, estimate
 from records.latency import LATENCIES, of_arrivals
 
 CASE, NETWORK = "case", "network"
+_COMPUTED = {one.name for one in COMPUTED}
 # What names a campaign, what each network has of its own, and how often trials are repeated.
 _OF_NO_MATTER = (
     "scenario", "question", "baseline", "network", "window", "capture", "checks", "trials", "parallel", "seed",
@@ -45,24 +48,53 @@ class Evidence(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Computed:
+    """What a study computes or simulates of a case.
+
+    values: by seed.  exact: there is one value, of no sample (by arithmetic, or the extreme of all that was tried).
+    command: prints it again.
+    """
+
+    values: Mapping[int, float]
+    exact: bool
+    command: str
+
+
+ComputedValues = Mapping[tuple[str, str], Computed]
+"""By case and metric, on whichever network."""
+NOTHING_COMPUTED: ComputedValues = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Campaigns' valid trials.  cells: by case and by the paper's word for the network; settings: of each of them."""
+    """Campaigns' valid trials, and what the study computes.
+
+    cells: by case and by the paper's word for the network; settings: of each of them.  computed: what is not run.
+    """
 
     cells: Mapping[tuple[str, str], CellFinding]
     settings: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    computed: ComputedValues = field(default_factory=dict)
 
     def span(self, wanted: Quantity) -> Span | None:
         """See Evidence."""
-        del wanted
-        return None
+        found = self.computed.get((wanted.case, wanted.metric))
+        if found is None or not found.exact:
+            return None
+        (value,) = found.values.values()
+        return value, value
 
     def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
         """See Evidence."""
+        if (found := self.computed.get((wanted.case, wanted.metric))) is not None:
+            return found.values
         cell = self.cells.get((wanted.case, wanted.network))
         return {} if cell is None else cell.by_seed(wanted.metric)
 
     def why_none(self, wanted: Quantity) -> str:
         """See Evidence."""
+        if wanted.metric in _COMPUTED:
+            return f"{wanted.case} was not computed"
         cell = self.cells.get((wanted.case, wanted.network))
         if cell is None:
             return f"{wanted.case} was not run on {wanted.network}"
@@ -76,6 +108,8 @@ class Measured:
 
         Those of what was sent and those of what arrived are never alike.
         """
+        if len({(one.case, one.metric) in self.computed for one in wanted}) > 1:
+            return "one value is computed, one is of trials"
         latencies = [one for one in wanted if series_of(one.metric) == LATENCY]
         if len({self.held(one).metric in LATENCIES for one in latencies}) > 1:
             return "one latency is of what was sent in the window, one (older) of what arrived in it"
@@ -106,7 +140,9 @@ class Measured:
         )
 
     def estimate(self, wanted: Quantity) -> Estimate | None:
-        """Mean and interval over its trials."""
+        """Mean and interval over its trials, or over the seeds of what is computed."""
+        if (computed := self.computed.get((wanted.case, wanted.metric))) is not None:
+            return estimate(list(computed.values.values()), "positive")
         cell, held = self.cells.get((wanted.case, wanted.network)), self.held(wanted)
         return None if cell is None else cell.estimate(held.metric)
 

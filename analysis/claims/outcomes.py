@@ -11,7 +11,7 @@ from analysis.claims import bounds, spans
 from analysis.claims.comparisons import Comparison
 from analysis.claims.evidence import Evidence
 from analysis.claims.multiple import Chance
-from analysis.statistics import Contrast, bend, paired, unpaired
+from analysis.statistics import Contrast, bend, paired, r_squared, unpaired
 
 VAGUE = "how exact the stated values are leaves it open"
 
@@ -80,6 +80,8 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     bounded = [evidence.at_least(one, comparison.quantities) for one in comparison.quantities]
     if comparison.scale == "knee":
         return _knee(comparison, values, exact=bool(stated), vague=any(bounded) or not spans.is_exact(stated))
+    if comparison.scale == "r_squared":
+        return _straight(comparison, values, exact=bool(stated), vague=any(bounded) or not spans.is_exact(stated))
     sign = bounds.sign_of(comparison, bounded)
     if sign is None:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=bounds.BOTH)
@@ -141,6 +143,18 @@ def _knee(comparison: Comparison, values: Sequence[Mapping[int, float]], *, exac
     return replace(told, answer=answer, low=found.low, high=found.high, chance=chance, why=why)
 
 
+def _straight(comparison: Comparison, values: Sequence[Mapping[int, float]], *, exact: bool, vague: bool) -> Outcome:
+    """How much of a series one straight line explains, by seeds that all places have.  exact, vague: as of a knee."""
+    shared = sorted(set.intersection(*map(set, values)))
+    fits = {seed: r_squared(comparison.at, [one[seed] for one in values]) for seed in shared}
+    if not vague and not exact:
+        return _decided(comparison, [fits], [], sign="")
+    told = Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=next(iter(fits.values()), None))
+    if vague:
+        return replace(told, why=VAGUE if exact else bounds.NO_LINE)
+    return _sure(replace(told, answer=_inside(comparison, fits[shared[0]], fits[shared[0]])))
+
+
 def _decided(
     comparison: Comparison, over: Sequence[Mapping[int, float]], under: Sequence[Mapping[int, float]], *,
     sign: bounds.Sign,
@@ -187,7 +201,7 @@ def _without_ratio(
 ) -> Outcome:
     """Where a value is zero, `first above a times second` is asked of the differences, which always exist."""
     why = "a value is zero: no ratio"
-    some = any(value > 0 for by_seed in (*over, *under) for value in by_seed.values())
+    some = any(value for by_seed in (*over, *under) for value in by_seed.values())
     if len(over) != 1 or len(under) != 1 or exact or not some:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=why)
     margins = []

@@ -10,7 +10,7 @@ from typing import Any
 from analysis.claims.known import unknown
 
 _KEYS = {"figure", "name"}
-_PLACED = ("linear", "slope", "fitted_knee")  # tests that need to know where the cases stand
+_PLACED = ("linear", "straight", "slope", "fitted_knee")  # tests that need to know where the cases stand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ def is_exact(spans: Iterable[Span]) -> bool:
 
 
 def reach(comparison: Comparison, spans: Sequence[Span]) -> Span:
-    """Ends of the effect.  spans: of the comparison's quantities, in their order; ratios are of values above 0."""
+    """Ends of the effect.  spans: of the comparison's quantities, in their order; values are above 0."""
     at = len(comparison.over)
     over, under = spans[:at], spans[at:]
     if comparison.weights:
@@ -29,7 +29,10 @@ def reach(comparison: Comparison, spans: Sequence[Span]) -> Span:
         under = [_weighted(under, weights[at:])] if under else []
     if comparison.scale == "ratio":
         lows, highs = ([math.prod(span[end] for span in side) for side in (over, under)] for end in (0, 1))
-        return lows[0] / highs[1], highs[0] / lows[1] if lows[1] else math.inf
+        if lows[1] < 0 or (not lows[1] and (lows[0] < 0 or not highs[1])):
+            return -math.inf, math.inf  # what is divided by may be 0
+        low = lows[0] / (highs[1] if lows[0] >= 0 else lows[1])
+        return low, highs[0] / (lows[1] if highs[0] >= 0 else highs[1]) if lows[1] else math.inf
     below, above = (math.fsum(span[end] for span in over) for end in (0, 1))
     return below - math.fsum(high for _, high in under), above - math.fsum(low for low, _ in under)
 

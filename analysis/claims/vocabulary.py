@@ -180,17 +180,29 @@ class Knee(_Series):
         return self
 
 
-class Linear(_Placed):
+class _Line(_Placed):
+    @model_validator(mode="after")
+    def _line(self) -> _Line:
+        if len(self.series) < 3:
+            raise ValueError("two points are always on a line: give three or more")
+        return self
+
+
+class Linear(_Line):
     """Each value between the first and the last is within so many per cent of the straight line through these two."""
 
     test: Literal["linear"]
     within_percent: Share
 
-    @model_validator(mode="after")
-    def _line(self) -> Linear:
-        if len(self.series) < 3:
-            raise ValueError("two points are always on a line: give three or more")
-        return self
+
+class Straight(_Line):
+    """A straight line upwards explains the series: R² of the nearest one (least squares) is above so much, and each
+    step from one place to the next is, for each 1 of `at`, within so many per cent of the whole series' mean.
+    """
+
+    test: Literal["straight"]
+    r_squared_above: Annotated[float, Field(gt=0, lt=1)]
+    steps_within_percent: Annotated[float, Field(gt=0, lt=100)]
 
 
 class Slope(_Placed, _Bounded):
@@ -244,6 +256,7 @@ Test = Annotated[
     | Monotone
     | Knee
     | Linear
+    | Straight
     | Slope
     | FittedKnee
     | Sum,

@@ -9,6 +9,7 @@ from analysis.metrics import METRICS
 from analysis.units import digits, inside_sentence, pairs_text, quantity
 
 _HOW_MANY: dict[Quantifier, str] = {"all": "all", "most": "more than half", "any": "one at least"}
+_SCALES: dict[str, str] = {"r_squared": "R²"}
 
 
 def effect(outcome: Outcome) -> str:
@@ -49,13 +50,13 @@ def subject(comparison: Comparison) -> str:
 
     if comparison.at:
         curve = f"{', '.join(map(name, comparison.over))} over {', '.join(f'{place:g}' for place in comparison.at)}"
-        return ", ".join([f"{comparison.scale} of {curve}", *shared])
+        return ", ".join([f"{_SCALES.get(comparison.scale, comparison.scale)} of {curve}", *shared])
     weights = comparison.weights or (1.0,) * len(comparison.quantities)
     names = [
         name(one) if w == 1 else f"{w:.3g} {name(one)}" for w, one in zip(weights, comparison.quantities, strict=True)
     ]
     join, at = " + " if comparison.weights else " × ", len(comparison.over)
-    over, under = join.join(names[:at]), join.join(names[at:])
+    over, under = (join.join(side).replace(" + -1 ", " − ").replace(" + -", " − ") for side in (names[:at], names[at:]))
     sign = " − " if comparison.scale == "difference" else " / "
     if len(comparison.under) > 1:
         over, under = f"({over})" if at > 1 else over, f"({under})"
@@ -75,7 +76,7 @@ def _word(one: Quantity, place: int) -> str:
 
 
 def _value(comparison: Comparison, value: float) -> str:
-    if comparison.scale in ("ratio", "knee"):
+    if comparison.scale in ("ratio", "knee", "r_squared"):
         return digits(value)
     text = quantity(METRICS[comparison.over[0].metric], value)
     return f"{text} per 1" if comparison.scale == "slope" else text

@@ -31,6 +31,7 @@ _CLAIMS = (
     "ci95_high", "pairs", "answer", "why", "from_go_effect", "from_go_ci95_low", "from_go_ci95_high", "from_go_answer",
     "bound", "from_go_bound",
 )  # fmt: skip
+_COMPUTED = ("case", "metric", "seed", "value", "command")
 Cell = str | float | int | None
 
 
@@ -53,6 +54,7 @@ def write(result: PaperResult, folder: Path) -> Path:
         write_csv(tables / "rows.csv", _ROWS, _rows(result))
         write_csv(tables / "ratios.csv", _RATIOS, _ratios(result))
         write_csv(tables / "claims.csv", _CLAIMS, _claims(result))
+        write_csv(tables / "computed.csv", _COMPUTED, _computed(result))
         (tables / "claims.json").write_text(json.dumps(summary(result), indent=1) + "\n")
         (tables / "manifest.json").write_text(json.dumps(origins, indent=1) + "\n")
         (stage / PAGE).write_text(page)
@@ -153,3 +155,9 @@ def _claims(result: PaperResult) -> Iterable[Sequence[Cell]]:
                    wording.subject(one.comparison), wording.asked(one.comparison), one.centre, one.low, one.high,
                    _pairs(one), one.answer, one.why, go.centre, go.low, go.high, go.answer,
                    one.sign, go.sign]  # fmt: skip
+
+
+def _computed(result: PaperResult) -> Iterable[Sequence[Cell]]:
+    for (case, metric), found in result.evidence.computed.items():
+        for seed, value in found.values.items():
+            yield [case, metric, None if found.exact else seed, value, found.command]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from analysis.claims.comparisons import Quantity
 from analysis.claims.known import unknown
 from analysis.metrics import METRICS
+from analysis.papers.computed import METRICS as COMPUTED
 from analysis.papers.published import PRINTED, Point, reading
 from analysis.papers.record import Figure, Record
 from records.yaml_lines import Key
@@ -49,6 +50,7 @@ def strangers(record: Record, points: Sequence[Point]) -> Iterator[Problem]:
         if (other := words.setdefault(profile, word)) != word:
             yield Problem(("networks", word), f"networks.{word}: {profile!r} is {other} already")
     yield from _bound(record, points)
+    yield from _misplaced(record, points)
     readings = [PRINTED, *dict.fromkeys(point.reading for point in points)]
     names = list(dict.fromkeys(point.figure for point in points))
     for number, figure in enumerate(record.figures):
@@ -62,6 +64,19 @@ def strangers(record: Record, points: Sequence[Point]) -> Iterator[Problem]:
             yield Problem(("figures", number, "reading"), f"reading: {problem}")
         else:
             yield from _axes(figure, points)
+
+
+def _misplaced(record: Record, points: Sequence[Point]) -> Iterator[Problem]:
+    """Cases that are computed have computed metrics, and no others have."""
+    computed = record.computed.cases if record.computed else {}
+    for case in record.unpublished:
+        if case in computed:
+            yield Problem(("unpublished",), f"unpublished: {case!r} is computed: it is no case of the scenario")
+    for point in points:
+        if (point.case in computed) != (point.metric in COMPUTED):
+            told = f"case {point.case!r} is {'' if point.case in computed else 'not '}computed"
+            allowed = ", ".join(COMPUTED) if point.case in computed else "one of trials"
+            yield Problem((), f"metric: {point.metric!r}: {told}, so its metric is {allowed}", point.line)
 
 
 def _axes(figure: Figure, points: Sequence[Point]) -> Iterator[Problem]:

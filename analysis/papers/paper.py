@@ -14,6 +14,7 @@ from analysis.claims import Claim, ClaimError, load_claims
 from analysis.claims.comparisons import Quantity
 from analysis.claims.known import refused, unknown
 from analysis.claims.series import Curve
+from analysis.papers.computed import METRICS
 from analysis.papers.drawn import strangers
 from analysis.papers.longform import PublishedError, lines_of, read_points
 from analysis.papers.published import PRINTED, Point, Published, reading
@@ -62,13 +63,13 @@ class Paper:
 
     @cached_property
     def cases(self) -> tuple[str, ...]:
-        """Every published case once, in the order of their description, then of the published numbers."""
-        return _cases(self.points, self.factors)
+        """Every published case that is run, once, in the order of their description, then of the published numbers."""
+        return _cases([point for point in self.points if point.metric not in METRICS], self.factors)
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
-        """Every published metric once."""
-        return tuple(dict.fromkeys(point.metric for point in self.points))
+        """Every published metric of trials once."""
+        return tuple(dict.fromkeys(point.metric for point in self.points if point.metric not in METRICS))
 
     @cached_property
     def readings(self) -> tuple[str, ...]:
@@ -113,7 +114,8 @@ def read_paper(folder: Path) -> Paper:
         ]  # fmt: skip
         if problems:
             raise PaperError("\n".join(problems))
-        claims = load_claims(folder / CLAIMS, cases=_cases(points, factors), networks=tuple(record.networks),
+        cases = (*_cases(points, factors), *record.more_cases)
+        claims = load_claims(folder / CLAIMS, cases=cases, networks=tuple(record.networks),
                              curves=_curves(points))  # fmt: skip
         digest = hashlib.sha256((folder / CLAIMS).read_bytes()).hexdigest()
     except ValidationError as error:

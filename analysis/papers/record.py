@@ -63,10 +63,21 @@ class Figure(_Model):
     reading: str = PRINTED
 
 
+class ComputedCases(_Model):
+    """Cases that are not run: a program of the folder computes or simulates their values (analysis.papers.computed).
+
+    cases: each with what it is.
+    """
+
+    program: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.py$")]
+    cases: Annotated[dict[Name, Annotated[str, Field(min_length=10)]], Field(min_length=1)]
+
+
 class Record(_Model):
     """paper.yaml.  networks: the study's word to our link profile, the baseline first.
 
     about_within_percent: by how much a published value that is `about` may be off.
+    unpublished: cases of the scenario of which nothing was published, and claims speak.
     """
 
     name: Name
@@ -76,3 +87,10 @@ class Record(_Model):
     about_within_percent: Annotated[float, Field(gt=0, lt=100)] = 10.0
     link_bound: LinkBound | None = None
     figures: tuple[Figure, ...] = ()
+    unpublished: tuple[Name, ...] = ()
+    computed: ComputedCases | None = None
+
+    @property
+    def more_cases(self) -> tuple[str, ...]:
+        """Cases that claims may speak of, whether anything was published of them or not."""
+        return (*self.unpublished, *(self.computed.cases if self.computed else ()))

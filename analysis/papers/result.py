@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.claims import AmbiguousCells, ClaimResult, Measured, judge
 from analysis.claims.comparisons import Comparison, Quantity
-from analysis.claims.evidence import measured
+from analysis.claims.evidence import NOTHING_COMPUTED, ComputedValues, measured
 from analysis.claims.outcomes import Outcome, outcome
 from analysis.claims.spans import Span
 from analysis.findings import Findings
@@ -148,14 +148,17 @@ class PaperResult:
         return sum(row.near_from_go is True for row in self.bound)
 
 
-def hold(paper: Paper, campaigns: Sequence[Findings], levels: Levels = EVERY) -> PaperResult:
+def hold(
+    paper: Paper, campaigns: Sequence[Findings], levels: Levels = EVERY, computed: ComputedValues = NOTHING_COMPUTED
+) -> PaperResult:
     """Hold campaigns' valid trials against the study.  Cells are matched by factor `case` and by network.
 
-    levels: of the cells that count.  PaperError when a campaign has several cells for a row.
+    levels: of the cells that count.  computed: what the study does not run.  PaperError when a
+    campaign has several cells for a row.
     """
     campaigns = [with_levels(one, levels) for one in campaigns]
     try:
-        evidence = measured(campaigns, paper.networks)
+        evidence = replace(measured(campaigns, paper.networks), computed=computed)
     except AmbiguousCells as error:
         raise PaperError(str(error)) from error
     readings = {name: paper.published(name) for name in paper.readings}

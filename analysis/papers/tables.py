@@ -7,11 +7,13 @@ from typing import Any
 
 from analysis.claims import wording
 from analysis.claims.outcomes import Outcome
+from analysis.metric import Metric
 from analysis.metrics import METRICS
 from analysis.papers.published import PRINTED, HowExact, Point
 from analysis.papers.result import BoundRow, Figures, NetworkRatio, PaperResult, Row
 from analysis.report.shown import Shown, amount, estimated, number
-from analysis.units import digits, interval
+from analysis.statistics import estimate
+from analysis.units import digits, interval, quantity
 
 _RATE = " msg/s"  # said once, above the table
 
@@ -107,3 +109,29 @@ def bound_row(row: BoundRow) -> dict[str, Any]:
         "ratio_from_go": number(row.ratio_from_go, None if row.ratio_from_go is None else digits(row.ratio_from_go)),
         "near_from_go": row.near_from_go,
     }
+
+
+def computed_rows(result: PaperResult) -> list[dict[str, Any]]:
+    """What the study computes or simulates: what it is, what was published of it, ours, and the command."""
+    asked = result.paper.record.computed
+    stated: dict[str, list[Point]] = {}
+    for point in result.paper.points:
+        stated.setdefault(point.case, []).append(point)
+    return [
+        {
+            "case": case,
+            "what": asked.cases[case] if asked else "",
+            "published": "; ".join(_said(METRICS[metric], point) for point in stated.get(case, ())) or "–",
+            "ours": quantity(METRICS[metric], next(iter(found.values.values())))
+            if found.exact
+            else interval(METRICS[metric], estimate(list(found.values.values()), "positive")),
+            "seeds": "" if found.exact else f"{len(found.values)} seeds",
+            "command": found.command,
+        }
+        for (case, metric), found in result.evidence.computed.items()
+    ]
+
+
+def _said(metric: Metric, point: Point) -> str:
+    of = "" if point.reading == PRINTED else f" ({point.reading})"
+    return f"{point.how_exact.sign}{quantity(metric, point.value)}{of}"

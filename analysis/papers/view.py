@@ -12,7 +12,7 @@ from analysis.claims.judge import ClaimResult, Verdict
 from analysis.headlines import verdict_line
 from analysis.papers.published import HowExact
 from analysis.papers.result import ClaimRow, PaperResult
-from analysis.papers.tables import bound_row, metric_table, ratio_table
+from analysis.papers.tables import bound_row, computed_rows, metric_table, ratio_table
 from analysis.plots.style import Plot
 
 _TONE = {Verdict.HOLDS: "valid", Verdict.FAILS: "invalid", Verdict.INCONCLUSIVE: "inconclusive"}
@@ -42,6 +42,7 @@ def view(
         "about": "" if _all_printed(result) else f"{record.about_within_percent:g} %",
         "metrics": [metric_table(result, name) for name in result.paper.metrics],
         "ratios": ratio_table(result),
+        "computed": computed_rows(result),
         "bound": [bound_row(row) for row in result.bound],
         "bound_line": bound_text(result),
         "within": f"{_within(result):g} %",

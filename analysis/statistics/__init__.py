@@ -10,6 +10,7 @@ from analysis.statistics.multiplicity import benjamini_hochberg, holm
 from analysis.statistics.percentiles import Percentile, percentile
 from analysis.statistics.ratios import Ratio, paired_ratio
 from analysis.statistics.shares import Count, never_certain, share
+from analysis.statistics.straight import r_squared
 from analysis.statistics.students import CONFIDENCE, t_factor
 from analysis.statistics.trend import Trend, trend
 
@@ -37,6 +38,7 @@ __all__ = [
     "paired_effect",
     "paired_ratio",
     "percentile",
+    "r_squared",
     "share",
     "t_factor",
     "trend",

@@ -238,9 +238,9 @@ class Patterns:
         there = those.setdefault(name, [])
         there.append(connection)
         if len(there) == 1:
-            for group in groups_of(tag, name, self._splits):
-                self._names[group] = name
-                self._overlay.trees.join(group)
+            groups = groups_of(tag, name, self._splits)
+            self._names.update(dict.fromkeys(groups, name))
+            self._overlay.trees.join(*groups)
 
     def _exit(self, tag: str, name: str, those: dict[str, list[int]], connection: int) -> None:
         there = those[name]

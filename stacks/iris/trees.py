@@ -14,19 +14,21 @@ from stacks.iris import frames
 from stacks.iris.table import Table
 
 REFRESH = 12  # beats: even what has not changed is reported, as a session that is replaced may have lost it
-_SMALL = 8  # a change by less than one in so many is not worth a report
+_SMALL = 16  # a change by less than one in so many is not worth a report
 
 
 @dataclass(slots=True)
 class Group:
     """What a node knows of a group.
 
-    local: whether members are on this node.  capacities: of what is beyond each neighbour.  handled: messages that went
-    to a local member since the last beat.  told: what neighbours know of what is beyond this node.  Who is silent stays
-    a neighbour for as long as there is a session.
+    local: whether members are on this node.  together: the groups into which the members' cluster is split.
+    capacities: of what is beyond each neighbour.  handled: messages that went to a local member since the last beat.
+    told: what neighbours know of what is beyond this node.  Who is silent stays a neighbour for as long as there is a
+    session.
     """
 
     local: bool = False
+    together: tuple[int, ...] = ()
     own: int = 0
     handled: int = 0
     parent: int | None = None
@@ -78,11 +80,12 @@ class Trees:
             if known.parent is not None:
                 yield known.parent
 
-    def join(self, group: int) -> None:
-        """There are members on this node from now on."""
-        known = self._groups.setdefault(group, Group())
-        known.local, known.own = True, 1
-        self._climb(group, known)
+    def join(self, *groups: int) -> None:
+        """There are members on this node from now on, in the groups into which their cluster is split."""
+        for group in groups:
+            known = self._groups.setdefault(group, Group())
+            known.local, known.own, known.together = True, 1, groups
+            self._climb(group, known)
 
     def leave(self, group: int) -> None:
         """There are none any more."""
@@ -132,15 +135,19 @@ class Trees:
     def beat(self, load: float) -> None:
         """Once a second: what members on this node can do, and reports to those neighbours for whom it has changed.
 
-        load: the share of the processors that is used.  A member's capacity is what it would do at full use.
+        load: the share of the processors that is used.  What the members of a cluster can do is what they would at full
+        use, the same in each of its groups, which take turns: by its own messages a group would get the more, the more
+        it has had.
         """
         self.rerouted()  # a parent that could not be had before, such as a child that has left since
         self._beats += 1
         refresh = self._beats % REFRESH == 0
         reports: dict[int, list[tuple[int, int]]] = {}
+        handled = {group: known.handled for group, known in self._groups.items()}
         for group, known in self._groups.items():
             if known.local:
-                known.own = min(max(1, round(known.handled / max(load, 0.01))), frames.MOST_CAPACITY)
+                mean = sum(handled.get(one, 0) for one in known.together) / len(known.together)
+                known.own = min(max(1, round(mean / max(load, 0.01))), frames.MOST_CAPACITY)
                 known.handled = 0
             for node, beyond in known.news(self.neighbours(group), all_of_it=refresh):
                 reports.setdefault(node, []).append((group, beyond))

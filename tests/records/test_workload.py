@@ -151,6 +151,37 @@ def test_a_duplex_flow_is_a_stream_each_way_between_two_stations() -> None:
     assert ways == [(0, 1), (1, 0), (2, 3), (3, 2)]
 
 
+def test_crossed_clients_send_to_the_others_and_hear_from_them() -> None:
+    requests = workload_of(
+        asked(Pattern.REQUEST_REPLY, clients={"callers": 4, "services": 4, "addresses": 2, "crossed": True})
+    ).clients
+    assert [(end.station, end.channel) for end in requests.producers(4)] == [(0, 1), (1, 0), (2, 1), (3, 0)]
+    assert [(end.station, end.channel) for end in requests.consumers(4)] == [(0, 0), (1, 1), (2, 0), (3, 1)]
+    broadcasts = workload_of(
+        asked(Pattern.BROADCAST, clients={"senders": 4, "members": 6, "groups": 2, "crossed": True})
+    )
+    assert broadcasts.deliveries_per_message == 3
+    assert [end.channel for end in broadcasts.clients.producers(4)] == [1, 0, 1, 0]
+
+
+def test_crossing_is_said_only_where_it_was_asked_for() -> None:
+    """Digests of scenarios depend on it."""
+    assert set(workload_of(asked(Pattern.BROADCAST)).clients.model_dump()) == {"senders", "members", "apart"}
+    crossed = workload_of(
+        asked(Pattern.BROADCAST, clients={**CLIENTS[Pattern.BROADCAST], "groups": 2, "crossed": True})
+    )
+    assert {"groups", "crossed"} < set(crossed.clients.model_dump())
+
+
+@pytest.mark.parametrize(
+    ("clients", "what"),
+    [({"crossed": True}, "crossed: there is one group"), ({"groups": 4}, "at most 3 groups")],
+)
+def test_groups_that_nobody_sends_to_are_refused(clients: dict[str, Any], what: str) -> None:
+    ((_, told),) = problems(asked(Pattern.BROADCAST, clients=CLIENTS[Pattern.BROADCAST] | clients))
+    assert what in told
+
+
 def test_what_the_stack_must_promise_follows_from_the_pattern_and_its_settings() -> None:
     assert workload_of(asked(Pattern.PUBSUB)).guarantees() == {Guarantee.ACK_AUTO}
     assert workload_of(asked(Pattern.STREAM)).guarantees() == {Guarantee.ORDERED}

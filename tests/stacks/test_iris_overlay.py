@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stacks.iris.frames import Kind, Message, Op
-from stacks.iris.ids import clockwise, nearest
+from stacks.iris.ids import SPACE, clockwise, nearest
 from stacks.iris.simulator import World
 from stacks.iris.table import ABOVE, BELOW
 
@@ -163,6 +163,27 @@ def test_a_message_for_one_goes_to_one_and_each_member_has_its_share() -> None:
     assert sum(got.values()) == 900
     assert set(+got) == set(members)
     assert all(len({message.number for message in node.arrivals}) == got[one] for one, node in world.nodes.items())
+
+
+def test_members_have_requests_in_proportion_to_what_they_can_do() -> None:
+    world = grown(12, seed=4)
+    ids = list(world.nodes)
+    groups = tuple(range(0, SPACE, SPACE // 5))
+    capacities = dict(zip(ids[::4], (200, 400, 800), strict=True))
+    for member, capacity in capacities.items():
+        world.nodes[member].serves = capacity
+        world.nodes[member].overlay.trees.join(*groups)
+    world.run(3)
+    for number in range(3000):
+        if number == 1000:  # by then nodes have been told of each other's capacity
+            for member in capacities:
+                world.nodes[member].arrivals.clear()
+        start = ids[number % len(ids)]
+        world.nodes[start].overlay.send(Message(Op.BALANCE, Kind.REQUEST, groups[number % 5], start, number, b""))
+        world.run(0.002)
+    got = {member: len(world.nodes[member].arrivals) for member in capacities}
+    expected = {member: sum(got.values()) * capacity / 1400 for member, capacity in capacities.items()}
+    assert got == pytest.approx(expected, rel=0.15)
 
 
 def test_an_empty_cluster_answers_at_once() -> None:
