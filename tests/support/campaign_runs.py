@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
 from lab_runs import (
     ROOT,
     Spaces,
+    called,
     command,
     living_in,
     process_namespaces,
@@ -52,12 +52,7 @@ def begin(
 
 def clients_of(pid: int) -> list[psutil.Process]:
     """The load's clients below a process; they begin to connect when packets are recorded already."""
-    found = []
-    for one in psutil.Process(pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if "experiments.load.client" in one.cmdline():
-                found.append(one)
-    return found
+    return called("experiments.load.client", pid)
 
 
 def until(holds: Callable[[], bool]) -> None:

@@ -130,6 +130,16 @@ def _holders() -> list[str]:
 Spaces = dict[str, list[psutil.Process]]
 
 
+def called(word: str, pid: int | None = None) -> list[psutil.Process]:
+    """Processes below one, by default this one, that have a word in their command."""
+    found = []
+    for one in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if word in one.cmdline():
+                found.append(one)
+    return found
+
+
 def process_namespaces(pid: int) -> Spaces:
     """Namespaces of processes below a process, other than ours (a trial's), each with those that live in it."""
     own, found = _namespace(Path("/proc/self")), Spaces()

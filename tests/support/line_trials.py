@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
-from lab_runs import assert_sound, scenario_file
+from lab_runs import assert_sound, called, scenario_file
 
 from analysis.trial import reduce_trial
 from experiments.campaign import campaign as campaigns
@@ -27,12 +27,7 @@ WINDOW = {"warmup_s": 0.3, "window_s": 4, "drain_s": 3}
 
 def lines_of(pid: int) -> list[psutil.Process]:
     """Processes of lines below a process."""
-    found = []
-    for one in psutil.Process(pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if "emulation.line.process" in one.cmdline():
-                found.append(one)
-    return found
+    return called("emulation.line.process", pid)
 
 
 def lines_process() -> psutil.Process:

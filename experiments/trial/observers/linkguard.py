@@ -21,22 +21,26 @@ class Checked(Protocol):
 
 @asynccontextmanager
 async def guarded(link: Checked | None) -> AsyncIterator[None]:
-    """Ask a link once a second whether it works; what it says when it does not is raised by the context."""
+    """Ask a link once a second, and when the body fails, whether it works; what it says when it does not is raised."""
     if link is None:
         yield
         return
     body = asyncio.current_task()
     assert body
     found: list[Exception] = []
+    failed: Exception | None = None
+
+    async def look() -> None:
+        try:
+            await asyncio.to_thread(link.check)
+        except (KernelError, OSError) as error:
+            found.append(error)
 
     async def watch() -> None:
         while not found:
             await asyncio.sleep(PERIOD_S)
-            try:
-                await asyncio.to_thread(link.check)
-            except (KernelError, OSError) as error:
-                found.append(error)
-                body.cancel()
+            await look()
+        body.cancel()
 
     watcher = asyncio.create_task(watch())
     try:
@@ -44,6 +48,13 @@ async def guarded(link: Checked | None) -> AsyncIterator[None]:
     except asyncio.CancelledError:
         if not found:
             raise
+    except Exception as error:
+        watcher.cancel()
+        if not found:
+            await look()  # a client may notice first
+        if not found:
+            raise
+        failed = error
     finally:
         watcher.cancel()
         with suppress(asyncio.CancelledError):
@@ -51,4 +62,4 @@ async def guarded(link: Checked | None) -> AsyncIterator[None]:
     if found:
         if body.uncancel():  # somebody else, too, wants the body to end
             raise asyncio.CancelledError
-        raise found[0]
+        raise found[0] from failed

@@ -7,10 +7,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 from connecting_seen import assert_numbered_from_go, captured
-from lab_runs import assert_sound, failed, machines, traces
+from lab_runs import assert_sound, called, failed, machines, traces
 from line_trials import assert_complete, check_of, lines_process, run, until_quiet
 
 from analysis.journey.parts import PARTS
@@ -125,7 +124,7 @@ def test_a_frame_above_the_mtu_makes_its_trial_invalid_with_what_to_do(tmp_path:
     """Both ends of a cable are given a larger MTU, and the server sends a larger packet than a link carries."""
 
     def enlarge() -> None:
-        (server,) = [one for one in psutil.Process().children(recursive=True) if "mininet:server" in one.cmdline()]
+        (server,) = called("mininet:server")
         run_tool(["ip", "link", "set", "wired", "mtu", "4000"], pid=lines_process().pid)
         run_tool(["ip", "link", "set", "server-eth", "mtu", "4000"], pid=server.pid)
         with in_namespace(server.pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:

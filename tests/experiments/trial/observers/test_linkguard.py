@@ -86,6 +86,17 @@ def test_an_error_of_the_bodys_own_stays_what_it_is() -> None:
         asyncio.run(under_guard(Linked(works=10**9), fails))
 
 
+def test_an_error_over_a_link_that_has_gone_is_told_as_the_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linkguard, "PERIOD_S", 1000)
+
+    async def notices_first() -> None:
+        raise ValueError("network is unreachable")
+
+    with pytest.raises(KernelError, match=GONE) as raised:
+        asyncio.run(under_guard(Linked(works=0), notices_first))
+    assert isinstance(raised.value.__cause__, ValueError)
+
+
 def test_who_is_cancelled_by_somebody_else_is_cancelled() -> None:
     async def cancelled() -> None:
         task = asyncio.create_task(under_guard(Linked(works=10**9), forever))
