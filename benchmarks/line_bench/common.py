@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -65,8 +65,12 @@ def busy_loops() -> Iterator[None]:
 
 
 def line_process() -> psutil.Process:
-    """The line's process that this one has started."""
-    return next(one for one in psutil.Process().children(recursive=True) if _PROCESS in one.cmdline())
+    """The line's process that this one has started; LookupError where it has started none."""
+    for one in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if _PROCESS in one.cmdline():
+                return one
+    raise LookupError(f"no process below this one runs {_PROCESS}")
 
 
 def processor_s(process: psutil.Process) -> np.ndarray:
