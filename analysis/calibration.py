@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from records.calibration import Calibrated
@@ -22,9 +23,8 @@ interquartile range (expected of the asked distribution), losses by the fate of 
 seeded: *duplicates*, *damage* and *reordered* are packets that differ from theirs, and *fates* is how far nine of ten
 delays are from theirs at most. The median of a pareto jitter is below its mean, so such a link's median delay is below
 the delay that is asked. What is tolerated is in `emulation/proof/delayproof.py`, `rateproof.py`, `lossproof.py`,
-`order.py`
-and `expectation.py`. A profile with a timeline is measured as it begins. What does not hold is probed again, at most
-three times, because a stall of the machine spoils times."""
+`order.py` and `expectation.py`. A profile with a timeline is measured as it begins. What does not hold is probed again,
+at most three times, because a stall of the machine spoils times."""
 
 
 def page(found: Sequence[Calibrated], *, command: str, revision: str, machine: str, picture: str) -> str:
@@ -45,7 +45,7 @@ def _lines(found: Sequence[Calibrated], *, command: str, revision: str, machine:
     yield from ("# Calibration: what link profiles deliver of what they ask", "")
     yield from (f"Made by `{command}` at revision {revision}, on {machine}. {summary(found)}", "")
     yield _METHOD
-    yield from ("", f"![Delivered over asked, for each profile and kernel]({picture})", "")
+    yield from ("", f"![Delivered over asked, for each profile, kernel and medium]({picture})", "")
     for place, name in _PLACES.items():
         measured = [one for one in found if one.by == place and not one.refused]
         if measured:
@@ -69,10 +69,13 @@ def _table(measured: Sequence[Calibrated]) -> Iterator[str]:
     for one in sorted(measured, key=lambda one: one.profile):
         for stations, checks in zip(one.stations, one.checks, strict=True):
             name = one.profile if len(one.checks) == 1 else f"{one.profile} ({stations})"
+            times = Counter((check.direction, check.quantity) for check in checks)
             for check in checks:
+                alone = times[check.direction, check.quantity] == 1
+                quantity = check.quantity if alone else f"{check.quantity}: {check.detail}"
                 low, high = (text(value, check) for value in (check.low, check.high))
                 yield (
-                    f"| {name} | {check.direction} | {check.quantity} | {text(check.asked, check)} "
+                    f"| {name} | {check.direction} | {quantity} | {text(check.asked, check)} "
                     f"| {text(check.delivered, check)} | {low} to {high} | {'yes' if check.holds else '**no**'} |"
                 )
 

@@ -168,6 +168,31 @@ def test_a_packet_that_was_lost_has_used_the_air_whichever_way_it_went(direction
         assert rate_check(asked_of(plan, plan.first, 0, direction), burst).holds == holds
 
 
+@pytest.mark.parametrize(("faster", "holds"), [(1.0, True), (1.03, False), (0.97, False)])
+def test_a_full_bucket_that_fills_while_frames_are_sent_is_not_taken_for_the_rate(faster: float, holds: bool) -> None:
+    """At 1 Gbit/s a sender is about as fast as the link, so what the bucket held lasts for most of the burst."""
+    plan = linkplan.plan(
+        profile(rate=1e9, burst_bytes=500_000, queue_bytes=520_000), ["sta1"], seed=1, seconds=5, timeline_s=5
+    )
+    asked = asked_of(plan, plan.first, 0, "uplink")
+    at_once, paced = rate_frames(asked.side)
+    airtime_ns = asked.side.airtime(FULL_FRAME) * 1e9
+    went = np.concatenate([np.arange(at_once) * 0.6, at_once * 0.6 + np.arange(paced) * 0.98]) * airtime_ns
+    received, tokens, last = [], 500_000 * 8.0, 0.0
+    for at in went:  # a token bucket of the link's own rate
+        now = max(float(at), last)
+        tokens = min(tokens + (now - last) * faster, 500_000 * 8) - FULL_FRAME * 8
+        last = now + max(0.0, -tokens / faster)
+        tokens = max(tokens, 0.0)
+        received.append(last)
+    burst = Arrivals(
+        sent=len(went), number=np.arange(len(went)), sent_ns=went.astype(np.int64),
+        received_ns=np.array(received).astype(np.int64), frame_bytes=np.full(len(went), FULL_FRAME),
+        went_ns=went.astype(np.int64), went_bytes=np.full(len(went), FULL_FRAME),
+    )  # fmt: skip
+    assert rate_check(asked, burst).holds == holds
+
+
 def use(*, carried_bits: float, never_empty: bool, changes_bits: float = 0.0) -> QueueUse:
     return QueueUse(
         name="air", direction="uplink", rate=1e6, seconds=10, carried_bits=carried_bits, at_once_bits=25_000,
