@@ -53,7 +53,8 @@ class Message(NamedTuple):
 
     key: a group's identifier, or a node's.  origin: the node that it is from.  number: the origin's own, of a reply
     that of the request's origin.  limit_ms: for how long an answer is waited for.  hops: between nodes, so far.
-    in_tree: whether it goes along a group's tree already.
+    in_tree: whether it goes along a group's tree already.  secret: the key that its data is sealed with (`payload`),
+    nothing where it is not.
     """
 
     op: Op
@@ -65,6 +66,7 @@ class Message(NamedTuple):
     limit_ms: int = 0
     hops: int = 0
     in_tree: bool = False
+    secret: bytes = b""
 
 
 class Peer(NamedTuple):
@@ -75,14 +77,17 @@ class Peer(NamedTuple):
     port: int
 
 
-_HEADER = struct.Struct("!BBBBQQQI")  # op, kind, hops, in the tree, key, origin, number, limit
+_LASTING = struct.Struct("!BBQQQI")  # op, kind, key, origin, number, limit
+_HEADER = struct.Struct(_LASTING.format + "BB")  # and hops, flags; behind it the secret, if it has one
+_IN_TREE, _SEALED = 1, 2
 _PEER = struct.Struct("!Q4sH")
 _REMEMBERED = 4096  # nodes, packed and unpacked
 _GROUP = struct.Struct("!BQI")  # op, group, capacity
 _REPORT = struct.Struct("!QI")
 _TUNNEL = struct.Struct("!BQ")  # op, number
 MOST_HOPS = 40  # four times what routing among 10^12 nodes takes: a circle ends
-HEADER_BYTES = _HEADER.size
+HEADER_BYTES, SECRET_BYTES = _HEADER.size, 16
+_SEALED_BYTES = HEADER_BYTES + SECRET_BYTES
 MOST_CAPACITY = 2**32 - 1
 
 _new = tuple.__new__
@@ -91,19 +96,31 @@ _OPS, _KINDS = {one.value: one for one in Op}, {one.value: one for one in Kind}
 
 def header(message: Message, *, in_tree: bool) -> bytes:
     """What goes before a message's data.  in_tree: as the message has it, or as it goes on from here."""
-    op, kind, key, origin, number, _, limit_ms, hops, _ = message
-    return _HEADER.pack(op, kind, hops, in_tree, key, origin, number, limit_ms)
+    op, kind, key, origin, number, _, limit_ms, hops, _, secret = message
+    if secret:
+        return _HEADER.pack(op, kind, key, origin, number, limit_ms, hops, in_tree | _SEALED) + secret
+    return _HEADER.pack(op, kind, key, origin, number, limit_ms, hops, in_tree)
+
+
+def lasting(message: Message) -> bytes:
+    """What a header has from a message's beginning to its end."""
+    op, kind, key, origin, number, _, limit_ms, *_ = message
+    return _LASTING.pack(op, kind, key, origin, number, limit_ms)
 
 
 def message(frame: bytes, *, further: int = 0) -> Message:
     """A frame of Op.BALANCE, FLOOD or DIRECT; FrameError where it is none.  further: hops that it has not counted."""
     try:
-        op, kind, hops, in_tree, key, origin, number, limit_ms = _HEADER.unpack_from(frame)
+        op, kind, key, origin, number, limit_ms, hops, flags = _HEADER.unpack_from(frame)
+        in_tree, hops = flags & _IN_TREE != 0, hops + further
+        # Both without the function in Python that a class of named fields is called by.
+        if flags & _SEALED:
+            if len(frame) < _SEALED_BYTES:
+                raise FrameError(f"a message that is sealed has {len(frame)} bytes, which are not even its key")
+            secret, view = frame[HEADER_BYTES:_SEALED_BYTES], memoryview(frame)[_SEALED_BYTES:]
+            return _new(Message, (_OPS[op], _KINDS[kind], key, origin, number, view, limit_ms, hops, in_tree, secret))
         data = frame[HEADER_BYTES:]
-        # Without the function in Python that a class of named fields is called by.
-        return _new(
-            Message, (_OPS[op], _KINDS[kind], key, origin, number, data, limit_ms, hops + further, in_tree != 0)
-        )
+        return _new(Message, (_OPS[op], _KINDS[kind], key, origin, number, data, limit_ms, hops, in_tree, b""))
     except (struct.error, KeyError) as error:
         raise FrameError(f"a message of {len(frame)} bytes cannot be read: {error!r}") from error
 

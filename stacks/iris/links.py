@@ -109,14 +109,14 @@ class PeerLink(asyncio.Protocol):
         """Called by asyncio."""
         self._owner.lost_peer(self, str(exc) if exc else self._why)
 
-    def send(self, *parts: bytes) -> bool:
-        """Have a frame go with the others of this turn; False where there is no room for it."""
+    def send(self, *parts: bytes, beside: bytes = b"") -> bool:
+        """Have a frame go with the others of this turn, as Session.send; False where there is no room for it."""
         session = self._session
         held = session.queued_bytes + self._transport.get_write_buffer_size()
         # What keeps the overlay and tunnels going is small, and has room behind what fills the rest.
         if held > (ROOM_BYTES if _may_be_dropped(parts[0]) else 2 * ROOM_BYTES):
             return False
-        session.send(*parts)
+        session.send(*parts, beside=beside)
         if session.queued_bytes > GATHERED_BYTES:
             self.flush()
         elif not self._waits:
@@ -127,8 +127,8 @@ class PeerLink(asyncio.Protocol):
     def flush(self) -> None:
         """Write what has gathered."""
         self._waits = False
-        if (data := self._session.outgoing()) and not self._transport.is_closing():
-            self._transport.write(data)
+        if (written := self._session.outgoing()) and not self._transport.is_closing():
+            self._transport.writelines(written)
 
     def give_away(self) -> tuple[asyncio.Transport, Session]:
         """What another protocol goes on with."""

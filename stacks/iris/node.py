@@ -116,10 +116,10 @@ class Node:
 
     # What the overlay asks for.
 
-    def send(self, node: int, *parts: bytes) -> bool:
+    def send(self, node: int, *parts: bytes, beside: bytes = b"") -> bool:
         """Have a frame go to a node."""
         link = self._links.get(node)
-        return link is not None and link.send(*parts)
+        return link is not None and link.send(*parts, beside=beside)
 
     def dial(self, peer: Peer) -> None:
         """Connect to a node."""

@@ -13,6 +13,7 @@ from typing import Protocol
 from stacks.iris import frames
 from stacks.iris.frames import FrameError, Message, Op, Peer
 from stacks.iris.ids import shared
+from stacks.iris.payload import BULK_BYTES, PayloadError, opened, sealed
 from stacks.iris.table import Table
 from stacks.iris.trees import Trees
 
@@ -37,8 +38,11 @@ _MOST_BETWEEN_TICKS_S = 0.5  # in longer ones this node itself did not run, and 
 class Outside(Protocol):
     """What a node's overlay needs done, by sockets or by a simulator."""
 
-    def send(self, node: int, *parts: bytes) -> bool:
-        """Have a frame go to a connected node; False where there is no room, or it is not connected."""
+    def send(self, node: int, *parts: bytes, beside: bytes = b"") -> bool:
+        """Have a frame go to a connected node; False where there is no room, or it is not connected.
+
+        beside: the rest of it, which is sealed already.
+        """
 
     def dial(self, peer: Peer) -> None:
         """Connect to a node, unless it is connected or being dialled; `Overlay.peer_up` when it is there."""
@@ -246,7 +250,7 @@ class Overlay:
 
     def _direct(self, message: Message) -> None:
         if message.key == self.own.id:
-            self._outside.arrived(message)
+            self._arrived(message)
         elif (hop := self.table.next_hop(message.key)) is None:
             self.counts["its node is gone"] += 1
         else:
@@ -265,7 +269,7 @@ class Overlay:
         if chosen is None:
             self._outside.nobody(message)
         elif chosen == self.own.id:
-            self._outside.arrived(message)
+            self._arrived(message)
         else:
             self._forward(chosen, message, in_tree=True)
 
@@ -277,13 +281,30 @@ class Overlay:
             self.counts["not from a neighbour"] += 1
             return
         if self.trees.groups[message.key].local:
-            self._outside.arrived(message)
+            self._arrived(message)
+        if came_from is None and len(neighbours) > 1:
+            message = _outward(message)  # once for all
         for node in neighbours:
             if node != came_from:
                 self._forward(node, message, in_tree=True)
 
+    def _arrived(self, message: Message) -> None:
+        if message.secret:
+            try:
+                message = opened(message)
+            except PayloadError:
+                self.counts["its payload is damaged"] += 1
+                return
+        self._outside.arrived(message)
+
     def _forward(self, node: int, message: Message, *, in_tree: bool) -> None:
-        if self._outside.send(node, frames.header(message, in_tree=in_tree), message.data):
+        message = _outward(message)
+        head = frames.header(message, in_tree=in_tree)
+        if message.secret:
+            sent = self._outside.send(node, head, beside=message.data)
+        else:
+            sent = self._outside.send(node, head, message.data)
+        if sent:
             self._said[node] = self._ticked
         else:
             self.counts["no room"] += 1
@@ -314,3 +335,8 @@ class Overlay:
     def _rerouted(self) -> None:
         self._changed = True
         self.trees.rerouted()
+
+
+def _outward(message: Message) -> Message:
+    """A message as it leaves the node where it begins; elsewhere as it is."""
+    return sealed(message) if len(message.data) >= BULK_BYTES and not message.secret else message

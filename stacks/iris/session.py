@@ -2,12 +2,15 @@
 
 On the stream: records of two bytes of length and a message of Noise; both handshake messages are records as well.  In
 the records, one after the other and regardless of where they end: frames of four bytes of length and a body.
+
+What is sealed already is not sealed once more: the rest of such a body follows the record in which its frame ends, as
+it is.  Its length is in that record, and so is the key that it is sealed with (`payload`).  Who changes it on the way
+cannot make it anything that opens, and who takes or adds bytes makes the next record none.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 
 from stacks.iris.noise import MOST, TAG, Cipher, Handshake, NoiseError
 
@@ -15,7 +18,8 @@ REKEY_EVERY = 1 << 22  # records
 MAX_FRAME = 16 * 1024 * 1024 + 4096  # a message of a client's at its largest, with its header
 _HELLO = 1024  # bytes of a handshake message, at most: whoever sends it is not known yet
 _PLAIN = MOST - TAG
-_RECORD, _FRAME = struct.Struct("!H"), struct.Struct("!I")
+_RECORD, _FRAME, _BESIDE = struct.Struct("!H"), struct.Struct("!I"), struct.Struct("!II")
+_GOES_ON = 1 << 31  # in a frame's length, which counts only what is in records: the length of the rest comes next
 
 
 class SessionError(ValueError):
@@ -39,61 +43,107 @@ class Session:
         self._handshake: Handshake | None = Handshake(initiator=initiator, psk=key, prologue=_prologue(network))
         self._sends: Cipher | None = None
         self._receives: Cipher | None = None
-        self._stream, self._plain = bytearray(), bytearray()
+        self._plain = bytearray()  # a frame that goes on in the next record
+        self._head: bytes | None = None  # a frame whose rest comes beside the records
+        self._pieces: list[bytes | memoryview] = []  # of what is not whole yet: a record, or a rest
+        self._held = self._need = self._rest = 0  # bytes; of the last, how many come beside
         self._out: list[bytes] = []
+        self._before: list[tuple[bytes, bytes]] = []
         self._clear = b""
         self.queued_bytes = 0
         if initiator:
             self._clear = _record(self._handshake.write(hello))
 
-    def send(self, *parts: bytes) -> None:
-        """Have a frame go out with the next `outgoing`; its body is the parts, one behind the other."""
+    def send(self, *parts: bytes, beside: bytes = b"") -> None:
+        """Have a frame go out with the next `outgoing`; its body is the parts, one behind the other.
+
+        beside: the rest of the body, which is sealed already and goes as it is.
+        """
         size = sum(map(len, parts))
+        if beside:
+            plain = (*self._out, _BESIDE.pack(size | _GOES_ON, len(beside)), *parts)
+            self._before.append((b"".join(plain), beside))
+            self._out.clear()
+            self.queued_bytes += size + _BESIDE.size + len(beside)
+            return
         self._out.append(_FRAME.pack(size))
         self._out += parts
         self.queued_bytes += size + _FRAME.size
 
-    def outgoing(self) -> bytes | bytearray:
+    def outgoing(self) -> list[bytes | bytearray]:
         """What has to go onto the stream now: frames that wait are gathered in as few records as they fit into."""
-        clear, self._clear = self._clear, b""
-        if not self._out or self._sends is None:
-            return clear
-        plain = b"".join(self._out)
-        self._out.clear()
+        written: list[bytes | bytearray] = []
+        if self._clear:
+            written.append(self._clear)
+            self._clear = b""
+        if self._sends is None:
+            return written
+        for plain, beside in self._before:
+            written += (self._sealed(self._sends, plain), beside)
+        self._before.clear()
+        if self._out:
+            written.append(self._sealed(self._sends, b"".join(self._out)))
+            self._out.clear()
         self.queued_bytes = 0
-        return clear + self._sealed(self._sends, plain)
+        return written
 
     def feed(self, data: bytes) -> list[bytes]:
         """The frames that are whole with these bytes; SessionError when the session is over."""
+        found: list[bytes] = []
+        at = 0
+        if self._pieces:
+            self._pieces.append(data)
+            self._held += len(data)
+            if self._held < self._need:
+                return found
+            if self._head is None:
+                data = b"".join(self._pieces)
+            else:
+                at = len(data) - (self._held - self._need)
+                self._pieces[-1] = memoryview(data)[:at]
+                found.append(b"".join((self._head, *self._pieces)))
+                self._head = None
+            self._pieces.clear()
         try:
-            return [frame for message in self._records(data) for frame in self._read(message)]
+            self._records(data, at, found)
         except NoiseError as error:
             raise SessionError(str(error)) from error
+        return found
 
-    def _records(self, data: bytes) -> Iterator[memoryview]:
-        if self._stream:
-            self._stream += data
-            data = bytes(self._stream)
-            self._stream.clear()
-        view, at, end = memoryview(data), 0, len(data)
-        while end - at >= _RECORD.size:
-            (size,) = _RECORD.unpack_from(data, at)
-            if not self.established and size > _HELLO and self._handshake is not None:
-                raise SessionError(f"a handshake message of {size} bytes, where {_HELLO} are allowed")
-            if end - at - _RECORD.size < size:
-                break
-            at += _RECORD.size
-            yield view[at : at + size]
-            at += size
-        self._stream += view[at:]
+    def _records(self, data: bytes, at: int, found: list[bytes]) -> None:
+        """Take all that is whole from `at` on, and keep the rest."""
+        view, end = memoryview(data), len(data)
+        while True:
+            if self._head is not None:
+                need = self._rest
+                if end - at < need:
+                    break
+                found.append(b"".join((self._head, view[at : at + need])))
+                self._head = None
+            else:
+                need = _RECORD.size
+                if end - at < need:
+                    break
+                need += _RECORD.unpack_from(data, at)[0]
+                if need > _RECORD.size + _HELLO and self._handshake is not None:
+                    raise SessionError(
+                        f"a handshake message of {need - _RECORD.size} bytes, where {_HELLO} are allowed"
+                    )
+                if end - at < need:
+                    break
+                self._read(view[at + _RECORD.size : at + need], found)
+            at += need
+        if at < end:
+            self._pieces.append(view[at:])
+            self._held, self._need = end - at, need
 
-    def _read(self, message: memoryview) -> list[bytes]:
+    def _read(self, message: memoryview, found: list[bytes]) -> None:
         if self._receives is None:
             self._shake(message)
-            return []
-        plain = self._receives.open(message)
-        self.established = True
-        return self._frames(plain)
+        else:
+            plain = self._receives.open(message)
+            self.established = True
+            self._frames(plain, found)
 
     def _shake(self, message: memoryview) -> None:
         shaking = self._handshake
@@ -107,30 +157,32 @@ class Session:
         # and knows better with the first record.
         self.established = shaking.initiator
 
-    def _frames(self, plain: bytes) -> list[bytes]:
-        found: list[bytes] = []
+    def _frames(self, plain: bytes, found: list[bytes]) -> None:
         if self._plain:
-            self._plain += plain
-            if len(self._plain) < _FRAME.size + self._size(self._plain):
-                return found
-            plain = bytes(self._plain)
+            plain = bytes(self._plain + plain)
             self._plain.clear()
         at, end = 0, len(plain)
         while end - at >= _FRAME.size:
             (size,) = _FRAME.unpack_from(plain, at)
-            if size > MAX_FRAME:
-                raise SessionError(f"a frame of {size} bytes, where {MAX_FRAME} are allowed")
-            if end - at - _FRAME.size < size:
+            start, rest = at + _FRAME.size, 0
+            if goes_on := size & _GOES_ON:
+                if end - at < _BESIDE.size:
+                    break
+                size, rest = size ^ _GOES_ON, _BESIDE.unpack_from(plain, at)[1]
+                start = at + _BESIDE.size
+            if size + rest > MAX_FRAME:
+                raise SessionError(f"a frame of {size + rest} bytes, where {MAX_FRAME} are allowed")
+            if end - start < size:
                 break
-            at += _FRAME.size
-            found.append(plain[at : at + size])
-            at += size
+            at = start + size
+            if not goes_on:
+                found.append(plain[start:at])
+            elif at == end:
+                self._head, self._rest = plain[start:at], rest
+                return
+            else:
+                raise SessionError("a record goes on behind a frame whose rest is beside it")
         self._plain += plain[at:]
-        return found
-
-    @staticmethod
-    def _size(plain: bytearray) -> int:
-        return int(_FRAME.unpack_from(plain)[0]) if len(plain) >= _FRAME.size else 0
 
     @staticmethod
     def _sealed(cipher: Cipher, plain: bytes) -> bytearray:

@@ -49,11 +49,11 @@ class SimulatedNode:
             self._served.popleft()
         return min(1.0, len(self._served) / self.serves)
 
-    def send(self, node: int, *parts: bytes) -> bool:
+    def send(self, node: int, *parts: bytes, beside: bytes = b"") -> bool:
         """Over the link, if there is one."""
         if node not in self.overlay.peers:
             return False
-        frame = b"".join(parts)
+        frame = b"".join((*parts, beside))
         self._world.watch(self.own.id, node, frame)
         self._world.after(DELAY_S, partial(self._world.deliver, self.own.id, node, frame))
         return True

@@ -135,9 +135,9 @@ class TunnelLink(asyncio.Protocol):
     def flush(self) -> None:
         """Write what has gathered."""
         self._waits = False
-        data = self._session.outgoing()
-        if data and self._transport is not None and not self._transport.is_closing():
-            self._transport.write(data)
+        written = self._session.outgoing()
+        if written and self._transport is not None and not self._transport.is_closing():
+            self._transport.writelines(written)
 
     def hold(self) -> None:
         """As direct.Way."""

@@ -111,13 +111,13 @@ def test_nobody_without_the_key_and_no_number_but_one_that_is_waited_for_opens_a
             async def knock(key: bytes, number: int) -> bytes:
                 knocking = Session(initiator=True, key=key, network="test", hello=frames.tunnel(number))
                 reader, writer = await asyncio.open_connection(LOOPBACK, node.own.port)
-                writer.write(knocking.outgoing())
+                writer.writelines(knocking.outgoing())
                 answer = await reader.read(1000)
                 if answer:
                     knocking.feed(answer)
                     knocking.send(b"\2")
                     knocking.send(b"\0\0\0\0\1x")
-                    writer.write(knocking.outgoing())
+                    writer.writelines(knocking.outgoing())
                     assert await reader.read() == b""
                 writer.close()
                 return answer

@@ -30,6 +30,7 @@ MESSAGES = st.builds(
     limit_ms=NUMBERS,
     hops=st.integers(0, frames.MOST_HOPS),
     in_tree=st.booleans(),
+    secret=st.sampled_from([b"", bytes(frames.SECRET_BYTES)]),
 )
 
 
@@ -55,6 +56,7 @@ def test_groups_and_capacities_are_read_as_they_were_written(group: int, capacit
     [
         (frames.message, bytes([Op.DIRECT]) * 10),
         (frames.message, bytes([Op.DIRECT, 99]) + bytes(40)),
+        (frames.message, bytes([Op.DIRECT]) + bytes(30) + b"\2" + bytes(15)),
         (frames.read_peers, bytes([Op.STATE]) + bytes(13)),
         (frames.read_peers, bytes([Op.STATE]) + b"\xff" * 14),
         (frames.read_group, bytes([Op.SUBSCRIBE, 1])),

@@ -140,7 +140,7 @@ def test_who_lacks_the_key_neither_joins_nor_is_let_stay(monkeypatch: pytest.Mon
             stranger = Session(initiator=True, key=bytes(32), network="test", hello=hello(own._replace(id=1)))
             await asyncio.gather(*(reader.read() for reader, _ in silent))  # all were given up
             reader, writer = await asyncio.open_connection(LOOPBACK, own.port)
-            writer.write(stranger.outgoing())
+            writer.writelines(stranger.outgoing())
             assert await reader.read() == b""
             draw = random.Random(7)
             for _ in range(100):
@@ -152,10 +152,10 @@ def test_who_lacks_the_key_neither_joins_nor_is_let_stay(monkeypatch: pytest.Mon
                 writer.close()
             known = Session(initiator=True, key=KEY, network="test", hello=hello(own._replace(id=1)))
             reader, writer = await asyncio.open_connection(LOOPBACK, own.port)
-            writer.write(known.outgoing())
+            writer.writelines(known.outgoing())
             known.feed(await reader.read(1000))
             known.send(b"\xff no frame of ours")
-            writer.write(known.outgoing())
+            writer.writelines(known.outgoing())
             with suppress(ConnectionError):
                 await reader.read()
             await until(lambda: not node.overlay.peers and not node._unknown)

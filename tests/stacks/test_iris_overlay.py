@@ -9,20 +9,12 @@ from collections.abc import Collection, Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from iris_worlds import GROUP, flood, grown, heard, join, path
 
 from stacks.iris.frames import Kind, Message, Op
 from stacks.iris.ids import SPACE, clockwise, nearest
 from stacks.iris.simulator import World
 from stacks.iris.table import ABOVE, BELOW
-
-GROUP = 0x123456789A
-
-
-def grown(nodes: int, seed: int = 1, settle_s: float = 2.0) -> World:
-    world = World(seed)
-    world.grow(nodes, every_s=0.02)
-    world.run(settle_s)
-    return world
 
 
 @pytest.fixture(scope="module")
@@ -31,35 +23,11 @@ def many() -> World:
     return grown(64)
 
 
-def path(world: World, start: int, key: int) -> list[int]:
-    found = [start]
-    while (hop := world.nodes[found[-1]].overlay.table.next_hop(key)) is not None:
-        assert hop not in found, "it goes in a circle"
-        found.append(hop)
-    return found
-
-
 def assert_right(world: World, ids: Collection[int]) -> None:
     """Everybody knows the closest nodes, so that everything is found."""
     for one in ids:
         around = sorted((other for other in ids if other != one), key=lambda other: clockwise(one, other))
         assert world.nodes[one].overlay.table.leaves == {*around[:ABOVE], *around[::-1][:BELOW]}
-
-
-def flood(world: World, start: int, number: int, group: int = GROUP) -> None:
-    message = Message(Op.FLOOD, Kind.PUBLISH, group, start, number, b"news")
-    world.nodes[start].overlay.send(message)
-
-
-def heard(world: World, number: int) -> Counter[int]:
-    return Counter(
-        {one: sum(message.number == number for message in node.arrivals) for one, node in world.nodes.items()}
-    )
-
-
-def join(world: World, members: Collection[int], group: int = GROUP) -> None:
-    for one in members:
-        world.nodes[one].overlay.trees.join(group)
 
 
 def edges(world: World, group: int = GROUP) -> Iterator[tuple[int, int]]:
