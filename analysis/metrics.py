@@ -145,8 +145,13 @@ _ALL = (
         about="how often each byte of a message entered the link, mean over attributed deliveries",
     ),
     Metric(
+        name="hops_mean", label="Hops between nodes", unit="count", better="lower",
+        about="of the attributed, each way that a message or a reply took, mean, as the stack's own nodes stamped it",
+    ),
+    Metric(
         name="journey_share", label="{Followed} attributed", unit="share", better=None,
-        about="of the {followed} of what was sent inside the window, those whose time the captures split into parts",
+        about="of the {followed} of what was sent inside the window, those whose time captures or stamps split into "
+        "parts",
     ),
     Metric(
         name="published_from_go_per_s", label="{Sent}, from go", unit="1/s", better=None,

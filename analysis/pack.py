@@ -64,7 +64,8 @@ def packing(campaign: Path, *, reduce: Reduce, revision: Git, ledgers: bool = Fa
         made = {REDUCED: reduced, LATENCIES: latencies}
         below = f"{trial.path.parent.name}/{trial.path.name}"
         mine = [member(f"{below}/{name}", content) for name, content in made.items()]
-        taken = {*TRIAL, *(LEDGERS if ledgers else ())} - {*made, PACKED}
+        here = [name for name in LEDGERS if (trial.path / name).is_file()]
+        taken = {*TRIAL, *(here if ledgers else ())} - {*made, PACKED}
         mine += [member(f"{below}/{name}", trial.path / name) for name in sorted(taken)]
         packed = Packed(reduced_by=by, reduced_sha256=mine[0].sha256, elsewhere=_elsewhere(trial, taken))
         members += [*mine, member(f"{below}/{PACKED}", f"{packed.model_dump_json(indent=1)}\n".encode())]

@@ -13,7 +13,7 @@ import pyarrow as pa
 from analysis.backlog import backlog_metrics, backlog_trend
 from analysis.captures import capture_rows
 from analysis.interruptions import absences, interruption_metrics
-from analysis.journey.rows import journey_rows
+from analysis.journey.rows import journey_rows, stamped_rows
 from analysis.ledger import account_metrics, latency_ecdf, latency_percentiles
 from analysis.measure import Measure, Measured, known, measured
 from analysis.medium import medium_metrics
@@ -62,14 +62,20 @@ def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
     programs = isinstance(manifest.workload.asked, Command)
     load = _programs if programs else _ledger
     told = part("ledger", rows, lambda mine: load(trial, manifest, mine), table="damage")
+    stamped = "stamps" in manifest.rows  # what a journey is told from then, with captures or without
+    if stamped and told:
+        part("journey", rows, lambda mine: stamped_rows(trial, manifest, mine))
     if manifest.no_captures or (manifest.captures and not any(capture.kept for capture in manifest.captures)):
-        rows.add("journey", "why", text=manifest.no_captures or "this trial's captures were not kept")
+        if not stamped:
+            rows.add("journey", "why", text=manifest.no_captures or "this trial's captures were not kept")
         return rows.batch()
     recorded, broken = read_captures(trial, manifest, rows)
     # Shares and means over some of the packets would be the trial's for a reader: of a damaged capture only flows and
     # seconds are told.
     without = ("trial",) if broken else ()
     part("captures", rows, lambda mine: capture_rows(recorded, manifest, mine), without=without)
+    if stamped:
+        return rows.batch()
     if broken:
         rows.add("journey", "why", text=f"{', '.join(broken)} cannot be read to its end")
     elif programs:

@@ -23,12 +23,12 @@ from records.campaign import RECORD, Campaign, read_campaign
 from records.errors import CannotGoOn
 from records.packed import LATENCIES, PACKED, REDUCED, Digest
 from records.record import Record
-from records.schema import TABLES
+from records.schema import FURTHER_TABLES, TABLES
 from records.store import LINK, MANIFEST, SET_ASIDE, VERDICT, WHY, DamagedTrial, Trial, aside_of, trial_name, trials
 
 INDEX, SUFFIX, SCENARIO = "pack.json", ".airwire.tar.xz", "scenario.yaml"
 TRIAL = (MANIFEST, LINK, VERDICT, PACKED, REDUCED, LATENCIES)
-LEDGERS = tuple(f"{name}.parquet" for name in TABLES)
+LEDGERS = tuple(f"{name}.parquet" for name in (*TABLES, *FURTHER_TABLES))
 ASIDE = (MANIFEST, VERDICT, WHY)
 MOST_BYTES, MOST_FILES, MOST_RECORD = 4 << 30, 200_000, 64 << 20
 _NAME = r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,199}"

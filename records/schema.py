@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 import pyarrow as pa
@@ -66,7 +66,30 @@ RESOURCES = pa.schema(
     ]
 )
 
+# One row for each time that a process of the stack's own had a message, of trials that were asked for them and stacks
+# that have them (records.stamps).  node, peer: indices into the manifest's nodes; peer is the node that it came from or
+# went to, null where that is an application.  point: records.stamps.Point.  reply: whether it is the reply to the
+# message that producer and seq name.
+STAMPS = pa.schema(
+    [
+        pa.field("node", pa.int16(), nullable=False),
+        pa.field("point", pa.int8(), nullable=False),
+        pa.field("reply", pa.bool_(), nullable=False),
+        pa.field("producer", pa.int32(), nullable=False),
+        pa.field("seq", pa.int64(), nullable=False),
+        pa.field("peer", pa.int16()),
+        pa.field("t_ns", pa.int64(), nullable=False),
+    ]
+)
+
 TABLES = {"published": PUBLISHED, "delivered": DELIVERED, "resources": RESOURCES}
+# Those that a trial has only where its manifest tells how many rows they have.
+FURTHER_TABLES = {"stamps": STAMPS}
+
+
+def tables_of(rows: Mapping[str, int]) -> tuple[str, ...]:
+    """Names of the tables that a trial has.  rows: as in its manifest."""
+    return (*TABLES, *(name for name in FURTHER_TABLES if name in rows))
 
 
 def resources_table(rows: Sequence[tuple[int, str, str, float]]) -> pa.Table:

@@ -28,7 +28,7 @@ from records.link import LinkProof
 from records.manifest import Manifest
 from records.packed import PACKED, Elsewhere, Packed
 from records.record import Record
-from records.schema import TABLES, VERSION
+from records.schema import FURTHER_TABLES, TABLES, VERSION, tables_of
 from records.verdict import Verdict
 
 MANIFEST, LINK, VERDICT = "manifest.json", "link.json", "verdict.json"
@@ -97,7 +97,7 @@ class Trial:
                     f"{path} stands elsewhere: a pack left it out ({one.bytes} bytes); copy it here, "
                     "or pack with --ledgers where it stands"
                 )
-        return read_table(path, TABLES[name])
+        return read_table(path, (TABLES | FURTHER_TABLES)[name])
 
 
 def trials(campaign: Path) -> list[Trial]:
@@ -128,8 +128,9 @@ class TrialWriter:
     def commit(self) -> Trial:
         """Check that the folder is complete, put it on disk and rename it to its final name."""
         candidate = Trial(self.path)
-        candidate.manifest(), candidate.link(), candidate.verdict()
-        for name in TABLES:
+        rows = candidate.manifest().rows
+        candidate.link(), candidate.verdict()
+        for name in tables_of(rows):
             candidate.table(name)
         sync_tree(self.path)
         self.path.rename(self.final)

@@ -99,7 +99,8 @@ class Service:
 
     placement: it runs on every server of the network, or on every station.  tls: what it speaks; the role has it as
     ROLE_tls, and finds its certificate in the service's folder (experiments.deploy.certify).  overlay: clients speak to
-    the one on their own host only, and these speak to each other.
+    the one on their own host only, and these speak to each other.  stamps: it can write when it had which message, or
+    in a trial, does (records.stamps); the role has ROLE_stamps for that.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Service:
     placement: Placement = "servers"
     tls: Tls = "off"
     overlay: bool = False
+    stamps: bool = False
 
     def at(self, host: str, *, node: str = "", authority: str = "") -> Endpoint:
         """Where its clients find it, when it runs on `host`."""

@@ -109,7 +109,7 @@ def deliveries(
 ) -> Deliveries:
     """The deliveries to `them` whose journey is asked for; of replies, those to the caller that waited for them."""
     columns = {name: delivered.column(name).to_numpy() for name in ("consumer", "producer", "seq", "t_recv_ns")}
-    row = _published_row(published, columns["producer"], columns["seq"])
+    row = published_row(published, columns["producer"], columns["seq"])
     ids, inverse = np.unique(columns["consumer"], return_inverse=True)
     group = np.array([of_consumer.get(int(one), -1) for one in ids], dtype=np.int64)[inverse]
     key = group * max(len(published), 1) + row
@@ -167,7 +167,7 @@ def carried_copy(
     return found
 
 
-def _published_row(published: pa.Table, producer: np.ndarray, seq: np.ndarray) -> np.ndarray:
+def published_row(published: pa.Table, producer: np.ndarray, seq: np.ndarray) -> np.ndarray:
     """Row of the published table for each delivery, -1 when the ledger does not know the message."""
     keys = message_keys(published.column("producer").to_numpy(), published.column("seq").to_numpy())
     wanted = message_keys(producer, seq)

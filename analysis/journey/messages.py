@@ -10,6 +10,7 @@ import numpy as np
 from analysis.journey import reasons
 from analysis.journey.between import Between
 from analysis.journey.clients import ABSENT, AMBIGUOUS, HOME, Deliveries
+from analysis.journey.nodeways import NodeWays
 from analysis.journey.split import Split
 from analysis.journey.ways import Crossing, Ways
 from records.directions import Direction
@@ -17,14 +18,17 @@ from records.directions import Direction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """times: of what has a marker wherever it should have one.  account, copies: as in journey.trial.Journey."""
+    """times: of what has a marker wherever it should have one.  account, copies, hops: as in
+    journey.trial.Journey.
+    """
 
     account: reasons.Account
     times: Split
     copies: dict[Direction, float]
+    hops: float | None = None
 
 
-def follow_messages(wanted: Deliveries, ways: Ways | Between) -> Followed:
+def follow_messages(wanted: Deliveries, ways: Ways | Between | NodeWays) -> Followed:
     """Follow each of these deliveries."""
     sent, got = ways.of_messages(wanted)
     found = to_follow([sent, got])
@@ -46,7 +50,9 @@ def follow_messages(wanted: Deliveries, ways: Ways | Between) -> Followed:
         negative=int(np.count_nonzero(times.complete & ~times.ordered)),
         at_the_broker=int(np.count_nonzero(times.attributed & at_home([sent[found], got[found]]))),
     )
-    return Followed(account=account, times=times, copies=mean_copies([crossing], row))
+    return Followed(
+        account=account, times=times, copies=mean_copies([crossing], row), hops=mean_hops([crossing])
+    )
 
 
 def to_follow(hits: Sequence[np.ndarray]) -> np.ndarray:
@@ -71,3 +77,10 @@ def mean_copies(crossings: Sequence[Crossing], row: np.ndarray) -> dict[Directio
         found.setdefault(copies.direction, []).append(times[~np.isnan(times)])
     of = {direction: np.concatenate(times) for direction, times in found.items()}
     return {direction: float(times.mean()) for direction, times in of.items() if len(times)}
+
+
+def mean_hops(crossings: Sequence[Crossing]) -> float | None:
+    """Of what could be split on all of these ways, mean hops on each; None where they are not known."""
+    known = np.all([one.times.attributed for one in crossings], axis=0)
+    hops = [one.hops[known] for one in crossings if one.hops is not None]
+    return float(np.concatenate(hops).mean()) if hops and known.any() else None

@@ -19,6 +19,8 @@ DIRECT = ("client", "recovery", "air", "receiver")
 RELAYED = (
     "client", "to_broker_recovery", "to_broker_air", "broker", "from_broker_recovery", "from_broker_air", "receiver",
 )  # fmt: skip
+# By a stack's nodes that have stamped it.
+BY_NODES = ("client", "own_node", "between_nodes", "forwarding", "last_node", "receiver")
 WIRES = ("wire", "reply_wire")
 _REPLY, _LINK, _SERVICE = "reply_", "link_", "service"
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
@@ -49,7 +51,7 @@ def of_response(part: str) -> bool:
 # In the order of the way: of the parts that stand for each other on different ways, those to and from a server first.
 _ONE_WAY = (
     *PARTS[:3], *RELAYED[1:3], *halves(RELAYED[2]), *DIRECT[1:3], *halves(DIRECT[2]), *PARTS[3:7],
-    *RELAYED[4:6], *halves(RELAYED[5]), PARTS[7],
+    *RELAYED[4:6], *halves(RELAYED[5]), *BY_NODES[1:5], PARTS[7],
 )  # fmt: skip
 _ORDER = (*_ONE_WAY, *map(of_reply, _ONE_WAY))
 

@@ -10,10 +10,17 @@ from analysis.journey.passages import Passages
 from analysis.journey.places import SERVER, STATION, WIRED, View
 from records.manifest import Consumer, Producer
 
-# By what messages go from their senders to their receivers: a server, a broker on a station, nothing.
-Kind = Literal["server", "relayed", "direct"]
-_OUT: Mapping[Kind, str] = {"server": "on the way up ", "relayed": "on the way to the broker ", "direct": ""}
-_IN: Mapping[Kind, str] = {"server": "on the way down ", "relayed": "on the way from the broker ", "direct": ""}
+# By what messages go from their senders to their receivers: a server, a broker on a station, nothing, the stack's own
+# nodes.
+Kind = Literal["server", "relayed", "direct", "overlay"]
+_OUT: Mapping[Kind, str] = {
+    "server": "on the way up ", "relayed": "on the way to the broker ", "direct": "",
+    "overlay": "at the sender's node ",
+}  # fmt: skip
+_IN: Mapping[Kind, str] = {
+    "server": "on the way down ", "relayed": "on the way from the broker ", "direct": "",
+    "overlay": "at the receiver's node ",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +120,9 @@ def explain(account: Account, views: Sequence[View], directions: Sequence[Passag
     """
     cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
     unseen = "cut off or not captured" if cut else "not captured"
+    broken = "bytes were not all seen on both sides of the link"
+    if account.kind == "overlay":
+        unseen, broken = "not stamped", "way from node to node was not stamped whole"
     counts = (
         (account.misanswered, "whose answer was no service's reply to them"),
         (account.no_uplink_marker, f"whose marker {_OUT[account.kind]}was {unseen}"),
@@ -120,7 +130,7 @@ def explain(account: Account, views: Sequence[View], directions: Sequence[Passag
         (account.no_reply_marker, f"whose reply's marker was {unseen}"),
         (account.crossed_nothing, "whose sender and receiver are on one station, so that they crossed no link"),
         (account.ambiguous, "of which several copies may be the one"),
-        (account.incomplete, "whose bytes were not all seen on both sides of the link"),
+        (account.incomplete, f"whose {broken}"),
         (account.negative, "whose times contradict each other by more than 1 ms"),
     )
     said = [f"{number} {what}" for number, what in counts if number]

@@ -10,7 +10,8 @@ import pyarrow as pa
 from analysis.journey import reasons
 from analysis.journey.between import Between
 from analysis.journey.clients import ABSENT, AMBIGUOUS, HOME, Deliveries
-from analysis.journey.messages import Followed, at_home, mean_copies, to_follow
+from analysis.journey.messages import Followed, at_home, mean_copies, mean_hops, to_follow
+from analysis.journey.nodeways import NodeWays
 from analysis.journey.ways import Ways
 from records.manifest import Window
 from records.schema import Outcome
@@ -57,7 +58,7 @@ def responses(published: pa.Table, arrivals: Deliveries, replies: Deliveries, wi
     )
 
 
-def follow_responses(wanted: Responses, ways: Ways | Between) -> Followed:
+def follow_responses(wanted: Responses, ways: Ways | Between | NodeWays) -> Followed:
     """Follow each of these requests to its service, and the reply to its caller.
 
     The times of both ways meet when the service has the request, so their parts sum to the response time.
@@ -93,7 +94,10 @@ def follow_responses(wanted: Responses, ways: Ways | Between) -> Followed:
         negative=int(np.count_nonzero(times.complete & ~times.ordered)),
         at_the_broker=int(np.count_nonzero(times.attributed & at_home([hit[found] for hit in hits]))),
     )
-    return Followed(account=account, times=times, copies=mean_copies([there, home], row[found]))
+    ways_taken = [there, home]
+    return Followed(
+        account=account, times=times, copies=mean_copies(ways_taken, row[found]), hops=mean_hops(ways_taken)
+    )
 
 
 def _by_row(deliveries: Deliveries, messages: int) -> np.ndarray:

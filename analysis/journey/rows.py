@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from analysis.journey.parts import WIRES
 from analysis.journey.summary import summary
-from analysis.journey.trial import Journey, journey
+from analysis.journey.trial import Journey, journey, stamped_journey
 from analysis.recorded import Recorded
 from analysis.rows import Rows
 from records.manifest import Manifest
-from records.store import Trial
+from records.store import DamagedTrial, Trial
 
 
 def journey_rows(trial: Trial, manifest: Manifest, recorded: Recorded, rows: Rows) -> None:
@@ -18,6 +18,17 @@ def journey_rows(trial: Trial, manifest: Manifest, recorded: Recorded, rows: Row
     add_journey(found, rows)
 
 
+def stamped_rows(trial: Trial, manifest: Manifest, rows: Rows) -> None:
+    """The same, from stamps of the stack's nodes; DamagedTrial where they are not what the manifest says."""
+    tables = {name: trial.table(name) for name in ("published", "delivered")}
+    stamps = trial.table("stamps")
+    if len(stamps) != manifest.rows["stamps"]:
+        raise DamagedTrial(
+            f"{trial.path / 'stamps'}.parquet: {len(stamps)} rows, the manifest says {manifest.rows['stamps']}"
+        )
+    add_journey(stamped_journey(stamps, manifest, **tables), rows)
+
+
 def add_journey(found: Journey, rows: Rows) -> None:
     """Table `journey`: key `mean` or a percentile, metric a part or `latency`, value in seconds; and metric `why`.
 
@@ -25,6 +36,8 @@ def add_journey(found: Journey, rows: Rows) -> None:
     """
     if found.told:
         rows.add("trial", "journey_share", value=found.account.attributed / found.account.deliveries)
+    if found.hops is not None:
+        rows.add("trial", "hops_mean", value=found.hops)
     for direction, copies in found.copies.items():
         rows.add("trial", f"copies_{direction}", value=copies)
     for key, means in summary(found.names, found.parts, found.latency).items():

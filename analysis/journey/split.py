@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.journey.legs import UNKNOWN, Leg
-from analysis.journey.parts import DIRECT, PARTS, RELAYED, WIRES, halves, of_link, of_reply
+from analysis.journey.parts import BY_NODES, DIRECT, PARTS, RELAYED, WIRES, halves, of_link, of_reply
 
 # The captures' clock is read by another processor than the clients' one: so much may a part be below nothing.
 TOLERANCE_NS = 1_000_000
@@ -99,6 +99,23 @@ def split_direct(*, t_sched_ns: np.ndarray, t_recv_ns: np.ndarray, leg: Leg, clo
         ],
         latency=t_recv_ns - t_sched_ns,
         moments=(leg.left, leg.sent, leg.arrived),
+    )
+
+
+def split_stamped(
+    *, t_sched_ns: np.ndarray, t_recv_ns: np.ndarray, taken_ns: np.ndarray, given_ns: np.ndarray, spent: np.ndarray,
+    known: np.ndarray,
+) -> Split:  # fmt: skip
+    """As split, of what went by nodes that have stamped it by the ledger's clock.
+
+    taken_ns, given_ns: when it came from its sender, and when it was given to its receiver.  spent: nanoseconds of the
+    parts between, a row each.  known: mask, whether they are.
+    """
+    return _split(
+        BY_NODES,
+        [taken_ns - t_sched_ns, *spent, t_recv_ns - given_ns],
+        latency=t_recv_ns - t_sched_ns,
+        moments=(np.where(known, taken_ns, UNKNOWN),),
     )
 
 

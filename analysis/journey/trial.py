@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,8 @@ import pyarrow as pa
 from analysis.journey import clients, places, reasons
 from analysis.journey.between import Between, read_between
 from analysis.journey.clients import Deliveries
-from analysis.journey.messages import follow_messages
+from analysis.journey.messages import Followed, follow_messages
+from analysis.journey.nodeways import NodeWays, node_groups, read_node_ways
 from analysis.journey.parts import is_link, kind, of_link
 from analysis.journey.responses import Responses, follow_responses, responses
 from analysis.journey.ways import Ways, read_ways
@@ -29,8 +30,9 @@ class Journey:
     latency: of the same deliveries, seconds, as the ledger has it.  wire_known: whether `wire` is a part.  Where
     messages are replied to, a delivery is an answered request, and its latency the response time.
 
-    copies: by direction, mean transmissions per byte of the attributed messages.  why: why nothing, or not
-    everything, is known; '' when all is.
+    copies: by direction, mean transmissions per byte of the attributed messages.  hops: of these between nodes of the
+    stack's own, mean; None where there are none that stamp.  why: why nothing, or not everything, is known; '' when all
+    is.
     """
 
     account: reasons.Account
@@ -40,6 +42,7 @@ class Journey:
     wire_known: bool
     copies: dict[Direction, float]
     why: str
+    hops: float | None = None
 
     @property
     def told(self) -> bool:
@@ -63,12 +66,7 @@ def journey(
     ends = places.ends(manifest)
     views = places.views(recorded, ends)
     of_consumer, of_connection = clients.groups(work.consumers, ends)
-    them = work.audiences
-    arrivals = clients.deliveries(published, delivered, of_messages(them), manifest.window, of_consumer)
-    wanted: Deliveries | Responses = arrivals
-    if len(of_messages(them)) < len(them):
-        replies = clients.deliveries(published, delivered, of_replies(them), manifest.window, of_consumer)
-        wanted = responses(published, arrivals, replies, manifest.window)
+    wanted = _wanted(manifest, published, delivered, of_consumer)
     wired = len(ends.servers) > 0 and any(view.place == places.WIRED for view in views)
     peers = not wired and (not len(ends.servers) or places.are_peers(views, ends))
     reason = reasons.cannot(
@@ -94,19 +92,52 @@ def journey(
         return _nothing(len(wanted), reasons.unreadable(seen))
     if (reason := reasons.uncertain(seen, damaging=damaging)) is not None:
         return _nothing(len(wanted), reason)
-    found = follow_responses(wanted, ways) if isinstance(wanted, Responses) else follow_messages(wanted, ways)
+    found = _followed(wanted, ways)
+    wire_known = any(view.place == places.SERVER for view in views)
+    told = _told(found, wire_known=wire_known)
+    return replace(told, why=reasons.explain(found.account, views, seen, _unseen(manifest, told.names)))
+
+
+def stamped_journey(stamps: pa.Table, manifest: Manifest, *, published: pa.Table, delivered: pa.Table) -> Journey:
+    """As journey, by what the stack's nodes have stamped instead of what was captured."""
+    wanted = _wanted(manifest, published, delivered, node_groups(manifest))
+    if not len(wanted):
+        return _nothing(0, wanted.none)
+    ways = read_node_ways(stamps, manifest, published)
+    if not ways.told:
+        return _nothing(len(wanted), "the stack's nodes have stamped none of the messages")
+    found = _followed(wanted, ways)
+    return replace(_told(found, wire_known=False), why=reasons.explain(found.account, (), ()))
+
+
+def _wanted(
+    manifest: Manifest, published: pa.Table, delivered: pa.Table, of_consumer: dict[int, int]
+) -> Deliveries | Responses:
+    them = manifest.workload.audiences
+    arrivals = clients.deliveries(published, delivered, of_messages(them), manifest.window, of_consumer)
+    if len(of_messages(them)) == len(them):
+        return arrivals
+    replies = clients.deliveries(published, delivered, of_replies(them), manifest.window, of_consumer)
+    return responses(published, arrivals, replies, manifest.window)
+
+
+def _followed(wanted: Deliveries | Responses, ways: Ways | Between | NodeWays) -> Followed:
+    return follow_responses(wanted, ways) if isinstance(wanted, Responses) else follow_messages(wanted, ways)
+
+
+def _told(found: Followed, *, wire_known: bool) -> Journey:
     known = found.times.attributed
     parts = found.times.parts[:, known] / 1e9
     shown = [bool(row.any()) or not is_link(name) for name, row in zip(found.times.names, parts, strict=True)]
-    names = tuple(name for name, there in zip(found.times.names, shown, strict=True) if there)
     return Journey(
         account=found.account,
-        names=names,
+        names=tuple(name for name, there in zip(found.times.names, shown, strict=True) if there),
         parts=parts[shown],
         latency=found.times.latency[known] / 1e9,
-        wire_known=any(view.place == places.SERVER for view in views),
+        wire_known=wire_known,
         copies=found.copies,
-        why=reasons.explain(found.account, views, seen, _unseen(manifest, names)),
+        why="",
+        hops=found.hops,
     )
 
 

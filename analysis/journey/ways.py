@@ -75,10 +75,14 @@ class Copies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crossing:
-    """Messages that went from their senders to their receivers: the parts of the time it took, and their copies."""
+    """Messages that went from their senders to their receivers: the parts of the time it took, and their copies.
+
+    hops: of each message between nodes of the stack's own, where these have stamped it.
+    """
 
     times: Split
     copies: tuple[Copies, ...]
+    hops: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

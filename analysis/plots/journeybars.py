@@ -33,6 +33,7 @@ COLOUR = {
     "to_broker_air": "#7fc4ec", "from_broker_recovery": "#9c3a00", "from_broker_air": "#f6b26b",
     "air_up": "#c2e9e3", "air_down": "#86d3c8", "to_broker_air_up": "#c3e3f7", "to_broker_air_down": "#7fc4ec",
     "from_broker_air_up": "#fbdcba", "from_broker_air_down": "#f6b26b",
+    "own_node": "#d9d9d9", "between_nodes": "#86d3c8", "forwarding": "#f6b26b", "last_node": "#bfe0cf",
 }  # fmt: skip
 _LINK_FILLS = ("#d5dade", "#b7c0c7")  # greys between the wire's and white, in turn
 UNEXPLAINED = "unexplained"

@@ -60,11 +60,15 @@ def _whys(trials: Sequence[TrialFinding]) -> tuple[str, ...]:
 
 def _facts(trials: Sequence[TrialFinding], what: str) -> list[str]:
     found = []
+    hops = [trial.metrics["hops_mean"] for trial in trials if "hops_mean" in trial.metrics]
     attributed = share(trials)
     if attributed is not None:
-        followed = f"{digits(attributed * 100)} % could be followed through the packets."
+        how = "by what the nodes have stamped" if hops else "through the packets"
+        followed = f"{digits(attributed * 100)} % could be followed {how}."
         found.append(f"{what.capitalize()} {whose(trials)}: {followed}")
     copies = [said for direction in ("uplink", "downlink") if (said := _copies(trials, direction))]
+    if hops:
+        found.append(f"Between nodes each took {digits(sum(hops) / len(hops))} hops, in the mean.")
     if copies:
         found.append(f"A segment of theirs was sent {' and '.join(copies)}, in the mean.")
     return found

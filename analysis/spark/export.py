@@ -23,7 +23,7 @@ from analysis.capture.ranges import from_json, index, to_json
 from analysis.capture.reader import read_range
 from analysis.spark.schema import PACKETS, packet_batches
 from records.manifest import Manifest
-from records.schema import TABLES
+from records.schema import tables_of
 from records.store import DamagedTrial, Trial, trials
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def plan_campaign(campaign: Path) -> tuple[Plan, pa.Table]:
         here = [one.file for one in manifest.captures if one.kept and one.file not in away]
         pieces += [
             Piece(source=str(trial.path.resolve()), target=f"{name}/{below}part-00000.parquet", table=name)
-            for name in TABLES if f"{name}.parquet" not in away
+            for name in tables_of(manifest.rows)
+            if f"{name}.parquet" not in away
         ]  # fmt: skip
         if away:
             problems.append(f"{trial.path}: a pack left {len(away)} files out; what of them was to be exported is not")

@@ -205,7 +205,8 @@ def link_plan(
 
 
 def services(settings: Settings) -> tuple[Service, ...]:
-    """The stack's services, with what the scenario wants of them: faults, their memory, refusals when it is full.
+    """The stack's services, with what the scenario wants of them: faults, their memory, refusals when it is full; where
+    packets are captured, stamps of those that have them.
 
     None for a load that is programs.
     """
@@ -219,7 +220,10 @@ def services(settings: Settings) -> tuple[Service, ...]:
     if work.memory_limit_mb is not None:
         words["memory_limit_mb"] = work.memory_limit_mb
     found = settings.driver().services()
-    return tuple(
-        replace(one, variables={**one.variables, **{f"{one.role}_{name}": value for name, value in words.items()}})
-        for one in found
-    )
+    return tuple(_asked(one, words, stamps=one.stamps and settings.capture.enabled) for one in found)
+
+
+def _asked(service: Service, words: dict[str, Any], *, stamps: bool) -> Service:
+    wanted = words | ({"stamps": True} if stamps else {})
+    named = {f"{service.role}_{name}": value for name, value in wanted.items()}
+    return replace(service, stamps=stamps, variables={**service.variables, **named})

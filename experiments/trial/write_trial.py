@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from experiments.trial.further import FurtherMeasured
 from experiments.trial.measure import Measured
 from experiments.trial.provenance import MACHINE_SYSCTLS, SYSCTLS
 from experiments.trial.reading import Reading
+from experiments.trial.stamping import collect
 from experiments.trial.traced import trace_checks
 from experiments.workers.programs import digests
 from records import commands
@@ -73,7 +75,9 @@ def write_trial(
     set_ = rates_set(context.link, measured.played, since_ns=measured.readings[0].t_ns)
     further = [one.named(name) for name, one in measured.further.items()]
     resources = pa.concat_tables([measured.resources, set_, *further, context.host.table()])
-    tables = {"published": published, "delivered": delivered, "resources": resources}
+    stamps, missing = collect(context)
+    measured = replace(measured, notes=(*measured.notes, *missing))
+    tables = {"published": published, "delivered": delivered, "resources": resources, **stamps}
     for name, table in tables.items():
         write_table(folder / f"{name}.parquet", table)
     proof = _proof(context, probed, measured).model_copy(update={"later": tuple(later)})

@@ -22,11 +22,23 @@ from stacks.iris.overlay import BEAT_S, SILENT_S
 from stacks.iris.patterns import SPLITS
 
 
-async def _serve(settings: Settings) -> int:
+def _node(settings: Settings, stamps: Path | None) -> Node:
+    if stamps is None:
+        return Node(settings)
+    from records.stamps import Stamps  # noqa: PLC0415 - what it needs imports slowly
+    from stacks.iris.stamped import StampedNode  # noqa: PLC0415
+
+    return StampedNode(settings, Stamps(stamps))
+
+
+async def _serve(settings: Settings, stamps: Path | None) -> int:
     try:
-        node = Node(settings)
+        node = _node(settings, stamps)
     except ValueError as error:
         print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{stamps}: cannot be written: {error.strerror}", file=sys.stderr)
         return 2
     try:
         await node.listen()
@@ -75,6 +87,7 @@ def main() -> int:
         "--tunnel", choices=["acked", "direct"], default="acked", help="over the overlay, or connections of their own"
     )
     parser.add_argument("--ack-every", type=int, default=1, help="packets of an acked tunnel to an acknowledgement")
+    parser.add_argument("--stamps", type=Path, metavar="FILE", help="where to write when it had which message")
     given = parser.parse_args()
     try:
         settings = Settings(
@@ -93,7 +106,7 @@ def main() -> int:
         )
     except ValueError as error:
         parser.error(str(error))
-    status: int = uvloop.run(_serve(settings))
+    status: int = uvloop.run(_serve(settings, given.stamps))
     return status
 
 

@@ -22,6 +22,13 @@ _AT_ONCE = 2**64 - 1  # of Kind.CLOSE: without what may be under way
 AT_ONCE = _NUMBER.pack(_AT_ONCE)
 
 
+def first_chunk(packet: bytes) -> bytes:
+    """What of a packet of Kind.DATA a message begins with; b"" where it is another chunk than the first."""
+    if len(packet) < _PACKET.size or not _PACKET.unpack_from(packet)[2]:
+        return b""
+    return packet[_PACKET.size :]
+
+
 class Acked(End):
     """One end.  say: to the other end.  number: by which the other end calls this one.  ack_every: after so many
     packets there is an acknowledgement.

@@ -187,7 +187,10 @@ class Iris:
         knobs = self._knobs
         names = ("splits", "beat_s", "silent_s", "tunnel", "ack_every", "found_by", "subnet_bits")
         settings = {f"iris_{name}": getattr(knobs, name) for name in names}
-        return (Service(name="iris", role="iris", port=PORT, placement="nodes", overlay=True, variables=settings),)
+        service = Service(
+            name="iris", role="iris", port=PORT, placement="nodes", overlay=True, stamps=True, variables=settings
+        )
+        return (service,)
 
     def why_not(self, wanted: Subscription) -> str:
         """A prefetch, which the relay protocol has no word for."""

@@ -48,10 +48,11 @@ class Nodes:
 
 
 @asynccontextmanager
-async def nodes_here(count: int, **settings: Any) -> AsyncIterator[Nodes]:
+async def nodes_here(count: int, *, kind: Callable[[Settings], Node] = Node, **settings: Any) -> AsyncIterator[Nodes]:
     """So many nodes, which look for each other when the first application is there.
 
     They were told where the others are; with a subnet they are its first hosts, have one port and were told nothing.
+    kind: what makes each.
     """
     ports = free_ports(2 * count)
     places = [(LOOPBACK, port) for port in ports[:count]]
@@ -61,7 +62,7 @@ async def nodes_here(count: int, **settings: Any) -> AsyncIterator[Nodes]:
     for place, relay_port in zip(places, ports[count:], strict=True):
         told = () if subnet else tuple(one for one in places if one != place)
         given = {"key": KEY, "network": "test", **settings}
-        made.append(Node(Settings(address=place[0], port=place[1], told=told, relay_port=relay_port, **given)))
+        made.append(kind(Settings(address=place[0], port=place[1], told=told, relay_port=relay_port, **given)))
     found = Nodes(made, ports[count:])
     try:
         for node in made:

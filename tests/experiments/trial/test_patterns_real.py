@@ -9,7 +9,7 @@ from lab_runs import assert_sound
 from shown_scenarios import small
 from trial_runs import run_file
 
-from analysis.journey.parts import EVERY, LATENCY, WIRES
+from analysis.journey.parts import BY_NODES, EVERY, LATENCY, WIRES, of_reply
 from analysis.trial import reduce_trial
 from records.ledger import reconcile
 
@@ -50,6 +50,12 @@ def test_a_pattern_keeps_its_promise_over_a_lossy_link(tmp_path: Path, name: str
     metrics = {row["metric"]: row["value"] for row in rows if row["table"] == "trial"}
     assert ("response_p50_s" in metrics) == (PATTERNS[name] == "request_reply")
     journey = {row["metric"]: row["value"] for row in rows if (row["table"], row["key"]) == ("journey", "mean")}
+    if name == "iris":
+        assert metrics["journey_share"] > 0.9
+        assert 1 <= metrics["hops_mean"] <= 3
+        assert set(journey) == {*BY_NODES, *map(of_reply, BY_NODES), LATENCY}
+        assert sum(journey.values()) == pytest.approx(2 * journey[LATENCY], rel=0.01)
+        assert min(journey["between_nodes"], journey["reply_between_nodes"]) > 0
     if name == "requests" and stack == "reference":
         assert metrics["journey_share"] > 0.9
         assert set(journey) == {*EVERY, LATENCY} - {*WIRES}, "the server's port is not captured on so fast a link"
