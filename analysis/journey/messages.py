@@ -50,9 +50,7 @@ def follow_messages(wanted: Deliveries, ways: Ways | Between | NodeWays) -> Foll
         negative=int(np.count_nonzero(times.complete & ~times.ordered)),
         at_the_broker=int(np.count_nonzero(times.attributed & at_home([sent[found], got[found]]))),
     )
-    return Followed(
-        account=account, times=times, copies=mean_copies([crossing], row), hops=mean_hops([crossing])
-    )
+    return Followed(account=account, times=times, copies=mean_copies([crossing], row), hops=mean_hops([crossing]))
 
 
 def to_follow(hits: Sequence[np.ndarray]) -> np.ndarray:

@@ -76,9 +76,7 @@ def test_the_stages_of_a_message_are_what_the_nodes_have_stamped() -> None:
 
 
 def test_a_node_that_passes_it_on_has_a_part_and_each_link_is_a_hop() -> None:
-    found = message(
-        (0, GIVEN, 1), (0, OUT, 2, 2), (2, IN, 4, 0), (2, OUT, 5, 1), (1, IN, 9, 2), (1, GOT, 11)
-    ).journey()
+    found = message((0, GIVEN, 1), (0, OUT, 2, 2), (2, IN, 4, 0), (2, OUT, 5, 1), (1, IN, 9, 2), (1, GOT, 11)).journey()
     assert parts_ms(found) == [
         {"client": 1, "own_node": 1, "between_nodes": 6, "forwarding": 1, "last_node": 2, "receiver": 2}
     ]
