@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stacks.iris.session import Session, SessionError
+from stacks.iris.session import Session, SessionError, sealed_bytes
 
 KEY = bytes(range(32))
 
@@ -108,6 +108,11 @@ def changed(stream: list[bytes], how: str, draw: random.Random) -> bytes:
     flipped = bytearray(b"".join(stream))
     flipped[draw.randrange(len(flipped))] ^= 1 << draw.randrange(8)
     return bytes(flipped)
+
+
+@pytest.mark.parametrize("bodies", [[0], [1, 2, 3], [65_515], [65_516], [200_000, 7]])
+def test_frames_take_as_much_of_the_stream_as_is_said(bodies: list[int]) -> None:
+    assert len(sent(shaken()[0], *map(bytes, bodies))) == sealed_bytes(bodies)
 
 
 def test_ten_thousand_changed_streams_end_their_sessions_and_nothing_else() -> None:
