@@ -1,7 +1,8 @@
 """How a node finds others of its network without being told of any: by datagrams to the hosts of its subnet.  Pure.
 
-Two sources take turns: a scan, which begins beside the own address and goes outwards, and hosts at random.  Every
-datagram has a MAC of the network's key and name; that name does not travel.
+Two sources take turns: hosts at random and, until the node has its place, a scan, which begins beside the own address
+and goes outwards.  Hosts where a node was once are asked in between, and later in the place of the scan, so that nodes
+which have lost each other meet again.  Every datagram has a MAC of the network's key and name, which does not travel.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SEEKING_S, SETTLED_S = 0.1, 5.0  # between two datagrams: before the node has fo
 _VERSION, _REQUEST, _RESPONSE = 1, 0, 1
 _BODY, _TAG = struct.Struct("!BBQQH"), 16  # version, what it is, a number, the sender's identifier and port; MAC
 BYTES = _BODY.size + _TAG
-_REMEMBERED = 256  # requests whose responses are still taken
+_REMEMBERED = 256  # requests whose responses are still taken; hosts where a node was
 
 
 class Heard(NamedTuple):
@@ -44,7 +45,8 @@ class Bootstrap:
         self.port = port
         self._own, self._subnet, self._random = own, subnet, random
         self._key = hmac.digest(key, b"airwire iris bootstrap 1\0" + network.encode(), "sha256")
-        self._asked: OrderedDict[int, str] = OrderedDict()
+        self._asked = OrderedDict[int, str]()
+        self._known = OrderedDict[str, None]()  # hosts; the one that was asked last at the end
         self._scan = iter(()) if subnet is None else self._outwards(subnet)
         self._turn, self._next = 0, now
 
@@ -62,7 +64,7 @@ class Bootstrap:
         while self._next <= now:
             self._next = max(self._next, now - SEEKING_S) + (SETTLED_S if settled else SEEKING_S)
             self._turn += 1
-            address = next(self._scan) if self._turn % 2 and not settled else self._anybody(self._subnet)
+            address = self._somebody(self._subnet, settled=settled) if self._turn % 2 else self._anybody(self._subnet)
             yield address, self.request(address)
 
     def request(self, address: str) -> bytes:
@@ -82,11 +84,18 @@ class Bootstrap:
         if version != _VERSION or identifier == self._own.id or identifier >= SPACE:
             return Heard()
         if what == _REQUEST:
+            self._remember(source)
             return Heard(answer=self._datagram(_RESPONSE, number))
         if self._asked.get(number) != source:
             return Heard()
         del self._asked[number]
+        self._remember(source)
         return Heard(peer=Peer(identifier, source, port))
+
+    def _remember(self, host: str) -> None:
+        self._known.setdefault(host)
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
 
     def _datagram(self, what: int, number: int) -> bytes:
         body = _BODY.pack(_VERSION, what, number, self._own.id, self._own.port)
@@ -101,6 +110,13 @@ class Bootstrap:
         while True:
             for step in range(1, subnet.num_addresses):
                 yield from (str(IPv4Address(one)) for one in (own + step, own - step) if first < one < last)
+
+    def _somebody(self, subnet: IPv4Network, *, settled: bool) -> str:
+        if self._known and (settled or self._turn % 4 == 1):
+            host = next(iter(self._known))
+            self._known.move_to_end(host)
+            return host
+        return self._anybody(subnet) if settled else next(self._scan)
 
     def _anybody(self, subnet: IPv4Network) -> str:
         first, own = int(subnet.network_address), int(IPv4Address(self._own.address))

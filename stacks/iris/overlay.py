@@ -82,6 +82,7 @@ class Overlay:
         self._peers: dict[int, Peer] = {}
         self._said: dict[int, float] = {}  # when something was sent, by the ticks
         self._told: dict[int, Set[int]] = {}  # of which nodes
+        self._untold = set[int]()  # who has still to be told of the last change
         self._heard: dict[int, float] = {}  # by the clock of _listened
         self._listened = self._ticked = now  # a clock that stands while this node cannot hear
         self._probed: dict[int, float] = {}
@@ -97,14 +98,15 @@ class Overlay:
 
     def peer_up(self, peer: Peer) -> None:
         """A session with a node is there, for the first time or in the place of one that was."""
-        first = not self._peers
+        first, replaced = not self._peers, peer.id in self._peers
         self._peers[peer.id] = peer
         self.heard(peer.id)
         self._said[peer.id] = self._ticked
         self._due_beat = self._due_listen = 0.0
         if self.table.add(peer.id):
             self._rerouted()
-        self.trees.anew(peer.id)
+        if replaced:
+            self.trees.gone(peer.id)  # the other side, which has lost the old one, has forgotten what this one is to it
         self._state(peer.id, whole=True)
         if first:
             self._tell(peer.id, frames.peers(Op.JOIN, [self.own]))
@@ -176,10 +178,9 @@ class Overlay:
         """Do what is due; to be called a few times a second.  load: share of the processors that is used, 0 to 1."""
         self._listened += min(now - self._ticked, _MOST_BETWEEN_TICKS_S)
         self._ticked = now
-        if self._changed and now >= self._due_state:
-            self._changed, self._changed_at, self._due_state = False, now, now + STATE_S
-            for node in self.table.known:
-                self._state(node, whole=False)
+        if now >= self._due_state and (self._changed or self._untold):
+            self._due_state = now + STATE_S
+            self._tell_all(now)
         if self._lost:
             self._repair()
         if now >= self._due_whole and self._peers:
@@ -193,6 +194,14 @@ class Overlay:
             for node in self._quiet(now):
                 self._beat(node)
         self._listen(now)
+
+    def _tell_all(self, now: float) -> None:
+        """Tell others what has changed; those who have no room for it now, later."""
+        known = self.table.known
+        if self._changed:
+            self._changed, self._changed_at = False, now
+            self._untold.update(known)
+        self._untold = {node for node in self._untold if node in known and not self._state(node, whole=False)}
 
     def settled(self, now: float) -> bool:
         """Whether this node has its place."""
@@ -321,16 +330,18 @@ class Overlay:
         if hop is not None and hop != newcomer.id:
             self._tell(hop, frame)
 
-    def _state(self, node: int, *, whole: bool) -> None:
+    def _state(self, node: int, *, whole: bool) -> bool:
         """Tell a node who is close, and who is in the row that it shares with this one: the whole, or what it has not
-        been told yet.  Only those who are close themselves are told of every change of who is.
+        been told yet.  Only those who are close themselves are told of every change of who is.  Whether it is told.
         """
         row = self.table.row(shared(self.own.id, node))
         them = (self.table.leaves | row if whole or node in self.table.leaves else row) - {node}
         news = them if whole else them - self._told.get(node, frozenset())
         of_them = [self._peers[one] for one in sorted(news)]
-        if not of_them or self._tell(node, frames.peers(Op.STATE, of_them)):
-            self._told[node] = them
+        if of_them and not self._tell(node, frames.peers(Op.STATE, of_them)):
+            return False
+        self._told[node] = them
+        return True
 
     def _rerouted(self) -> None:
         self._changed = True

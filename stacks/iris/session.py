@@ -11,6 +11,7 @@ cannot make it anything that opens, and who takes or adds bytes makes the next r
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 
 from stacks.iris.noise import MOST, TAG, Cipher, Handshake, NoiseError
 
@@ -186,9 +187,7 @@ class Session:
 
     @staticmethod
     def _sealed(cipher: Cipher, plain: bytes) -> bytearray:
-        whole, rest = divmod(len(plain), _PLAIN)
-        records = whole + bool(rest)
-        sealed = bytearray(len(plain) + records * (_RECORD.size + TAG))
+        sealed = bytearray(_on_the_stream(len(plain)))
         source, into, at = memoryview(plain), memoryview(sealed), 0
         for start in range(0, len(plain), _PLAIN):
             piece = source[start : start + _PLAIN]
@@ -197,6 +196,15 @@ class Session:
             cipher.seal_into(piece, into[at + _RECORD.size : at + _RECORD.size + size])
             at += _RECORD.size + size
         return sealed
+
+
+def sealed_bytes(bodies: Iterable[int]) -> int:
+    """How many bytes frames take on the stream that leave together.  bodies: how many each of them has."""
+    return _on_the_stream(sum(size + _FRAME.size for size in bodies))
+
+
+def _on_the_stream(plain_bytes: int) -> int:
+    return plain_bytes + -(-plain_bytes // _PLAIN) * (_RECORD.size + TAG)
 
 
 def _record(message: bytes) -> bytes:

@@ -54,6 +54,8 @@ class SimulatedNode:
         if node not in self.overlay.peers:
             return False
         frame = b"".join((*parts, beside))
+        if self._world.no_room is not None and self._world.no_room(frame):
+            return False
         self._world.watch(self.own.id, node, frame)
         self._world.after(DELAY_S, partial(self._world.deliver, self.own.id, node, frame))
         return True
@@ -92,7 +94,8 @@ class World:
     """Nodes, and what is under way between them.
 
     subnet: whose hosts nodes ask whether they are one; None = none.  counts: frames that were sent, by their operation.
-    on_frame, on_datagram: called with sender, receiver (None = nobody has that address) and what is sent.
+    on_frame, on_datagram: called with sender, receiver (None = nobody has that address) and what is sent.  no_room:
+    asked with a frame whether there is no room for it.
     """
 
     def __init__(self, seed: int, subnet: IPv4Network | None = None) -> None:
@@ -100,6 +103,7 @@ class World:
         self.nodes: dict[int, SimulatedNode] = {}
         self.on_frame: Callable[[int, int, bytes], object] | None = None
         self.on_datagram: Callable[[int, int | None, bytes], object] | None = None
+        self.no_room: Callable[[bytes], bool] | None = None
         self._at: dict[str, int] = {}
         self.vanished: set[int] = set()
         self.counts = Counter[int]()
@@ -160,6 +164,15 @@ class World:
             action()
         self.now = until
 
+    def way(self, start: int, key: int) -> list[int]:
+        """The nodes from one to that which is the closest to a key, as their tables say."""
+        found = [start]
+        while (hop := self.nodes[found[-1]].overlay.table.next_hop(key)) is not None:
+            if hop in found:
+                raise AssertionError(f"the way to {key:#x} goes in a circle")
+            found.append(hop)
+        return found
+
     def after(self, seconds: float, action: Callable[[], None]) -> None:
         """Have something happen; what happens at one moment keeps its order."""
         heapq.heappush(self._events, (self.now + seconds, next(self._order), action))
@@ -201,7 +214,9 @@ class World:
     def connect(self, one: int, other: int) -> None:
         """A session begins, if both are there and have none."""
         first, second = self.nodes.get(one), self.nodes.get(other)
-        if first is None or second is None or {one, other} & self.vanished or other in first.overlay.peers:
+        if first is None or second is None or {one, other} & self.vanished or self._cut_off:
+            return
+        if other in first.overlay.peers:
             return
         second.overlay.peer_up(first.own)
         first.overlay.peer_up(second.own)

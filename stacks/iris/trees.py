@@ -13,7 +13,7 @@ from random import Random
 from stacks.iris import frames
 from stacks.iris.table import Table
 
-REFRESH = 12  # beats: even what has not changed is reported, as a session that is replaced may have lost it
+REFRESH = 12  # beats: even what has not changed is reported; who has missed a subscription, or its end, learns of it so
 _SMALL = 16  # a change by less than one in so many is not worth a report
 
 
@@ -36,18 +36,15 @@ class Group:
     capacities: dict[int, int] = field(default_factory=dict)
     told: dict[int, int] = field(default_factory=dict)
 
-    def tell(self, node: int) -> int:
-        """What a neighbour is told that this node and its other neighbours can do together."""
+    def beyond(self, node: int) -> int:
+        """What this node and its other neighbours can do together, as a neighbour sees it."""
         total = self.own + sum(self.capacities.values()) - self.capacities.get(node, 0)
-        told = self.told[node] = min(total, frames.MOST_CAPACITY)
-        return told
+        return min(total, frames.MOST_CAPACITY)
 
     def news(self, nodes: Iterable[int], *, all_of_it: bool) -> Iterator[tuple[int, int]]:
         """What neighbours have to be told, because it has changed much or, of all of them, in any case."""
-        total = self.own + sum(self.capacities.values())
         for node in nodes:
-            beyond = min(total - self.capacities.get(node, 0), frames.MOST_CAPACITY)
-            told = self.told.get(node)
+            beyond, told = self.beyond(node), self.told.get(node)
             if all_of_it or told is None or abs(beyond - told) > told // _SMALL:
                 yield node, beyond
 
@@ -100,7 +97,10 @@ class Trees:
             return
         known.children.add(child)
         known.capacities[child] = capacity
-        self._send(child, frames.report([(group, known.tell(child))]))
+        known.told.pop(child, None)
+        beyond = known.beyond(child)
+        if self._send(child, frames.report([(group, beyond)])):
+            known.told[child] = beyond
         self._climb(group, known)
 
     def dismiss(self, node: int, group: int) -> None:
@@ -121,11 +121,6 @@ class Trees:
         """There is no connection to a node any more."""
         for group, known in list(self._groups.items()):
             self._part(group, known, node)
-
-    def anew(self, node: int) -> None:
-        """A session has taken another one's place, which may have lost something: all is reported again."""
-        for known in self._groups.values():
-            known.told.pop(node, None)
 
     def rerouted(self) -> None:
         """The table has changed, and with it perhaps who is whose parent."""
@@ -185,9 +180,9 @@ class Trees:
         if old is not None:
             known.forget(old)
             self._send(old, frames.unsubscribe(group))
-        known.parent = parent
-        if parent is not None:
-            self._send(parent, frames.subscribe(group, known.tell(parent)))
+        known.parent = None
+        if parent is not None and self._send(parent, frames.subscribe(group, beyond := known.beyond(parent))):
+            known.parent, known.told[parent] = parent, beyond
 
     def _part(self, group: int, known: Group, node: int) -> None:
         if node in known.children:

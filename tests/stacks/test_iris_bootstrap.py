@@ -100,3 +100,15 @@ def test_a_node_does_not_find_itself() -> None:
 def test_a_subnet_without_room_or_elsewhere_is_refused(subnet: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         node(1, subnet=IPv4Network(subnet))
+
+
+def test_hosts_where_a_node_was_are_asked_again_and_for_ever() -> None:
+    asked = dict[bool, list[str]]()
+    for settled, until_s in ((True, 60), (False, 4)):
+        one, other = node(9), node(100)
+        _, request = next(islice(other.due(0.0, settled=False), 1))
+        one.heard(request, "10.77.0.100")
+        asked[settled] = [address for address, _ in sent(one, until_s, settled=settled)]
+    assert set(asked[True][::2]) == {"10.77.0.100"}
+    assert asked[False].count("10.77.0.100") == pytest.approx(10, abs=1)
+    assert {"10.77.0.8", "10.77.0.10"} <= set(asked[False])

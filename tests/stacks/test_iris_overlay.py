@@ -4,38 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from iris_worlds import GROUP, flood, grown, heard, join, path
+from iris_worlds import GROUP, assert_right, cold, edges, flood, grown, heard, join
 
 from stacks.iris.frames import Kind, Message, Op
-from stacks.iris.ids import SPACE, clockwise, nearest
+from stacks.iris.ids import SPACE, nearest
 from stacks.iris.simulator import World
-from stacks.iris.table import ABOVE, BELOW
 
 
-@pytest.fixture(scope="module")
-def many() -> World:
-    """64 nodes; tests only ask what they know."""
-    return grown(64)
-
-
-def assert_right(world: World, ids: Collection[int]) -> None:
-    """Everybody knows the closest nodes, so that everything is found."""
-    for one in ids:
-        around = sorted((other for other in ids if other != one), key=lambda other: clockwise(one, other))
-        assert world.nodes[one].overlay.table.leaves == {*around[:ABOVE], *around[::-1][:BELOW]}
-
-
-def edges(world: World, group: int = GROUP) -> Iterator[tuple[int, int]]:
-    """Child and parent, as children have it."""
-    for one, node in world.nodes.items():
-        known = node.overlay.trees.groups.get(group)
-        if known is not None and known.parent is not None:
-            yield one, known.parent
+@pytest.fixture(scope="module", params=[64, 256])
+def many(request: pytest.FixtureRequest) -> World:
+    """So many nodes; tests only ask what they know."""
+    return grown(request.param)
 
 
 def test_nodes_that_each_know_one_other_find_all_that_are_close_to_them(many: World) -> None:
@@ -47,9 +30,17 @@ def test_every_key_is_found_in_few_hops_from_anywhere(many: World) -> None:
     most = math.ceil(math.log(len(ids), 16)) + 1
     for _ in range(500):
         key = many.random.getrandbits(40)
-        found = path(many, many.random.choice(ids), key)
+        found = many.way(many.random.choice(ids), key)
         assert found[-1] == nearest(ids, key)
         assert len(found) - 1 <= most
+
+
+@pytest.mark.parametrize("by", ["told", "scan"])
+def test_twelve_nodes_that_begin_at_once_have_their_places_after_ten_seconds(by: str) -> None:
+    world = cold(12, by=by)
+    world.run(10)
+    assert_right(world, set(world.nodes))
+    assert all(node.overlay.settled(world.now) for node in world.nodes.values())
 
 
 def test_nodes_of_no_use_to_each_other_part(many: World) -> None:
@@ -214,9 +205,12 @@ def test_when_a_third_is_gone_the_others_find_each_other(how: str) -> None:
     world.run(15)
     left = [one for one in ids if one not in gone]
     assert_right(world, left)
-    for start in left:
-        for end in left:
-            assert path(world, start, end)[-1] == end
+    pairs = [(start, end) for start in left for end in left]
+    for number, (start, end) in enumerate(pairs):
+        world.nodes[start].overlay.send(Message(Op.DIRECT, Kind.REPLY, end, start, number, b"still there?"))
+    world.run(1)
+    got = {(message.origin, end): message.number for end in left for message in world.nodes[end].arrivals}
+    assert got == {pair: number for number, pair in enumerate(pairs)}
 
 
 @settings(max_examples=20, deadline=None)

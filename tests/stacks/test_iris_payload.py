@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iris_sessions import sent, shaken
-from iris_worlds import flood, grown, heard, join, path
+from iris_worlds import flood, grown, heard, join
 
 from stacks.iris import frames
 from stacks.iris.frames import FrameError, Kind, Message, Op
@@ -157,7 +157,7 @@ def test_a_record_that_goes_on_behind_a_frame_with_a_rest_ends_the_session() -> 
 def far(world: World) -> list[int]:
     """The nodes on a way of at least two hops."""
     ids = sorted(world.nodes)
-    return next(found for start in ids for end in ids if len(found := path(world, start, end)) > 2)
+    return next(found for start in ids for end in ids if len(found := world.way(start, end)) > 2)
 
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:

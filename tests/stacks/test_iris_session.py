@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from iris_sessions import KEY, pair, sent, shaken
 
-from stacks.iris.session import Session, SessionError
+from stacks.iris.session import Session, SessionError, sealed_bytes
 
 
 def test_both_learn_who_the_other_is_and_only_the_first_record_shows_it_to_who_was_called() -> None:
@@ -87,6 +87,11 @@ def changed(stream: list[bytes], how: str, draw: random.Random) -> bytes:
     flipped = bytearray(b"".join(stream))
     flipped[draw.randrange(len(flipped))] ^= 1 << draw.randrange(8)
     return bytes(flipped)
+
+
+@pytest.mark.parametrize("bodies", [[0], [1, 2, 3], [65_515], [65_516], [200_000, 7]])
+def test_frames_take_as_much_of_the_stream_as_is_said(bodies: list[int]) -> None:
+    assert len(sent(shaken()[0], *map(bytes, bodies))) == sealed_bytes(bodies)
 
 
 def test_ten_thousand_changed_streams_end_their_sessions_and_nothing_else() -> None:

@@ -86,14 +86,6 @@ def collision() -> Iterator[Value]:
     yield "computed_share", None, -math.expm1(-(nodes**2) / (2 * SPACE))
 
 
-def way(world: World, start: int, key: int) -> list[int]:
-    """The nodes from one to the root of a key."""
-    found = [start]
-    while (hop := world.nodes[found[-1]].overlay.table.next_hop(key)) is not None:
-        found.append(hop)
-    return found
-
-
 def most_hops(nodes: int, seeds: range) -> Iterator[Value]:
     """The longest of many ways between random nodes and keys, in all worlds."""
     longest = 0
@@ -102,7 +94,7 @@ def most_hops(nodes: int, seeds: range) -> Iterator[Value]:
         ids = sorted(world.nodes)
         for _ in range(1000):
             key = world.random.randrange(SPACE)
-            found = way(world, world.random.choice(ids), key)
+            found = world.way(world.random.choice(ids), key)
             if found[-1] != nearest(ids, key):
                 raise AssertionError(f"seed {seed}: a key of {nodes} nodes ended at another node than its own")
             longest = max(longest, len(found) - 1)
@@ -153,7 +145,7 @@ def spread(*, by_root: bool) -> Iterator[Value]:
         frames = 0
         for number in range(MESSAGES):
             group, sender = OURS[number % SPLITS], [*ours, *other][number % 64]
-            frames += len(way(world, sender, group)) - 1
+            frames += len(world.way(sender, group)) - 1
             trees = (one.overlay.trees.groups.get(group) for one in world.nodes.values())
             frames += sum(known is not None and known.parent is not None for known in trees)
         yield "computed_number", seed, frames / MESSAGES
