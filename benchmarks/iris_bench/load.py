@@ -15,6 +15,7 @@ import uvloop
 from records import no_gc
 from stacks.channel import opened
 from stacks.driver import Endpoint
+from stacks.iris import memory
 from stacks.iris.client import Application
 from stacks.iris.tunnel import Tunnel
 
@@ -54,6 +55,7 @@ async def _load(plan: Plan) -> None:
     seen, body = Seen(), bytes(plan.body_bytes)
     links = [await _member(plan, seen) for _ in range(plan.connections)]
     no_gc.off()
+    memory.keep_freed()
     _say(ready=True)
     words = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(words), sys.stdin)

@@ -14,7 +14,7 @@ from pathlib import Path
 import uvloop
 
 from records import no_gc
-from stacks.iris import relay
+from stacks.iris import memory, relay
 from stacks.iris.ids import written
 from stacks.iris.node import Node, Settings, places
 from stacks.iris.noise import KEY
@@ -46,6 +46,7 @@ async def _serve(settings: Settings, stamps: Path | None) -> int:
         print(f"cannot listen: {error.strerror or os.strerror(error.errno or 0)}", file=sys.stderr)
         return 1
     no_gc.off()  # a pause would be measured as the stack's
+    memory.keep_freed()
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)

@@ -9,7 +9,7 @@ import struct
 from collections import deque
 from collections.abc import Callable
 
-from stacks.iris.ends import GONE, GRANT_BYTES, STALLED_S, End, Packet, Tell
+from stacks.iris.ends import GONE, GRANT_BYTES, REPAY_BYTES, STALLED_S, End, Packet, Tell
 from stacks.iris.frames import Kind
 
 WINDOW = 256  # packets without an acknowledgement
@@ -93,6 +93,7 @@ class Acked(End):
         Either end says what it knows every STALLED_S / 3.
         """
         self._give()
+        self._repay(1)
         if self.over or self._expected == self._last:
             return
         if self._ready:
@@ -131,10 +132,10 @@ class Acked(End):
     def _acknowledged(self, up_to: int) -> None:
         if not self._acked < up_to <= self._sent:
             return
-        free = sum(self._unacked.popleft() for _ in range(up_to - self._acked))
+        for _ in range(up_to - self._acked):
+            self._owed += self._unacked.popleft()
         self._acked, self._acked_at = up_to, self._clock()
-        if free:
-            self._grant(free)
+        self._repay(REPAY_BYTES)
         self._pump()
 
     def _take(self, packet: bytes) -> None:

@@ -11,21 +11,23 @@ import struct
 from collections.abc import Callable
 from typing import Protocol
 
-from stacks.iris.ends import GONE, GRANT_BYTES, STALLED_S, End, Packet, Tell
-from stacks.iris.frames import FrameError
+from stacks.iris.ends import GONE, GRANT_BYTES, REPAY_BYTES, STALLED_S, End, Packet, Tell
+from stacks.iris.frames import SECRET_BYTES, FrameError
+from stacks.iris.noise import TAG
+from stacks.iris.payload import BULK_BYTES, Sealer, unsealed
 from stacks.iris.relay import CHUNK_LIMIT
 
-REPAY_BYTES = GRANT_BYTES // 4  # what an application has sent is granted again when there is so much of it
-_CHUNK = struct.Struct("!BI")  # _DATA; as Packet.size
-_DATA, _CLOSE, _HERE = range(3)  # the first byte of a frame
+_CHUNK = struct.Struct("!BI")  # _DATA or _SEALED; as Packet.size
+_DATA, _CLOSE, _HERE, _SEALED = range(4)  # the first byte of a frame
+_SEALED_BYTES = _CHUNK.size + SECRET_BYTES  # before the data
 _CLOSED, _HERE_I_AM = bytes((_CLOSE,)), bytes((_HERE,))
 
 
 class Way(Protocol):
     """The connection of a tunnel."""
 
-    def send(self, *parts: bytes) -> None:
-        """Have a frame go to the other end."""
+    def send(self, *parts: bytes, beside: bytes = b"") -> None:
+        """Have a frame go to the other end, as Session.send."""
 
     def hold(self) -> None:
         """Read nothing more for now."""
@@ -50,9 +52,8 @@ class Direct(End):
         clock: Callable[[], float],
     ) -> None:
         super().__init__(connection, id, tell, on_over)
-        self._clock = clock
+        self._clock, self._sealer = clock, Sealer()
         self._way: Way | None = None
-        self._owed = 0  # of what the application has sent, what is not granted again
         self._full = self._held = self._closed = False
         self._sought = False  # whether it is known what became of the connection
         self._all = False  # whether the other end has said that there is nothing more
@@ -86,6 +87,8 @@ class Direct(End):
                 if not _CHUNK.size < len(frame) <= _CHUNK.size + CHUNK_LIMIT:
                     raise FrameError(f"a tunnel's chunk has {len(frame)} bytes with its header")
                 self._ready.append(Packet(_CHUNK.unpack_from(frame)[1], frame[_CHUNK.size :]))
+            elif what == _SEALED:
+                self._ready.append(_opened(frame))
             elif what == _CLOSE:
                 self._all = True
             elif what != _HERE:
@@ -147,15 +150,16 @@ class Direct(End):
     def _push(self, packet: Packet) -> None:
         if self._way is None or self._all:
             return  # the application will hear why
-        self._way.send(_CHUNK.pack(_DATA, packet.size), packet.data)
-        self._owed += len(packet.data)
+        size, data = packet
+        if len(data) < BULK_BYTES:
+            self._way.send(_CHUNK.pack(_DATA, size), data)
+        else:
+            head = _CHUNK.pack(_SEALED, size)
+            secret, sealed = self._sealer.seal(data, head)
+            self._way.send(head, secret, beside=sealed)
+        self._owed += len(data)
         if not self._full:
             self._repay(REPAY_BYTES)
-
-    def _repay(self, least: int) -> None:
-        if self._owed >= least and not self.over:
-            owed, self._owed = self._owed, 0
-            self._grant(owed)
 
     def _give(self) -> None:
         super()._give()
@@ -171,3 +175,10 @@ class Direct(End):
             else:
                 self._heard_at = self._clock()
                 self._way.go_on()
+
+
+def _opened(frame: bytes) -> Packet:
+    if not _SEALED_BYTES + TAG < len(frame) <= _SEALED_BYTES + CHUNK_LIMIT + TAG:
+        raise FrameError(f"a tunnel's sealed chunk has {len(frame)} bytes with its header")
+    head, secret = frame[: _CHUNK.size], frame[_CHUNK.size : _SEALED_BYTES]
+    return Packet(_CHUNK.unpack(head)[1], unsealed(secret, memoryview(frame)[_SEALED_BYTES:], head))

@@ -10,6 +10,7 @@ from stacks.iris import relay
 from stacks.iris.relay import CHUNK_LIMIT
 
 GRANT_BYTES = 4 * 1024 * 1024  # what an application may have in its node
+REPAY_BYTES = GRANT_BYTES // 16  # what it has sent is granted again when there is so much of it
 STALLED_S = 30.0  # who hears nothing of the other end for so long has lost it
 GONE = "the other end is gone"
 
@@ -36,6 +37,7 @@ class End:
         self.connection, self.id, self.over = connection, id, False
         self._tell, self._on_over = tell, on_over
         self._granted = self._allowed = 0
+        self._owed = 0  # of what the application has sent, what could be granted again
         self._ready: deque[Packet] = deque()
 
     def push(self, chunk: relay.TunnelData) -> None:
@@ -74,6 +76,11 @@ class End:
     def _grant(self, size: int) -> None:
         self._granted += size
         self._tell(self.connection, relay.TunnelAllow(self.id, size))
+
+    def _repay(self, least: int) -> None:
+        if self._owed >= least and not self.over:
+            owed, self._owed = self._owed, 0
+            self._grant(owed)
 
     def _give(self) -> None:
         """Hand over what the application has room for; of a message that has begun the rest as well."""

@@ -53,8 +53,8 @@ class Message(NamedTuple):
 
     key: a group's identifier, or a node's.  origin: the node that it is from.  number: the origin's own, of a reply
     that of the request's origin.  limit_ms: for how long an answer is waited for.  hops: between nodes, so far.
-    in_tree: whether it goes along a group's tree already.  secret: the key that its data is sealed with (`payload`),
-    nothing where it is not.
+    in_tree: whether it goes along a group's tree already.  secret: what its data is sealed with (`payload`), nothing
+    where it is not.
     """
 
     op: Op
@@ -86,7 +86,7 @@ _GROUP = struct.Struct("!BQI")  # op, group, capacity
 _REPORT = struct.Struct("!QI")
 _TUNNEL = struct.Struct("!BQ")  # op, number
 MOST_HOPS = 40  # four times what routing among 10^12 nodes takes: a circle ends
-HEADER_BYTES, SECRET_BYTES = _HEADER.size, 16
+HEADER_BYTES, SECRET_BYTES = _HEADER.size, 16 + 8  # a key, and a number that no other message has under it
 _SEALED_BYTES = HEADER_BYTES + SECRET_BYTES
 MOST_CAPACITY = 2**32 - 1
 

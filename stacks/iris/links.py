@@ -114,7 +114,7 @@ class PeerLink(asyncio.Protocol):
         session = self._session
         held = session.queued_bytes + self._transport.get_write_buffer_size()
         # What keeps the overlay and tunnels going is small, and has room behind what fills the rest.
-        if held > (ROOM_BYTES if _may_be_dropped(parts[0]) else 2 * ROOM_BYTES):
+        if held > ROOM_BYTES and (held > 2 * ROOM_BYTES or _may_be_dropped(parts[0])):
             return False
         session.send(*parts, beside=beside)
         if session.queued_bytes > GATHERED_BYTES:

@@ -13,7 +13,7 @@ from typing import Protocol
 from stacks.iris import frames
 from stacks.iris.frames import FrameError, Message, Op, Peer
 from stacks.iris.ids import shared
-from stacks.iris.payload import BULK_BYTES, PayloadError, opened, sealed
+from stacks.iris.payload import BULK_BYTES, PayloadError, Sealer, opened
 from stacks.iris.table import Table
 from stacks.iris.trees import Trees
 
@@ -79,6 +79,7 @@ class Overlay:
         self.own, self.table, self.counts = own, Table(own.id), Counter[str]()
         self._outside, self._random = outside, random
         self._beat_s, self._silent_s = beat_s, silent_s
+        self._sealer = Sealer()
         self._peers: dict[int, Peer] = {}
         self._said: dict[int, float] = {}  # when something was sent, by the ticks
         self._told: dict[int, Set[int]] = {}  # of which nodes
@@ -291,8 +292,8 @@ class Overlay:
             return
         if self.trees.groups[message.key].local:
             self._arrived(message)
-        if came_from is None and len(neighbours) > 1:
-            message = _outward(message)  # once for all
+        if neighbours:
+            message = self._outward(message)  # once for all
         for node in neighbours:
             if node != came_from:
                 self._forward(node, message, in_tree=True)
@@ -306,8 +307,13 @@ class Overlay:
                 return
         self._outside.arrived(message)
 
+    def _outward(self, message: Message) -> Message:
+        """As it leaves the node where it begins; elsewhere as it is."""
+        small = len(message.data) < BULK_BYTES
+        return message if message.secret or small else self._sealer.sealed(message)
+
     def _forward(self, node: int, message: Message, *, in_tree: bool) -> None:
-        message = _outward(message)
+        message = self._outward(message)
         head = frames.header(message, in_tree=in_tree)
         if message.secret:
             sent = self._outside.send(node, head, beside=message.data)
@@ -346,8 +352,3 @@ class Overlay:
     def _rerouted(self) -> None:
         self._changed = True
         self.trees.rerouted()
-
-
-def _outward(message: Message) -> Message:
-    """A message as it leaves the node where it begins; elsewhere as it is."""
-    return sealed(message) if len(message.data) >= BULK_BYTES and not message.secret else message

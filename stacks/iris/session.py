@@ -3,14 +3,15 @@
 On the stream: records of two bytes of length and a message of Noise; both handshake messages are records as well.  In
 the records, one after the other and regardless of where they end: frames of four bytes of length and a body.
 
-What is sealed already is not sealed once more: the rest of such a body follows the record in which its frame ends, as
-it is.  Its length is in that record, and so is the key that it is sealed with (`payload`).  Who changes it on the way
-cannot make it anything that opens, and who takes or adds bytes makes the next record none.
+What is sealed already is not sealed once more: the rest of such a body follows the record in which its frame ends, in
+the order of frames, as it is.  Its length is in that record, and so is the key that it is sealed with (`payload`).  Who
+changes it on the way cannot make it anything that opens, and who takes or adds bytes makes the next record none.
 """
 
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Iterable
 
 from stacks.iris.noise import MOST, TAG, Cipher, Handshake, NoiseError
@@ -44,12 +45,14 @@ class Session:
         self._handshake: Handshake | None = Handshake(initiator=initiator, psk=key, prologue=_prologue(network))
         self._sends: Cipher | None = None
         self._receives: Cipher | None = None
-        self._plain = bytearray()  # a frame that goes on in the next record
-        self._head: bytes | None = None  # a frame whose rest comes beside the records
+        self._plain, self._wanted = bytearray(), 0  # a frame that goes on in the next record; its bytes, at least
+        self._coming = deque[tuple[bytes, int]]()  # frames, and how many bytes of each come beside the records
         self._pieces: list[bytes | memoryview] = []  # of what is not whole yet: a record, or a rest
-        self._held = self._need = self._rest = 0  # bytes; of the last, how many come beside
+        self._held = self._need = 0
         self._out: list[bytes] = []
-        self._before: list[tuple[bytes, bytes]] = []
+        self._beside: list[bytes] = []  # what comes behind the record that these make
+        self._groups: list[tuple[bytes, list[bytes]]] = []  # such records and what is beside them, in order
+        self._gathered = 0  # bytes of _out
         self._clear = b""
         self.queued_bytes = 0
         if initiator:
@@ -61,15 +64,15 @@ class Session:
         beside: the rest of the body, which is sealed already and goes as it is.
         """
         size = sum(map(len, parts))
-        if beside:
-            plain = (*self._out, _BESIDE.pack(size | _GOES_ON, len(beside)), *parts)
-            self._before.append((b"".join(plain), beside))
-            self._out.clear()
-            self.queued_bytes += size + _BESIDE.size + len(beside)
-            return
-        self._out.append(_FRAME.pack(size))
+        length = _BESIDE.pack(size | _GOES_ON, len(beside)) if beside else _FRAME.pack(size)
+        if (beside or self._beside) and self._gathered + len(length) + size > _PLAIN:
+            self._next()  # what comes beside a record follows it, so all its frames are in that one
+        self._out.append(length)
         self._out += parts
-        self.queued_bytes += size + _FRAME.size
+        self._gathered += len(length) + size
+        self.queued_bytes += len(length) + size + len(beside)
+        if beside:
+            self._beside.append(beside)
 
     def outgoing(self) -> list[bytes | bytearray]:
         """What has to go onto the stream now: frames that wait are gathered in as few records as they fit into."""
@@ -77,16 +80,20 @@ class Session:
         if self._clear:
             written.append(self._clear)
             self._clear = b""
-        if self._sends is None:
-            return written
-        for plain, beside in self._before:
-            written += (self._sealed(self._sends, plain), beside)
-        self._before.clear()
-        if self._out:
-            written.append(self._sealed(self._sends, b"".join(self._out)))
-            self._out.clear()
-        self.queued_bytes = 0
+        if self._sends is not None and self._out:
+            self._next()
+            for plain, beside in self._groups:
+                written.append(self._sealed(self._sends, plain))
+                written += beside
+            self._groups.clear()
+            self.queued_bytes = 0
         return written
+
+    def _next(self) -> None:
+        """What comes from now on goes behind what comes beside the records of what has gathered."""
+        self._groups.append((b"".join(self._out), self._beside))
+        self._out.clear()
+        self._beside, self._gathered = [], 0
 
     def feed(self, data: bytes) -> list[bytes]:
         """The frames that are whole with these bytes; SessionError when the session is over."""
@@ -97,13 +104,12 @@ class Session:
             self._held += len(data)
             if self._held < self._need:
                 return found
-            if self._head is None:
-                data = b"".join(self._pieces)
-            else:
+            if self._coming:
                 at = len(data) - (self._held - self._need)
                 self._pieces[-1] = memoryview(data)[:at]
-                found.append(b"".join((self._head, *self._pieces)))
-                self._head = None
+                found.append(b"".join((self._coming.popleft()[0], *self._pieces)))
+            else:
+                data = b"".join(self._pieces)
             self._pieces.clear()
         try:
             self._records(data, at, found)
@@ -115,12 +121,12 @@ class Session:
         """Take all that is whole from `at` on, and keep the rest."""
         view, end = memoryview(data), len(data)
         while True:
-            if self._head is not None:
-                need = self._rest
+            if self._coming:
+                head, need = self._coming[0]
                 if end - at < need:
                     break
-                found.append(b"".join((self._head, view[at : at + need])))
-                self._head = None
+                found.append(b"".join((head, view[at : at + need])))
+                self._coming.popleft()
             else:
                 need = _RECORD.size
                 if end - at < need:
@@ -160,7 +166,10 @@ class Session:
 
     def _frames(self, plain: bytes, found: list[bytes]) -> None:
         if self._plain:
-            plain = bytes(self._plain + plain)
+            self._plain += plain
+            if len(self._plain) < self._wanted:
+                return
+            plain = bytes(self._plain)
             self._plain.clear()
         at, end = 0, len(plain)
         while end - at >= _FRAME.size:
@@ -168,25 +177,28 @@ class Session:
             start, rest = at + _FRAME.size, 0
             if goes_on := size & _GOES_ON:
                 if end - at < _BESIDE.size:
+                    self._wanted = _BESIDE.size
                     break
                 size, rest = size ^ _GOES_ON, _BESIDE.unpack_from(plain, at)[1]
                 start = at + _BESIDE.size
             if size + rest > MAX_FRAME:
                 raise SessionError(f"a frame of {size + rest} bytes, where {MAX_FRAME} are allowed")
             if end - start < size:
+                self._wanted = start + size - at
                 break
             at = start + size
-            if not goes_on:
-                found.append(plain[start:at])
-            elif at == end:
-                self._head, self._rest = plain[start:at], rest
-                return
+            if goes_on or self._coming:
+                self._coming.append((plain[start:at], rest))
             else:
-                raise SessionError("a record goes on behind a frame whose rest is beside it")
+                found.append(plain[start:at])
+        else:
+            self._wanted = _FRAME.size
         self._plain += plain[at:]
 
     @staticmethod
-    def _sealed(cipher: Cipher, plain: bytes) -> bytearray:
+    def _sealed(cipher: Cipher, plain: bytes) -> bytes | bytearray:
+        if len(plain) <= _PLAIN:
+            return _record(cipher.seal(plain))
         sealed = bytearray(_on_the_stream(len(plain)))
         source, into, at = memoryview(plain), memoryview(sealed), 0
         for start in range(0, len(plain), _PLAIN):
@@ -212,4 +224,4 @@ def _record(message: bytes) -> bytes:
 
 
 def _prologue(network: str) -> bytes:
-    return b"airwire iris 1\0" + network.encode()
+    return b"airwire iris 2\0" + network.encode()

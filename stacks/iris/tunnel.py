@@ -12,6 +12,7 @@ from stacks.iris import relay
 from stacks.iris.relay import CHUNK_LIMIT
 
 ROOM_BYTES = 64 * 1024 * 1024  # what the node may have on the way to an application
+REPAY_BYTES = ROOM_BYTES // 16  # what has come is allowed again when there is so much of it
 
 
 class Tunnel:
@@ -24,7 +25,7 @@ class Tunnel:
         self.on_message: Callable[[bytes], None] = _unheard
         self.over: str | None = None
         self._say, self._number = say, number
-        self._allowed = 0
+        self._allowed = self._owed = 0
         self._waiting: deque[tuple[int, bytes, asyncio.Future[None] | None]] = deque()
         self._parts: list[bytes] = []
         self._missing = 0
@@ -88,7 +89,10 @@ class Tunnel:
             message = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
             self._parts.clear()
             self.on_message(message)
-        self._say(relay.TunnelAllow(self._number, len(chunk.data)))
+        self._owed += len(chunk.data)
+        if self._owed >= REPAY_BYTES and self.over is None:
+            owed, self._owed = self._owed, 0
+            self._say(relay.TunnelAllow(self._number, owed))
 
 
 def _unheard(message: bytes) -> None:

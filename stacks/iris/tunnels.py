@@ -21,6 +21,7 @@ from stacks.iris.relay import CHUNK_LIMIT
 from stacks.iris.wheel import Wheel
 
 ACCEPT_S, TEND_S = 3.0, 1.0
+_OF_ONE = (relay.TunnelData, relay.TunnelAllow, relay.TunnelClose)
 
 
 class _Opening(NamedTuple):
@@ -113,7 +114,7 @@ class Tunnels:
         if isinstance(message, relay.TunnelAccept):
             self._accept(connection, message)
             return
-        if not isinstance(message, relay.TunnelAllow | relay.TunnelData | relay.TunnelClose):
+        if not isinstance(message, _OF_ONE):
             raise relay.RelayError(f"a {type(message).__name__} is out of place")
         end = self._of.get((connection, message.id))
         if end is None:

@@ -123,9 +123,9 @@ class TunnelLink(asyncio.Protocol):
         if self.end is not None:
             self.end.room()
 
-    def send(self, *parts: bytes) -> None:
+    def send(self, *parts: bytes, beside: bytes = b"") -> None:
         """As direct.Way; frames of one turn of the loop leave together."""
-        self._session.send(*parts)
+        self._session.send(*parts, beside=beside)
         if self._session.queued_bytes > GATHERED_BYTES:
             self.flush()
         elif not self._waits:

@@ -14,8 +14,9 @@ from iris_tunnel_ends import Ends
 from pattern_stories import until
 
 from stacks.iris import frames
-from stacks.iris.ends import GRANT_BYTES, STALLED_S
+from stacks.iris.ends import REPAY_BYTES, STALLED_S
 from stacks.iris.frames import FrameError, Op
+from stacks.iris.payload import BULK_BYTES
 from stacks.iris.relay import TunnelAccept, TunnelAllow, TunnelClose, TunnelClosed, TunnelData
 from stacks.iris.session import Session
 from stacks.iris.tunnel import Tunnel
@@ -31,14 +32,27 @@ def test_chunks_arrive_once_and_in_order_however_much_room_there_is(chunks: list
     assert ends.got == chunks
 
 
-def test_what_was_sent_is_granted_again_when_there_is_much_of_it() -> None:
-    ends = Ends(direct=True).opened()
+@pytest.mark.parametrize("direct", [False, True], ids=["acked", "direct"])
+def test_what_was_sent_is_granted_again_when_there_is_much_of_it(direct: bool) -> None:
+    ends = Ends(direct=direct).opened()
     ends.allow()
     for number in range(1, 201):
         ends.send(bytes(50_000))
         ends.pass_on()
-        assert number * 50_000 - GRANT_BYTES / 4 < ends.granted <= number * 50_000
+        assert number * 50_000 - REPAY_BYTES < ends.granted <= number * 50_000
     assert len(ends.got) == 200
+
+
+def test_a_large_chunk_that_was_changed_on_the_way_is_refused() -> None:
+    ends = Ends(direct=True).opened()
+    ends.allow()
+    ends.send(bytes(BULK_BYTES), bytes(BULK_BYTES))
+    coming = ends.lines[0].coming
+    assert bytes(99) not in coming[0]
+    coming[1] = coming[1][:-1] + bytes((coming[1][-1] ^ 1,))
+    with pytest.raises(FrameError, match="are not what was sealed"):
+        ends.pass_on()
+    assert ends.got == [bytes(BULK_BYTES)]
 
 
 @pytest.mark.parametrize("cut", [0, 1])

@@ -19,6 +19,7 @@ from stacks.iris.client import TimedOutError
 from stacks.iris.ends import GRANT_BYTES, STALLED_S
 from stacks.iris.frames import FrameError, Kind, Message, Op
 from stacks.iris.relay import (
+    CHUNK_LIMIT,
     TunnelAccept,
     TunnelAllow,
     TunnelClose,
@@ -27,7 +28,7 @@ from stacks.iris.relay import (
     TunnelOffered,
     TunnelOpen,
 )
-from stacks.iris.tunnel import Tunnel
+from stacks.iris.tunnel import REPAY_BYTES, ROOM_BYTES, Tunnel
 from stacks.iris.tunnels import TEND_S
 
 BOTH = pytest.mark.parametrize("direct", [False, True], ids=["acked", "direct"])
@@ -60,8 +61,9 @@ def test_chunks_arrive_once_and_in_order_whichever_way_packets_take(
             ends.tunnels[message.key].arrived(message)
     assert ends.got == chunks
     ends.now += TEND_S
-    ends.tunnels[2].tend()
-    ends.pass_on()
+    for node in (2, 1):
+        ends.tunnels[node].tend()
+        ends.pass_on()
     assert ends.granted == sum(map(len, chunks)), "what has come is granted back, what is left over by the next tending"
 
 
@@ -249,3 +251,14 @@ def test_what_an_application_has_no_room_for_stays_until_it_has(direct: bool) ->
     ends.tunnels[2].tend()
     ends.pass_on()
     assert ends.got == [b"a", b"b"]
+
+
+def test_an_application_allows_again_what_it_has_when_there_is_much_of_it() -> None:
+    said: list[relay.Message] = []
+    tunnel = Tunnel(said.append, 5)
+    tunnel.begin()
+    for number in range(1, 201):
+        tunnel.heard(TunnelData(5, CHUNK_LIMIT, bytes(CHUNK_LIMIT)))
+        allowed = sum(one.bytes for one in said if isinstance(one, TunnelAllow)) - ROOM_BYTES
+        assert number * CHUNK_LIMIT - REPAY_BYTES < allowed <= number * CHUNK_LIMIT
+    assert len(said) == 4

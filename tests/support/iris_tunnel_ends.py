@@ -26,9 +26,9 @@ class Line:
         self.reads, self.there = True, True
         self.under_way = 0  # bytes to the other side
 
-    def send(self, *parts: bytes) -> None:
+    def send(self, *parts: bytes, beside: bytes = b"") -> None:
         if self.there:
-            self.other.coming.append(b"".join(parts))
+            self.other.coming.append(b"".join((*parts, beside)))
             self.under_way += len(self.other.coming[-1])
             if self.end is not None and self.under_way > HELD_BYTES:
                 self.end.full()
