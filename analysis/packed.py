@@ -57,8 +57,16 @@ def packed_rows(trial: Trial, number: int) -> pa.RecordBatch:
     DamagedTrial when one of the trial's records, or the reduction, cannot be read or is not the one of packed.json.
     """
     trial.manifest(), trial.link(), trial.verdict()
-    table = _read(read_reduction(trial), path=str(trial.path / REDUCED))
-    columns = [pa.array([number] * table.num_rows, pa.int32()), *(c.combine_chunks() for c in table.columns[1:])]
+    path = str(trial.path / REDUCED)
+    table = read_rows(read_reduction(trial), path=path)
+    if fault := next(filter(None, (row.fault for row in _rows(table))), ""):
+        raise DamagedTrial(f"{path}: {fault}")
+    return numbered(table, number)
+
+
+def numbered(rows: pa.Table, number: int) -> pa.RecordBatch:
+    """The rows of one trial, of another number."""
+    columns = [pa.array([number] * rows.num_rows, pa.int32()), *(c.combine_chunks() for c in rows.columns[1:])]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
@@ -82,7 +90,8 @@ def without_folder(rows: pa.Table, folder: str) -> pa.Table:
     return rows.set_column(SCHEMA.get_field_index("text"), SCHEMA.field("text"), texts)
 
 
-def _read(content: bytes, *, path: str) -> pa.Table:
+def read_rows(content: bytes, *, path: str) -> pa.Table:
+    """Rows as `encode` writes them; DamagedTrial when they cannot be read or are of another shape."""
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         if file.metadata.num_rows > MOST_ROWS:
@@ -93,8 +102,6 @@ def _read(content: bytes, *, path: str) -> pa.Table:
         raise DamagedTrial(f"{path}: {error}") from error
     if table.schema.remove_metadata() != SCHEMA:
         raise DamagedTrial(f"{path}: columns are {table.schema.names}, expected {SCHEMA.names} with their types")
-    if fault := next(filter(None, (row.fault for row in _rows(table))), ""):
-        raise DamagedTrial(f"{path}: {fault}")
     return table
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from analysis.reductions.cost import START_S, trials_s
 from experiments.trial.observers.diskspace import naming
-from lab.common import Status, err, out, shown
+from lab.common import Status, err, note, out, shown
 from records.commands import DURATION
 from records.store import trials
 from records.times import ReportTime, note_report, report_time
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 
 _MOST_DECLARED = 4  # metrics of programs that a terminal has room for
-# CPU-seconds, printed by `python benchmarks/report_cost.py` (24 trials: 13.5 without captures to speak of, 27 with
-# 2.0 GB of them), of which Spark's are 7 (`python benchmarks/spark_report.py`).
-_START_S, _TRIAL_S, _BYTE_S = 7.0, 0.3, 7e-9
 # What captures of a trial are taken for before one has been recorded: of the default experiment the mean is 83 MB.
 _UNSEEN_BYTES = 100_000_000
 # On top, since a machine with other work takes twice as long; less where a report of the campaign was built before.
@@ -81,7 +79,7 @@ def expected_s(number: int, capture_bytes: int, *, study_s: float, last: ReportT
 
 
 def _cost(number: int, capture_bytes: int) -> float:
-    return _START_S + number * _TRIAL_S + capture_bytes * _BYTE_S
+    return START_S + trials_s(number, capture_bytes)
 
 
 def reporting(*, master: str | None = None, by: str | None = None) -> Closing:
@@ -96,7 +94,7 @@ def build(folder: Path, *, master: str | None = None, by: str | None = None) -> 
 
     try:
         with naming(folder):
-            path = report.build(folder, master=master, by=by)
+            path = report.build(folder, master=master, by=by, say=note)
     except (report.NothingToReport, report.ReportBusy, SparkFailed) as error:
         err.print(str(error), style="red", markup=False)
         return Status.FAILED

@@ -70,6 +70,11 @@ def told() -> Iterator[None]:
         fail(f"{error.filename or 'the operating system'}: {error.strerror or error}", Status.FAILED)
 
 
+def note(line: str) -> None:
+    """Say something on standard error that is no failure."""
+    err.print(line, style="yellow", markup=False)
+
+
 def shown(path: Path) -> str:
     """A path as the user would type it."""
     path = path.absolute()

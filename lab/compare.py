@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.campaign.campaign import CampaignError
-from lab.common import Status, err, fail, out, shown
+from lab.common import Status, err, fail, note, out, shown
 from lab.revisions import NotFound, choose, named, said
 from lab.start import tidy
 from records.campaign import read_campaign
@@ -66,15 +66,16 @@ def _compared(
 ) -> tuple[Between, Path]:  # fmt: skip
     """The result, and the page that was written of it."""
     from analysis.campaign_compare import NothingToCompare, Tolerance, between, write  # noqa: PLC0415 - Spark imports slowly
-    from analysis.report.build import NothingToReport, find  # noqa: PLC0415
+    from analysis.reductions.reduce import reducing  # noqa: PLC0415
+    from analysis.report.build import NothingToReport  # noqa: PLC0415
+    from analysis.report.build import found as reduced  # noqa: PLC0415
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
-    from analysis.spark.session import session  # noqa: PLC0415
 
     tolerance = Tolerance(margin=tolerated[0], share_margin=tolerated[1], across=across)
     try:
-        with session(master=master) as spark:
-            a, b = find(first, spark), find(second, spark)
+        with reducing(master=master, say=note) as reduce:
+            a, b = reduced(first, reduce), reduced(second, reduce)
         found = between(a, b, metrics=names, tolerance=tolerance)
         return found, write(found, folder)
     except (NothingToCompare, NothingToReport) as error:

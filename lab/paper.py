@@ -14,7 +14,7 @@ from experiments import papers
 from lab import execution
 from lab.beforehand import Care, kernels
 from lab.closing import Closing, tell
-from lab.common import Status, err, gravest, out, shown, told
+from lab.common import Status, err, gravest, note, out, shown, told
 from lab.computed import computed
 from lab.run import begun
 from lab.start import find, tidy
@@ -183,14 +183,14 @@ def _reported(asked: Asked, campaigns: list[Path], *, with_reports: bool) -> Sta
 
     A report that cannot be written does not cost the page, nor the page the reports.
     """
-    from analysis.report.build import NothingToReport  # noqa: PLC0415 - matplotlib and Spark import slowly
-    from analysis.report.build import find as reduced  # noqa: PLC0415
+    from analysis.reductions.reduce import reducing  # noqa: PLC0415 - matplotlib and Spark import slowly
+    from analysis.report.build import NothingToReport  # noqa: PLC0415
+    from analysis.report.build import found as reduced  # noqa: PLC0415
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
-    from analysis.spark.session import session  # noqa: PLC0415
 
     try:
-        with session() as spark:
-            findings = [reduced(one, spark) for one in campaigns]
+        with reducing(say=note) as reduce:
+            findings = [reduced(one, reduce) for one in campaigns]
     except (NothingToReport, SparkFailed) as error:
         return _failed(error)
     reports = [_report(found) for found in findings] if with_reports else []

@@ -14,6 +14,7 @@ from analysis.plots.journeybars import journey_bars, journey_plots
 from analysis.plots.latency import latency_plots
 from analysis.plots.overtime import overtime_plots
 from analysis.plots.section import Section, attempted, drawn
+from analysis.reductions.reduce import Reduce, Say, reducing, silent
 from analysis.report.failures import not_analysed, not_drawn
 from analysis.report.page import Pages
 from analysis.report.provenance import sources
@@ -23,7 +24,6 @@ from analysis.report.tables import write_tables
 from analysis.report.trialpages import write_trials
 from analysis.report.view import Plots, view
 from analysis.spark.jobs import reduce_trials
-from analysis.spark.session import session
 from records.campaign import read_campaign
 from records.store import trials, write_record
 
@@ -38,25 +38,30 @@ class NothingToReport(Exception):
     """The campaign has no finished trial; the message names its folder."""
 
 
-def build(campaign: Path, *, master: str | None = None, by: str | None = None) -> Path:
+def build(campaign: Path, *, master: str | None = None, by: str | None = None, say: Say = silent) -> Path:
     """Write report.html, trials/, plots/ and tables/ into the campaign's folder; returns the path of report.html.
 
     master: the Spark master (None = this machine, or the server that SPARK_REMOTE names).  by: the factor whose levels
-    are compared (None = the one that the campaign names).  Raises
+    are compared (None = the one that the campaign names).  say: takes a line about reductions made again.  Raises
     NothingToReport when no trial is finished, DamagedTrial when campaign.json cannot be read, SparkFailed
     when Spark does not run.  A report that was there stays until the new one is whole.
     """
     _must_have_trials(campaign)
-    with session(master=master) as spark:
-        findings = find(campaign, spark)
+    with reducing(master=master, say=say) as reduce:
+        findings = found(campaign, reduce)
     return write(findings if by is None else replace(findings, campaign=findings.campaign.by(by)))
 
 
 def find(campaign: Path, spark: SparkSession) -> Findings:
-    """Reduce all finished trials of a campaign in one job."""
+    """Reduce all finished trials of a campaign in one job, and keep nothing."""
+    return found(campaign, partial(reduce_trials, spark))
+
+
+def found(campaign: Path, reduce: Reduce) -> Findings:
+    """What came of a campaign, by the rows that `reduce` gives of all its finished trials; NothingToReport of none."""
     _must_have_trials(campaign)
     finished = trials(campaign)
-    rows = reduce_trials(spark, [trial.path for trial in finished])
+    rows = reduce([trial.path for trial in finished])
     return gather(read_campaign(campaign), campaign, finished, rows)
 
 

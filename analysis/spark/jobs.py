@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def reduce_trials(spark: SparkSession, paths: Sequence[Path]) -> pa.Table:
+def reduce_trials(spark: SparkSession, paths: Sequence[Path], *, code: str | None = None) -> pa.Table:
     """Reduce the trial folders `paths` (number i in the result is paths[i]); one action, no shuffle.
 
+    code: digest of the modules that reduce; with it each task keeps its trial's rows beside the campaign as soon as it
+    has them (analysis.reductions), and file names are as seen from the trial's folder.
     Returns a table of analysis.rows.SCHEMA.
     """
     folders = [str(path.resolve()) for path in paths]
@@ -24,11 +26,16 @@ def reduce_trials(spark: SparkSession, paths: Sequence[Path]) -> pa.Table:
         return SCHEMA.empty_table()
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from analysis.reductions.kept import reduce_and_keep  # noqa: PLC0415
         from analysis.trial import reduce_trial  # noqa: PLC0415
 
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield reduce_trial(Path(folders[number]), number)
+                path = Path(folders[number])
+                if code is None:
+                    yield reduce_trial(path, number)
+                else:
+                    yield from reduce_and_keep(path, number, code).to_batches()
 
     numbers = spark.range(0, len(folders), 1, numPartitions=len(folders))
     return numbers.mapInArrow(work, DDL).toArrow()

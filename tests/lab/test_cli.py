@@ -39,6 +39,7 @@ def test_help_names_every_verb_and_the_exit_statuses() -> None:
         "pack",
         "unpack",
         "list",
+        "reductions",
         "paper",
         "replay",
         "shell",

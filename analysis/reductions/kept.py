@@ -1,0 +1,226 @@
+"""One trial's reduction beside its campaign: its rows as a pack has them, and of what and by which code they were made.
+
+    <campaign>/reduced/cell=C/trial=N/reduced.parquet, _reduction.json
+
+Each file is put in place whole; the record comes last and has the digest of the rows, so that what a killed command
+left is never taken for whole.  Names that begin with `_` are passed over by whatever reads partitioned Parquet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field
+
+from analysis.packed import encode, read_rows, without_folder
+from analysis.partial import PARTIAL
+from analysis.trial import reduce_trial
+from records.packed import REDUCED, Digest
+from records.record import Record
+from records.store import DamagedTrial, Trial
+
+FOLDER, RECORD = "reduced", "_reduction.json"
+FRESH = ".new-"  # begins the name of a file that is being written
+_FAILED = ("damage", PARTIAL)
+Stamps = Mapping[str, tuple[int, int]]
+
+
+class Input(Record):
+    """A file of the trial when it was reduced."""
+
+    file: str
+    bytes: int = Field(ge=0)
+    mtime_ns: int
+    sha256: Digest
+
+
+class Reduction(Record):
+    """code: digest of the modules that made it (code.py).  made: when, UTC.  inputs: every file of the trial."""
+
+    version: Literal[1] = 1
+    code: Digest
+    made: str
+    inputs: tuple[Input, ...]
+    reduced_sha256: Digest
+
+
+class State(StrEnum):
+    """How a trial's kept reduction stands.  AWAY: captures that it was made of are gone, and nothing has changed."""
+
+    CURRENT = "current"
+    AWAY = "of captures that are gone"
+    NONE = "none"
+    OTHER_CODE = "by other code"
+    CHANGED = "of files that have changed"
+    DAMAGED = "damaged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """why: what is wrong with a damaged one.  away: names of captures that are gone.  record: where it is readable."""
+
+    state: State
+    why: str = ""
+    away: tuple[str, ...] = ()
+    record: Reduction | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether the rows are the trial's.  Where captures are gone nothing could make them again."""
+        return self.state in (State.CURRENT, State.AWAY)
+
+
+def place_of(trial: Path) -> Path:
+    """The folder of the reduction of the trial at `trial`."""
+    return trial.parent.parent / FOLDER / f"cell={quote(trial.parent.name, safe='')}" / f"trial={Trial(trial).number}"
+
+
+def stamps(trial: Path) -> Stamps:
+    """Size and time of change of the files in a trial's folder, by name: what stands deeper is not reduced."""
+    found = {}
+    for entry in os.scandir(trial) if trial.is_dir() else ():
+        if entry.is_file():
+            stat = entry.stat()
+            found[entry.name] = stat.st_size, stat.st_mtime_ns
+    return found
+
+
+def look(trial: Path, code: str) -> Kept:
+    """How the reduction that is kept of a trial stands with the trial's files and with `code`."""
+    place = place_of(trial)
+    if not (place / RECORD).exists():
+        return Kept(state=State.NONE)
+    try:
+        record = Reduction.model_validate_json((place / RECORD).read_text())
+    except (OSError, ValueError) as error:
+        return Kept(state=State.DAMAGED, why=f"{place / RECORD}: {error}")
+    now = stamps(trial)
+    away = tuple(one.file for one in record.inputs if one.file not in now)
+    here = [one for one in record.inputs if one.file in now]
+    changed = not all(_is_same(trial / one.file, one, now[one.file]) for one in here)
+    if changed or not _captures(trial, away) or (not away and len(now) > len(here)):
+        return Kept(state=State.CHANGED, record=record)
+    if fault := _fault(place / REDUCED, record):
+        return Kept(state=State.DAMAGED, why=fault, record=record)
+    if away:
+        return Kept(state=State.AWAY, away=away, record=record)
+    return Kept(state=State.CURRENT if record.code == code else State.OTHER_CODE, record=record)
+
+
+def rows_of(trial: Path) -> pa.Table:
+    """The rows that are kept of a trial, of number 0; DamagedTrial, OSError when they cannot be read."""
+    path = place_of(trial) / REDUCED
+    return read_rows(path.read_bytes(), path=str(path))
+
+
+def keep(trial: Path, rows: pa.Table, *, code: str, before: Stamps) -> None:
+    """Keep a trial's rows, unless a file has changed since `before`, when they were about to be made.
+
+    Where something failed it is tried again each time: the reason may not have been in the files.  What a pack left
+    without its files has its rows with it (records.packed).  OSError when the disk does not take it.
+    """
+    if _failed(rows) or Trial(trial).elsewhere():
+        return
+    inputs = tuple(
+        Input(file=name, bytes=size, mtime_ns=mtime, sha256=_sha256(trial / name))
+        for name, (size, mtime) in sorted(before.items())
+    )
+    if stamps(trial) != before:
+        return
+    content = encode(rows)
+    record = Reduction(
+        code=code, made=datetime.now(UTC).isoformat(timespec="seconds"), inputs=inputs,
+        reduced_sha256=hashlib.sha256(content).hexdigest(),
+    )  # fmt: skip
+    place = place_of(trial)
+    place.mkdir(parents=True, exist_ok=True)
+    _put(place / REDUCED, content)
+    _put(place / RECORD, f"{record.model_dump_json(indent=1)}\n".encode())
+
+
+def reduce_and_keep(trial: Path, number: int, code: str) -> pa.Table:
+    """The trial's rows, with file names as seen from its folder, and kept where the disk takes them."""
+    before = stamps(trial)
+    rows = without_folder(pa.Table.from_batches([reduce_trial(trial, number)]), str(trial))
+    with suppress(OSError):  # whoever asked for the rows sees that they are not kept, and says so
+        keep(trial, rows, code=code, before=before)
+    return rows
+
+
+def _fault(path: Path, record: Reduction) -> str:
+    """What is wrong with a file of rows, '' when it is the one of the record."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        return f"{path}: {error.strerror or error}"
+    same = hashlib.sha256(content).hexdigest() == record.reduced_sha256
+    return "" if same else f"{path}: it is not the file that {RECORD} says"
+
+
+def _failed(rows: pa.Table) -> bool:
+    return pc.any(pc.is_in(rows.column("table"), pa.array(_FAILED))).as_py() is True
+
+
+def _captures(trial: Path, names: Collection[str]) -> bool:
+    """Whether these are all captures of the trial: without them it still counts (records.counting)."""
+    try:
+        return not names or {one.file for one in Trial(trial).manifest().captures}.issuperset(names)
+    except DamagedTrial:
+        return False
+
+
+def _is_same(path: Path, one: Input, now: tuple[int, int]) -> bool:
+    """Whether a file has the content that it had: a copy has another time, and is read."""
+    try:
+        return now[0] == one.bytes and (now[1] == one.mtime_ns or _sha256(path) == one.sha256)
+    except OSError:
+        return False
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _put(path: Path, content: bytes) -> None:
+    fresh = path.with_name(f"{FRESH}{path.name}-{uuid4().hex}")
+    try:
+        fresh.write_bytes(content)
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def prune(campaign: Path, unwanted: Iterable[Path]) -> int:
+    """Remove these folders of reductions, and what killed commands left; returns the bytes.
+
+    Only files that `keep` writes are removed, and folders that are empty then.
+    """
+    gone = 0
+    chosen = set(unwanted)
+    for place in places(campaign):
+        for path in sorted(place.iterdir()):
+            if path.name.startswith(FRESH) or (place in chosen and path.name in (REDUCED, RECORD)):
+                gone += path.stat().st_size
+                path.unlink()
+        for folder in (place, place.parent, place.parent.parent):
+            with suppress(OSError):  # something is in it
+                folder.rmdir()
+    return gone
+
+
+def places(campaign: Path) -> list[Path]:
+    """The folders of all reductions that are kept of a campaign, those of trials that are no longer there included."""
+    return sorted(path for path in (campaign / FOLDER).glob("cell=*/trial=*") if path.is_dir())

@@ -1,0 +1,140 @@
+"""Trials' rows for a report: those that are kept where they are right, the others made now, and kept."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.packed import numbered
+from analysis.reductions.code import code_digest
+from analysis.reductions.cost import START_S, trials_s
+from analysis.reductions.kept import Kept, Stamps, State, keep, look, reduce_and_keep, rows_of, stamps
+from analysis.rows import SCHEMA, Rows
+from analysis.spark import jobs
+from analysis.spark import session as sessions
+from records.store import DamagedTrial, Trial
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Reduce = Callable[[Sequence[Path]], pa.Table]
+Say = Callable[[str], None]
+_NAMED = 3
+_AGAIN = (State.OTHER_CODE, State.CHANGED)
+
+
+def silent(_line: str) -> None:
+    """For those who tell nobody."""
+
+
+@contextmanager
+def reducing(*, master: str | None = None, say: Say = silent) -> Iterator[Reduce]:
+    """What gives the rows (analysis.rows.SCHEMA) of trial folders, number i those of the i-th.
+
+    Spark starts when trials have to be reduced for the first time, and not for what costs less than that in this
+    process, unless a master is named; SparkFailed when it does not run.  Each reduction is in place as soon as it is
+    made, so that what was killed goes on where it was.  say: takes a line about those made again, or not kept.
+    """
+    code = code_digest()
+    with ExitStack() as stack:
+        started = cache(lambda: stack.enter_context(sessions.session(master=master)))
+        alone = master is None and not os.environ.get("SPARK_REMOTE")
+        yield _Reducing(code=code, spark=started, alone=alone, say=say)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reducing:
+    """spark: starts it at the first call.  alone: whether this process may reduce a few trials itself."""
+
+    code: str
+    spark: Callable[[], SparkSession]
+    alone: bool
+    say: Say
+
+    def __call__(self, paths: Sequence[Path]) -> pa.Table:
+        folders = [path.resolve() for path in paths]
+        tables: list[pa.Table] = []
+        left: dict[int, Path] = {}
+        again: Counter[State] = Counter()
+        for number, path in enumerate(folders):
+            found = look(path, self.code)
+            kept = self._kept(path, number, found)
+            if kept is None:
+                left[number] = path
+                again[found.state] += 1
+            else:
+                tables.append(kept)
+        for state in _AGAIN:
+            if again[state]:
+                self.say(f"reduced again: {again[state]} trials, whose reductions are {state}")
+        if left:
+            tables.append(self._made(left))
+        return pa.concat_tables([SCHEMA.empty_table(), *tables])
+
+    def _kept(self, path: Path, number: int, found: Kept) -> pa.Table | None:
+        """The rows that are kept, and a note on those whose captures are gone; None where there are none to be used."""
+        why = found.why
+        if found.usable:
+            try:
+                rows = [numbered(rows_of(path), number)]
+            except (OSError, DamagedTrial) as error:
+                why = str(error)
+            else:
+                return pa.Table.from_batches([*rows, *_note(number, found)], SCHEMA)
+        if why:
+            self.say(f"reduced again: {path.parent.name}/{path.name}: {why}")
+        return None
+
+    def _made(self, left: dict[int, Path]) -> pa.Table:
+        """Those of `left`, number to folder.  What a pack left without its files is read, and needs no Spark."""
+        before = {number: stamps(path) for number, path in left.items()}
+        heavy = {number: path for number, path in left.items() if not _is_packed(path)}
+        size = sum(sum(bytes_ for bytes_, _ in before[number].values()) for number in heavy)
+        if self.alone and trials_s(len(heavy), size) < START_S:
+            heavy = {}
+        tables = [reduce_and_keep(path, number, self.code) for number, path in left.items() if number not in heavy]
+        if heavy:
+            rows = jobs.reduce_trials(self.spark(), list(heavy.values()), code=self.code)
+            numbers = pa.array(list(heavy), pa.int32()).take(rows.column("trial").combine_chunks())
+            tables.append(rows.set_column(0, SCHEMA.field("trial"), numbers).cast(SCHEMA))
+        made = pa.concat_tables(tables)
+        self._keep(made, left, before)
+        return made
+
+    def _keep(self, made: pa.Table, left: Mapping[int, Path], before: Mapping[int, Stamps]) -> None:
+        """Keep what was made where the campaign's folder cannot be written: here it may be, and else it is said."""
+        for number, path in left.items():
+            if look(path, self.code).state is State.CURRENT:
+                continue
+            try:
+                keep(path, made.filter(pc.equal(made.column("trial"), number)), code=self.code, before=before[number])
+            except OSError as error:
+                self.say(f"reductions are not kept: {error}")
+                return
+
+
+def _is_packed(path: Path) -> bool:
+    """Whether the trial's rows are those of its pack, or the reason why they cannot be read."""
+    try:
+        return bool(Trial(path).elsewhere())
+    except DamagedTrial:
+        return True
+
+
+def _note(number: int, found: Kept) -> Iterator[pa.RecordBatch]:
+    """What a reader of the report has to know of a reduction whose captures are gone."""
+    if found.record is None or not found.away:
+        return
+    names = ", ".join(found.away[:_NAMED]) + (f" and {len(found.away) - _NAMED} more" if found.away[_NAMED:] else "")
+    rows = Rows(number)
+    rows.add("note", "reason", text=f"reduced at {found.record.made} from files that are no longer here: {names}")
+    yield rows.batch()

@@ -1,0 +1,53 @@
+"""`lab reductions`: what is kept of trials for reports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from rich.table import Table
+
+from experiments.campaign import campaign as campaigns
+from lab.common import out, shown, told
+from lab.start import find, tidy
+from records.packed import PACKED, size
+from records.store import trials
+
+
+def reductions(*, campaign: str | None, results: Path, prune: bool) -> None:
+    """Print a row for each campaign, and remove what no report would use."""
+    from analysis.reductions.code import code_digest  # noqa: PLC0415 - imports slowly
+
+    with told():
+        tidy(results)
+        folders = campaigns.folders(results) if campaign is None else [find(results, campaign)]
+        code = code_digest()
+        table = Table("campaign", "trials", "reductions", "size", box=None, pad_edge=False)
+        gone = 0
+        for folder in folders:
+            gone += _row(table, folder, code, prune=prune)
+        if not folders:
+            out.print(f"{shown(results)}: no campaign here yet; `lab run SCENARIO` makes one")
+            return
+        out.print(table)
+        if prune:
+            out.print(f"removed: {size(gone)}")
+
+
+def _row(table: Table, folder: Path, code: str, *, prune: bool) -> int:
+    """Add a campaign's row; the bytes that were removed."""
+    from analysis.reductions import kept  # noqa: PLC0415 - imports slowly
+
+    finished = trials(folder)
+    found = {kept.place_of(trial.path): kept.look(trial.path, code) for trial in finished}
+    places = kept.places(folder)
+    unwanted = [place for place in places if place not in found or not found[place].usable]
+    gone = kept.prune(folder, unwanted) if prune else 0
+    left = [place for place in places if not (prune and place in unwanted)]
+    states = Counter(found[place].state.value if place in found else "of no trial" for place in left)
+    if packed := sum((trial.path / PACKED).exists() for trial in finished):
+        states["in packed trials"] = packed
+    told = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    held = sum(path.stat().st_size for place in kept.places(folder) for path in place.iterdir())
+    table.add_row(f"{folder.parent.name}/{folder.name}", str(len(finished)), told or "-", size(held))
+    return gone

@@ -1,0 +1,310 @@
+"""Reductions that are kept: what is reduced again, what is said of it, and that the rows are the same all the while."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from packs import copy, files, pack, reduced
+from pyarrow import dataset
+from synthetic_campaign import Spec, write_campaign
+from typer.testing import CliRunner
+
+from analysis.reductions import code, kept, reduce
+from analysis.reductions.kept import FOLDER, FRESH, RECORD, State, place_of
+from analysis.report.build import found
+from analysis.trial import reduce_trial
+from experiments.campaign.unpack import unpack
+from lab.main import app
+from records.packed import REDUCED
+from records.store import Trial, trials
+
+SPEC = Spec(
+    bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=3, packets=6,
+    name="20240101-000000-aaaaaaaa",
+)  # fmt: skip
+OTHER = "0" * 64
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign of which all reductions are kept."""
+    folder = write_campaign(tmp_path_factory.mktemp("original"), SPEC)
+    with reduce.reducing() as rows:
+        rows(paths(folder))
+    return folder
+
+
+@pytest.fixture
+def campaign(original: Path, tmp_path: Path) -> Path:
+    return copy(original, tmp_path)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of trials that are reduced from now on."""
+    names: list[str] = []
+
+    def counted(path: Path, number: int) -> pa.RecordBatch:
+        names.append(path.name)
+        return reduce_trial(path, number)
+
+    monkeypatch.setattr(kept, "reduce_trial", counted)
+    return names
+
+
+def paths(campaign: Path) -> list[Path]:
+    return [trial.path for trial in trials(campaign)]
+
+
+def rows_of(campaign: Path, *, said: list[str] | None = None) -> pa.Table:
+    """What a report gets, in order of the trials."""
+    with reduce.reducing(say=list[str]().append if said is None else said.append) as rows:
+        found = rows(paths(campaign))
+    return found.take(pc.sort_indices(found.column("trial")))
+
+
+def listed(campaign: Path, *words: str) -> str:
+    """What `lab reductions` prints of a campaign."""
+    words = ("reductions", str(campaign), "--results", str(campaign.parents[1]), *words)
+    return CliRunner().invoke(app, words, catch_exceptions=False).stdout
+
+
+def by_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduce, "code_digest", lambda: OTHER)
+
+
+def test_rows_and_findings_are_the_same_kept_or_not(campaign: Path, made: list[str]) -> None:
+    plain = reduced(paths(campaign))
+    assert rows_of(campaign) == plain
+    assert made == []
+    told = found(campaign, lambda _: rows_of(campaign))
+    shutil.rmtree(campaign / FOLDER)
+    assert rows_of(campaign) == plain
+    assert made == ["trial-001", "trial-002", "trial-003"]
+    assert found(campaign, reduced) == told
+
+
+def test_only_a_trial_that_has_changed_is_reduced_again(campaign: Path, made: list[str]) -> None:
+    verdict = paths(campaign)[1] / "verdict.json"
+    verdict.write_text(verdict.read_text() + "\n")
+    said: list[str] = []
+    assert rows_of(campaign, said=said) == reduced(paths(campaign))
+    assert made == ["trial-002"]
+    assert said == ["reduced again: 1 trials, whose reductions are of files that have changed"]
+    assert rows_of(campaign, said=said) is not None
+    assert (made, len(said)) == (["trial-002"], 1)
+
+
+def test_a_new_trial_is_reduced_and_said_nothing_of(campaign: Path, made: list[str]) -> None:
+    shutil.rmtree(place_of(paths(campaign)[2]))
+    said: list[str] = []
+    assert rows_of(campaign, said=said) == reduced(paths(campaign))
+    assert (made, said) == (["trial-003"], [])
+
+
+def test_a_copy_whose_files_have_other_times_is_not_reduced_again(campaign: Path, made: list[str]) -> None:
+    for path in campaign.rglob("*"):
+        os.utime(path, (1, 1))
+    assert rows_of(campaign) == reduced(paths(campaign))
+    assert made == []
+
+
+def test_what_other_code_made_is_made_again_and_said(
+    campaign: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_other_code(monkeypatch)
+    said: list[str] = []
+    rows_of(campaign, said=said)
+    rows_of(campaign, said=said)
+    assert len(made) == 3
+    assert said == ["reduced again: 3 trials, whose reductions are by other code"]
+
+
+def truncated(place: Path, _: Path) -> None:
+    (place / REDUCED).write_bytes((place / REDUCED).read_bytes()[:-9])
+
+
+def foreign(place: Path, other: Path) -> None:
+    shutil.copy(other / REDUCED, place / REDUCED)
+
+
+def without_rows(place: Path, _: Path) -> None:
+    (place / REDUCED).unlink()
+
+
+def bad_record(place: Path, _: Path) -> None:
+    (place / RECORD).write_text((place / RECORD).read_text()[:-20])
+
+
+@pytest.mark.parametrize("harm", [truncated, foreign, without_rows, bad_record])
+def test_a_damaged_reduction_is_made_again_and_said(
+    campaign: Path, made: list[str], harm: Callable[[Path, Path], None]
+) -> None:
+    first, second, _ = (place_of(path) for path in paths(campaign))
+    harm(first, second)
+    said: list[str] = []
+    assert rows_of(campaign, said=said) == reduced(paths(campaign))
+    assert made == ["trial-001"]
+    assert len(said) == 1
+    assert said[0].startswith(f"reduced again: {paths(campaign)[0].parent.name}/trial-001: {first}/")
+
+
+def test_a_report_that_was_killed_goes_on_where_it_was(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(campaign / FOLDER)
+    names: list[str] = []
+
+    def killed_at_the_second(path: Path, number: int) -> pa.RecordBatch:
+        names.append(path.name)
+        if len(names) == 2:
+            raise KeyboardInterrupt
+        return reduce_trial(path, number)
+
+    monkeypatch.setattr(kept, "reduce_trial", killed_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        rows_of(campaign)
+    assert rows_of(campaign) == reduced(paths(campaign))
+    assert names == ["trial-001", "trial-002", "trial-002", "trial-003"]
+
+
+def test_rows_without_their_record_are_not_taken(campaign: Path, made: list[str]) -> None:
+    """The record comes last: a command was killed before it."""
+    (place_of(paths(campaign)[0]) / RECORD).unlink()
+    assert rows_of(campaign) == reduced(paths(campaign))
+    assert made == ["trial-001"]
+
+
+def test_a_reduction_outlives_the_trial_s_captures_whatever_the_code(
+    campaign: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = reduced(paths(campaign))
+    (paths(campaign)[0] / "sta1.pcap").unlink()
+    by_other_code(monkeypatch)
+    now = rows_of(campaign)
+    assert made == ["trial-002", "trial-003"]
+    notes = now.filter(pc.match_substring(now.column("text"), "no longer here: sta1.pcap"))
+    assert notes.column("table").to_pylist() == ["note"]
+    assert now.num_rows == before.num_rows + 1
+    listed(campaign, "--prune")
+    assert place_of(paths(campaign)[0]).is_dir()
+
+
+def test_without_its_ledger_a_trial_does_not_count_whatever_is_kept(campaign: Path, made: list[str]) -> None:
+    (paths(campaign)[0] / "delivered.parquet").unlink()
+    rows = rows_of(campaign)
+    assert made == ["trial-001"]
+    assert rows.filter(pc.equal(rows.column("table"), "damage")).column("trial").to_pylist() == [0]
+
+
+def test_what_failed_is_tried_again_each_time(campaign: Path, made: list[str]) -> None:
+    (paths(campaign)[0] / "sta1.pcap").write_bytes(b"no capture")
+    for _ in range(2):
+        rows = rows_of(campaign)
+        assert "partial" in rows.column("table").to_pylist()
+    assert made == ["trial-001"] * 2
+
+
+def test_a_trial_out_of_a_pack_keeps_the_rows_that_it_came_with(
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = unpack(pack(original, tmp_path / "pack"), tmp_path / "results").folder
+    by_other_code(monkeypatch)
+    assert rows_of(folder) == reduced(paths(original))
+    assert not (folder / FOLDER).exists()
+
+
+def test_where_nothing_can_be_kept_the_rows_are_there_and_it_is_said(campaign: Path) -> None:
+    shutil.rmtree(campaign / FOLDER)
+    (campaign / FOLDER).write_text("in the way")
+    said: list[str] = []
+    assert rows_of(campaign, said=said) == reduced(paths(campaign))
+    assert [line.partition(":")[0] for line in said] == ["reductions are not kept"]
+
+
+def test_a_file_that_changes_while_it_is_reduced_keeps_nothing(campaign: Path) -> None:
+    path = paths(campaign)[0]
+    before = {**kept.stamps(path), "sta1.pcap": (1, 1)}
+    shutil.rmtree(place_of(path))
+    kept.keep(path, reduced([path]), code=OTHER, before=before)
+    assert kept.look(path, OTHER).state is State.NONE
+
+
+def test_pruning_removes_only_what_no_report_uses_and_only_our_files(campaign: Path) -> None:
+    first, second, third = paths(campaign)
+    for path in (first, second):
+        (path / "verdict.json").write_text((path / "verdict.json").read_text() + "\n")
+    (place_of(second) / "mine.txt").write_text("a user's")
+    (place_of(third) / f"{FRESH}{REDUCED}-1").write_bytes(b"half")
+    rest = {name: content for name, content in files(campaign).items() if not name.startswith(FOLDER)}
+    done = listed(campaign)
+    assert "1 current, 2 of files that have changed" in done
+    listed(campaign, "--prune")
+    assert sorted(files(campaign / FOLDER)) == sorted(
+        str((place / name).relative_to(campaign / FOLDER))
+        for place, name in (
+            (place_of(second), "mine.txt"), (place_of(third), REDUCED), (place_of(third), RECORD),
+        )
+    )  # fmt: skip
+    assert not place_of(first).exists()
+    assert {name: content for name, content in files(campaign).items() if not name.startswith(FOLDER)} == rest
+
+
+def test_a_trial_that_is_gone_leaves_a_reduction_that_pruning_removes(campaign: Path) -> None:
+    place = place_of(paths(campaign)[0])
+    shutil.rmtree(paths(campaign)[0])
+    done = listed(campaign, "--prune")
+    assert "2 current" in done
+    assert not place.exists()
+
+
+def test_the_code_is_what_reducing_imports_and_nothing_else() -> None:
+    names = {str(path.relative_to(code.ROOT)) for path in code.imported()}
+    assert {"analysis/trial.py", "analysis/tcp/rtt.py", "analysis/measures/retries.py", "records/waits.py"} <= names
+    assert not [name for name in names if name.startswith(("analysis/report", "analysis/plots", "analysis/spark"))]
+
+
+@pytest.mark.parametrize(
+    ("changed", "counts"),
+    [
+        ("a/start.py", True),
+        ("a/below/__init__.py", True),
+        ("a/below/taken.py", True),
+        ("a/below/beside.py", False),
+        ("a/late.py", True),
+        ("a/relative.py", True),
+        ("a/found/where_it_lies.py", True),
+        ("a/other.py", False),
+    ],
+)
+def test_a_change_of_what_is_imported_is_another_code(tmp_path: Path, changed: str, counts: bool) -> None:
+    text = {
+        "a/__init__.py": "",
+        "a/start.py": "import os\nfrom a.below import taken\ndef f():\n    from a.late import g\n",
+        "a/below/__init__.py": "",
+        "a/below/taken.py": "from a import found\n",
+        "a/below/beside.py": "",
+        "a/late.py": "from .relative import h\n",
+        "a/relative.py": "import a.start\n",
+        "a/found/__init__.py": "",
+        "a/found/where_it_lies.py": "",
+        "a/other.py": "",
+    }
+    for name, content in text.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    before = code.code_digest("a.start", tmp_path)
+    assert before == code.code_digest("a.start", tmp_path)
+    (tmp_path / changed).write_text(text[changed] + "x = 1\n")
+    assert (code.code_digest("a.start", tmp_path) != before) is counts
+
+
+def test_the_folder_is_partitioned_parquet(original: Path) -> None:
+    parts = dataset.partitioning(pa.schema({"cell": pa.string(), "trial": pa.int32()}), flavor="hive")
+    found = dataset.dataset(original / FOLDER, partitioning=parts).to_table()
+    assert set(found.column("cell").to_pylist()) == {trials(original)[0].path.parent.name}
+    assert sorted(set(found.column("trial").to_pylist())) == [Trial(path).number for path in paths(original)]
