@@ -249,12 +249,16 @@ _BUILD = "import sys, pathlib; from analysis.report import build; build(pathlib.
 _MASTER = "local[1]"  # named, since so small a campaign does without Spark
 
 
+def built(campaign: Path, environment: dict[str, str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", _BUILD, str(campaign), _MASTER], capture_output=True, text=True,
+                          check=False, env=environment, cwd=cwd, timeout=200)  # fmt: skip
+
+
 @pytest.mark.spark
 def test_building_is_quiet_and_leaves_no_process(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=1))
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", _BUILD, str(campaign), _MASTER], capture_output=True, text=True, check=False,
-                          env=environment, cwd=tmp_path, timeout=200)  # fmt: skip
+    done = built(campaign, environment, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (campaign / "report.html").is_file()
     assert not (campaign / ".report").exists()
@@ -266,8 +270,7 @@ def test_a_machine_without_java_is_told_so(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=1))
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     environment |= {"PYTHONPATH": str(ROOT), "JAVA_HOME": str(tmp_path / "no-java")}
-    done = subprocess.run([sys.executable, "-c", _BUILD, str(campaign), _MASTER], capture_output=True, text=True, check=False,
-                          env=environment, timeout=200)  # fmt: skip
+    done = built(campaign, environment)
     assert done.returncode != 0
     assert "SparkFailed" in done.stderr
     assert "no-java" in done.stderr
