@@ -99,6 +99,7 @@ LONG = (
     "experiments/trial/test_line_trial_real.py",
     "experiments/trial/test_timeline_real.py",
     "experiments/trial/test_nodes_real.py",
+    "experiments/trial/test_iris_outage_real.py",
     "lab/test_adding_a_stack.py",
     "experiments/trial/test_journey_real.py",
     "lab/test_report_by.py",
