@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from analysis.breakdown import breakdowns, share, told_of, whose, whys
 from analysis.findings import TrialFinding
-from analysis.journey.parts import label, ordered
+from analysis.journey.parts import BY_NODES, kind, label, ordered
 from analysis.metrics import METRICS
 from analysis.report.shown import Shown, amount
 from analysis.units import digits
@@ -19,13 +19,15 @@ _SAID = {"mean": "mean", "p50": "median", "p90": "90th percentile", "p99": "99th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JourneyTable:
-    """what: what is split, a latency or a response time; whose: of deliveries or of answered requests.
+    """what: what is split, a latency or a response time; whose: of deliveries or of answered requests.  by_nodes: told
+    by what a stack's nodes have stamped, and not by packets.
 
     rows: of which of them, how long it took, then a cell for each heading.  facts: sentences below; why: reasons.
     """
 
     what: str
     whose: str
+    by_nodes: bool
     headings: tuple[str, ...]
     rows: tuple[tuple[str, Shown, tuple[Shown, ...]], ...]
     facts: tuple[str, ...]
@@ -40,6 +42,7 @@ def journey_table(trials: Sequence[TrialFinding]) -> JourneyTable:
     return JourneyTable(
         what=what,
         whose=whose_time,
+        by_nodes=any(kind(part) in BY_NODES[1:-1] for part in parts),
         headings=tuple(label(part).capitalize() for part in parts),
         rows=tuple(
             (_SAID[one.key], amount(_TIME, one.latency), tuple(amount(_TIME, one.parts.get(part)) for part in parts))

@@ -46,8 +46,8 @@ class Acked(End):
         number: int,
         ack_every: int,
     ) -> None:
-        super().__init__(connection, id, tell, on_over)
-        self._say, self._clock, self._number, self._ack_every = say, clock, number, ack_every
+        super().__init__(connection, id, tell, on_over, clock=clock)
+        self._say, self._number, self._ack_every = say, number, ack_every
         self._waiting: deque[Packet] = deque()
         self._unacked: deque[int] = deque()
         self._sent = self._acked = 0
@@ -55,7 +55,7 @@ class Acked(End):
         self._early: dict[int, Packet] = {}
         self._expected = self._handed = self._told = 0
         self._last: int | None = None
-        self._heard_at = self._acked_at = self._said_at = clock()
+        self._acked_at = self._heard_at
 
     def begin(self) -> None:
         """Let the application send."""

@@ -51,13 +51,12 @@ class Direct(End):
         *,
         clock: Callable[[], float],
     ) -> None:
-        super().__init__(connection, id, tell, on_over)
-        self._clock, self._sealer = clock, Sealer()
+        super().__init__(connection, id, tell, on_over, clock=clock)
+        self._sealer = Sealer()
         self._way: Way | None = None
         self._full = self._held = self._closed = False
         self._sought = False  # whether it is known what became of the connection
         self._all = False  # whether the other end has said that there is nothing more
-        self._heard_at = self._said_at = clock()
 
     @property
     def done(self) -> bool:

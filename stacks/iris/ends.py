@@ -33,9 +33,12 @@ class End:
     has ended.  on_over: called then.
     """
 
-    def __init__(self, connection: int, id: int, tell: Tell, on_over: Callable[[], None]) -> None:
+    def __init__(
+        self, connection: int, id: int, tell: Tell, on_over: Callable[[], None], *, clock: Callable[[], float]
+    ) -> None:
         self.connection, self.id, self.over = connection, id, False
-        self._tell, self._on_over = tell, on_over
+        self._tell, self._on_over, self._clock = tell, on_over, clock
+        self._heard_at = self._said_at = clock()
         self._granted = self._allowed = 0
         self._owed = 0  # of what the application has sent, what could be granted again
         self._ready: deque[Packet] = deque()
