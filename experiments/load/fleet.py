@@ -15,6 +15,7 @@ import pyarrow as pa
 from experiments.load.connecting import consumer_label, producer_label
 from experiments.load.draining import Drain
 from experiments.load.ledger import files
+from experiments.load.nursery import nursery
 from experiments.load.protocol import Done, Go, Kill, NodePlan, Progress, Stop, Times
 from experiments.load.recording import MARKED
 from experiments.load.remote import ClientFailedError, Remote, started
@@ -32,10 +33,10 @@ class FleetTimeoutError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A node's plan, and the command that runs the rest of its arguments on that node."""
+    """A node's plan, and a process that lives on that node, None = it has no network of its own."""
 
     plan: NodePlan
-    prefix: tuple[str, ...] = ()
+    namespace: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,8 +321,9 @@ async def fleet(
     """
     heard = asyncio.Event()
     async with AsyncExitStack() as owned:
+        clients = await owned.enter_async_context(nursery(logs))
         remotes: dict[str, Remote] = {}
         for member in members:
-            start = started(member.plan, prefix=member.prefix, logs=logs, heard=heard.set)
+            start = started(member.plan, nursery=clients, namespace=member.namespace, logs=logs, heard=heard.set)
             remotes[member.plan.node] = await owned.enter_async_context(start)
         yield Fleet(remotes, heard, progress)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from experiments.load.nursery import LOG, Child, Nursery, NurseryError
 from experiments.load.protocol import (
     Done,
     Failure,
@@ -21,10 +21,8 @@ from experiments.load.protocol import (
 from experiments.workers.lines import ProtocolError, line
 from records.record import Record
 
-ROOT = Path(__file__).resolve().parents[2]
 TERM_S = 2.0
 LOG_LINES = 15
-MAX_LINE = 64 * 1024 * 1024
 
 
 class ClientFailedError(Exception):
@@ -52,7 +50,7 @@ class Remote:
         self,
         *,
         plan: NodePlan,
-        process: asyncio.subprocess.Process,
+        process: Child,
         log: Path,
         heard: Callable[[], None],
     ) -> None:
@@ -77,12 +75,10 @@ class Remote:
 
     def tell(self, message: Record) -> None:
         """One line to the client; when it is gone, `done` says why."""
-        assert self._process.stdin is not None
         self._process.stdin.write(line(message))
 
     async def _listen(self) -> None:
         """Follow the client's lines to their end; whatever happens, `ready` and `done` come to an end too."""
-        assert self._process.stdout is not None
         reason = None
         try:
             while text := await self._process.stdout.readline():
@@ -127,14 +123,14 @@ class Remote:
     async def end(self) -> None:
         """End the process if it lives, and reap it."""
         try:
-            if self._process.stdin is not None:
-                self._process.stdin.close()
+            self._process.stdin.close()
             self._signal(signal.SIGTERM)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), TERM_S)
         finally:
             self._signal(signal.SIGKILL)
             await self._process.wait()
+            self._process.close()
             self.listening.cancel()
             for future in (self.ready, self.done):
                 if future.done() and not future.cancelled():
@@ -142,7 +138,7 @@ class Remote:
                 future.cancel()
 
     def _signal(self, number: signal.Signals) -> None:
-        # The client leads a session of its own: whatever its command prefix started goes with it.
+        # The client leads a session of its own: whatever its stack's driver started goes with it.
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
@@ -160,30 +156,18 @@ def status_text(status: int) -> str:
 
 @asynccontextmanager
 async def started(
-    plan: NodePlan, *, prefix: Sequence[str], logs: Path, heard: Callable[[], None]
+    plan: NodePlan, *, nursery: Nursery, namespace: int | None, logs: Path, heard: Callable[[], None]
 ) -> AsyncIterator[Remote]:
     """A client process that has been sent its plan; it is ended and reaped on the way out.
 
-    prefix: command that runs the rest of its arguments on the node.  heard: called after every line.
+    namespace: a process in whose network namespace it runs.  heard: called after every line.
     """
     log = logs / f"client-{plan.node}.log"
-    search = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     with log.open("wb") as errors:
         try:
-            process = await asyncio.create_subprocess_exec(
-                *prefix,
-                sys.executable,
-                "-m",
-                "experiments.load.client",
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=errors,
-                limit=MAX_LINE,
-                start_new_session=True,
-                env={**os.environ, "PYTHONPATH": search},
-            )
-        except OSError as error:
-            raise ClientFailedError(node=plan.node, reason=f"cannot be started: {error}", log=log) from error
+            process = await nursery.child(plan.node, namespace=namespace, errors=errors.fileno())
+        except NurseryError as error:
+            raise ClientFailedError(node=plan.node, reason=str(error), log=logs / LOG) from error
     remote = Remote(plan=plan, process=process, log=log, heard=heard)
     try:
         remote.tell(plan)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from emulation.kernel import kernel
 from emulation.kernel.accesspoint import Ports
 from emulation.kernel.mtu import USUAL, mtu
-from emulation.kernel.namespace import in_namespace, prefix, run_tool
+from emulation.kernel.namespace import in_namespace, run_tool
 from emulation.kernel.offloads import still_on
 from emulation.link.capture import SETTLE_S, PortCapture, captured
 from emulation.link.link import Link, Player, applied, playing
@@ -194,7 +194,7 @@ def _members(context: TrialContext, limits: ConnectTime) -> list[Member]:
         connect_limit_s=limits.client_s,
         late=late(context.settings.nodes),
     )
-    return [Member(plan=one, prefix=tuple(prefix(context.network.node(one.node).pid))) for one in plans]
+    return [Member(plan=one, namespace=context.network.node(one.node).pid) for one in plans]
 
 
 async def _ready(context: TrialContext, clients: Fleet | Programs, limits: ConnectTime) -> None:

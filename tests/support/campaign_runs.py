@@ -18,6 +18,8 @@ from lab_runs import (
     traces,
 )
 
+from experiments.load.nursery import PROCESS
+
 # A trial must still be under way when it is interrupted: the test may have to wait seconds for a processor.
 WINDOW = {"warmup_s": 0.3, "window_s": 6, "drain_s": 3}
 
@@ -52,7 +54,7 @@ def begin(
 
 def clients_of(pid: int) -> list[psutil.Process]:
     """The load's clients below a process; they begin to connect when packets are recorded already."""
-    return called("experiments.load.client", pid)
+    return [one for nursery in called(PROCESS, pid) for one in nursery.children()]
 
 
 def until(holds: Callable[[], bool]) -> None:

@@ -14,9 +14,10 @@ import pytest
 from load_runs import LOOPBACK, MS, ROOT, alive, node_plan, reference_server
 
 from experiments.load.fleet import Fleet, FleetTimeoutError, Member, fleet
+from experiments.load.nursery import NurseryError, nursery
 from experiments.load.owner import OWNER_GONE
 from experiments.load.protocol import Go, Times, read_event
-from experiments.load.remote import ClientFailedError
+from experiments.load.remote import ClientFailedError, started
 from experiments.workers.lines import line
 
 CLIENT = [sys.executable, "-m", "experiments.load.client"]
@@ -109,39 +110,39 @@ def test_a_plan_that_cannot_be_done_is_refused_before_the_start(
     assert words in fail(tmp_path, ClientFailedError, story, **more)
 
 
-def test_a_command_prefix_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    async def story() -> None:
-        member = Member(plan=node_plan(tmp_path, 1), prefix=("no-such-command",))
-        async with fleet([member], logs=tmp_path):
-            pass
-
-    with pytest.raises(ClientFailedError, match=r"sta1: cannot be started: .*no-such-command"):
-        asyncio.run(story())
-
-
-def test_what_a_client_wrote_to_stderr_is_in_the_error(tmp_path: Path) -> None:
-    async def story(running: Fleet, pids: list[int]) -> None:
-        await running.ready(timeout_s=120)
+def test_a_network_that_is_gone_is_named_by_what_the_client_wrote_to_stderr(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
 
     async def whole() -> None:
-        prefix = ("sh", "-c", "echo out of luck >&2; exit 9")
-        async with fleet([Member(plan=node_plan(tmp_path, 1), prefix=prefix)], logs=tmp_path) as running:
+        member = Member(plan=node_plan(tmp_path, 1), namespace=gone.pid)
+        async with fleet([member], logs=tmp_path) as running:
             await running.ready(timeout_s=120)
 
-    with pytest.raises(ClientFailedError, match=r"(?s)it ended with exit status 9.*out of luck"):
+    with pytest.raises(
+        ClientFailedError, match=rf"(?s)it ended with exit status 2.*No such file.*/proc/{gone.pid}/ns/net"
+    ):
         asyncio.run(whole())
 
 
-def test_a_client_that_ignores_the_gentle_signal_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("when", ["before any client", "with clients"])
+def test_a_nursery_that_ends_takes_its_clients_along_and_is_named(tmp_path: Path, when: str) -> None:
     pids: list[int] = []
 
     async def whole() -> None:
-        prefix = ("sh", "-c", "trap '' TERM; while :; do sleep 1; done")
-        async with fleet([Member(plan=node_plan(tmp_path, 1), prefix=prefix)], logs=tmp_path) as running:
-            pids.extend(running.pids.values())
-            await running.ready(timeout_s=0.3)
+        async with reference_server() as port, nursery(tmp_path) as clients:
+            if when == "with clients":
+                plan = node_plan(tmp_path, port)
+                async with started(plan, nursery=clients, namespace=None, logs=tmp_path, heard=lambda: None) as remote:
+                    pids.append(remote.pid)
+                    await remote.ready
+                    os.kill(clients.pid, signal.SIGKILL)
+                    await remote.done
+            os.kill(clients.pid, signal.SIGKILL)
+            await clients.child("sta1", namespace=None, errors=2)
 
-    with pytest.raises(FleetTimeoutError, match=r"not ready after 0.3 s: sta1"):
+    words = "it ended with signal SIGKILL" if when == "with clients" else "no client can be started|forked off ended"
+    with pytest.raises((ClientFailedError, NurseryError), match=words):
         asyncio.run(whole())
     assert not any(map(alive, pids))
 

@@ -12,8 +12,9 @@ from collections_seen import noting, seen
 from load_runs import MS, consumer, node_plan, reference_server
 
 from experiments.load.fleet import Member, fleet
+from experiments.load.nursery import PROCESS
 
-CLIENT, BROKER = "experiments.load.client", "stacks.reference"
+BROKER = "stacks.reference"
 
 
 def test_nobody_collects_garbage_from_ready_to_the_end_of_the_drain(
@@ -39,7 +40,7 @@ def test_nobody_collects_garbage_from_ready_to_the_end_of_the_drain(
 
     listening_ns, ready_ns, drained_ns = asyncio.run(story())
     found = seen(tmp_path / "collections")
-    for module in (CLIENT, BROKER):
+    for module in (PROCESS, BROKER):
         assert any(one.of(module) for one in found), "each does so while it starts, or this test shows nothing"
-    assert [one for one in found if one.of(CLIENT) and one.ended_ns > ready_ns and one.began_ns < drained_ns] == []
+    assert [one for one in found if one.of(PROCESS) and one.ended_ns > ready_ns and one.began_ns < drained_ns] == []
     assert [one for one in found if one.of(BROKER) and one.ended_ns > listening_ns] == []

@@ -10,6 +10,7 @@ from collections_seen import Collection, noting, seen
 from lab_runs import failed, lab, scenario_file
 
 from experiments.campaign import campaign as campaigns
+from experiments.load.nursery import PROCESS
 from records.proven import ProvenState, proven_states
 from records.store import Trial, trials
 from records.verdict import Check
@@ -81,7 +82,7 @@ def test_each_later_state_is_proven_by_one_trial_for_both(run: Run) -> None:
 
 def test_nobody_collects_garbage_from_go_to_the_end_of_the_drain(run: Run) -> None:
     """But for the sampler, which looks at what it has made since its last sample."""
-    ours = ("experiments.trial.trial_process", "experiments.load.client", "stacks.reference")
+    ours = ("experiments.trial.trial_process", PROCESS, "stacks.reference")
     for module in ours:
         assert any(one.of(module) for one in run.collections), "it does so while it starts, or this test shows nothing"
     for trial in run.trials:
