@@ -33,6 +33,7 @@ class Check(StrEnum):
     SERVERS_ALIVE = "servers_alive"
     PATH_RTT = "path_rtt"
     PROGRAMS_SUCCEEDED = "programs_succeeded"
+    STATION_CPU = "station_cpu"
 
 
 # Checks that verdicts of earlier versions do not have: those trials are not in doubt for want of them.
@@ -47,6 +48,7 @@ ADDED_LATER = frozenset(
         Check.PATH_RTT,
         Check.LINE_LATENESS,
         Check.PROGRAMS_SUCCEEDED,
+        Check.STATION_CPU,
     }
 )
 

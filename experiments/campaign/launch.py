@@ -19,6 +19,7 @@ from emulation.kernel.kernel import KernelName
 from experiments.scenario.segments import topology_plan
 from experiments.trial.connect_time import connect_time_of
 from experiments.trial.context import Finished, Phase, TrialSpec
+from experiments.trial.cpugroups import made
 from experiments.trial.later_states import longest_seconds
 from experiments.trial.observers.diskspace import watched
 from experiments.trial.observers.machinewatch import watching
@@ -77,7 +78,8 @@ def run_one(spec: TrialSpec, way: Way, workers: Workers) -> Outcome:
         _discarded(writer),  # outermost: it makes room on the disk
         watched(Path(spec.campaign_folder)) as space,
         way.log.open("a") as messages,
-        workers.started(words, spec.model_dump_json(), messages=messages) as worker,
+        _placed(spec) as asked,
+        workers.started(words, asked.model_dump_json(), messages=messages) as worker,
         _limited(worker, limit_s) as limit_reached,
     ):
         ours = partial(_ours, worker.process.pid, workers)
@@ -149,6 +151,16 @@ def _read_end(
 
 def _ours(trial: int, workers: Workers) -> Ours:
     return Ours(trial, beside=workers.pids(), single=[os.getpid()])
+
+
+@contextmanager
+def _placed(spec: TrialSpec) -> Iterator[TrialSpec]:
+    """The trial with a folder for its control groups, where it needs any; gone when it is over."""
+    if spec.settings.station_cores is None:
+        yield spec
+        return
+    with made() as folder:
+        yield spec.model_copy(update={"cpu_groups": str(folder)})
 
 
 @contextmanager

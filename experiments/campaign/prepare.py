@@ -69,7 +69,7 @@ def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
     links: those of the topology, which have to be possible on that kernel, by any medium or the one that the command
     line insists on.
     """
-    if why := missing(settings.workload):
+    if why := missing(settings.workload) or _too_many_cores(settings):
         raise NotPossible(why)
     several = len(topology_plan(settings).emulated) > 1 or settings.group_frames
 
@@ -84,6 +84,8 @@ def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
         kernel=settings.kernel,
         carried=by_line("line"),
     )
+    if settings.station_cores and place.kernel == "lab":
+        raise NotPossible("station_cores: the lab kernel gives no shares of a processor; run it on this machine's own")
     for link in links.values():
         kernels.choose(link, stations=1, kernel=place.kernel)
     if kernels.medium == "line" and (why := left_to_tc(settings, profile, links)):
@@ -91,6 +93,17 @@ def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
     if place == Place("host", "tc") and (why := ceiling.why_not(*by_line("tc"))):
         raise NotPossible(f"profile {profile.name!r}: {why}")
     return place
+
+
+def _too_many_cores(settings: Settings) -> str:
+    """Why stations cannot have the shares of processors that they are to have, '' when they can."""
+    wanted, there = settings.stations * (settings.station_cores or 0.0), os.cpu_count() or 1
+    if wanted <= there:
+        return ""
+    return (
+        f"station_cores: {settings.stations} stations of {settings.station_cores:g} cores are {wanted:g}, and this "
+        f"machine has {there}: at most {there / settings.stations:.3g} each"
+    )
 
 
 @contextmanager

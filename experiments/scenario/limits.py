@@ -67,6 +67,8 @@ LIMITS: dict[Check, Limit] = {
     Check.PATH_RTT: Limit(0, "ends of connections trained on another link", machine_alone=False),
     # Whether a program ends, and how, is its own doing.
     Check.PROGRAMS_SUCCEEDED: Limit(0, "programs that failed or did not print their metrics", machine_alone=False),
+    # Beyond, the quota decides now and then, and not the link: a share is used up in periods of 10 ms.
+    Check.STATION_CPU: Limit(0.7, "share of what a station may use of a core", machine_alone=False),
 }
 
 # The same bound for all trials together, while several share a machine.

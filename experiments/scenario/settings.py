@@ -154,6 +154,7 @@ _LEFT_OUT: tuple[tuple[str, object], ...] = (
     ("nodes", []),
     ("knobs", {}),
     ("group_frames", False),
+    ("station_cores", None),
 )
 
 
@@ -164,6 +165,8 @@ class Settings(_Settings):
     repeat_spoiled: how often a trial that the machine alone can have spoiled is run again before it stands as it is.
     kernel, medium: where the link is and what makes it; `auto` leaves it to the machine (experiments.workers.kernels).
     topology: what shape the network has; `network` is the profile of the medium that stations hang on.
+    station_cores: how much of a core the processes of a station may use together, its client and its services; left
+    out, all share all processors.
     group_frames: whether the stack sends frames to a group (broadcast, multicast), which the line alone carries as a
     medium does: a shared air has each once, whoever hears it.
     nodes: what happens to nodes in the window, as experiments.scenario.nodes allows.
@@ -178,6 +181,7 @@ class Settings(_Settings):
     compare: str | None = None
     baseline: Level = None
     stations: Annotated[int, Field(ge=1, le=250)] = 1
+    station_cores: Annotated[float, Field(ge=0.01, le=64, allow_inf_nan=False)] | None = None
     group_frames: bool = False
     topology: Annotated[SerializeAsAny[Topology], BeforeValidator(topology_of)] = Star()
     stack: Annotated[str, BeforeValidator(_named)] = "activemq"
@@ -222,6 +226,13 @@ class Settings(_Settings):
         if self.group_frames and (self.medium == "tc" or self.kernel == "lab"):
             asked = "medium: tc" if self.medium == "tc" else "kernel: lab, where tc makes every link"
             raise ValueError(f"group_frames: true with {asked}: {GROUP_FRAMES}, on the machine's own kernel")
+        return self
+
+    @model_validator(mode="after")
+    def _a_station_has_its_share_where_groups_are_made(self) -> Settings:
+        if self.station_cores is not None and (self.kernel == "lab" or isinstance(self.workload, Command)):
+            beside = "kernel: lab" if self.kernel == "lab" else "a workload of programs"
+            raise ValueError(f"station_cores with {beside}: shares are of this machine's processors, for messages")
         return self
 
     @model_validator(mode="after")

@@ -37,6 +37,7 @@ class TrialSpec(Record):
     beside: trials of the same campaign that run at the same time, as cell/trial.
     shared_machine: whether what others use of the machine is told, but not judged.  medium: what makes the link.
     links: profiles of the links of the topology, by the name that it gives them.
+    cpu_groups: folder of the trial's control groups (cpugroups.py), '' where stations share all processors.
     """
 
     campaign_folder: str
@@ -53,6 +54,7 @@ class TrialSpec(Record):
     shared_machine: bool = False
     medium: MediumName = "tc"
     links: dict[str, LinkProfile] = Field(default_factory=dict)
+    cpu_groups: str = ""
 
 
 class Phase(Record):

@@ -25,6 +25,7 @@ from experiments.load.program_fleet import Programs
 from experiments.trial import plan, programs
 from experiments.trial.connect_time import ConnectTime, connect_time_of
 from experiments.trial.context import Phase, TrialContext
+from experiments.trial.cpugroups import limit
 from experiments.trial.further import Further, FurtherMeasured
 from experiments.trial.nodeplayer import NodePlayer
 from experiments.trial.nodeplayer import playing as playing_nodes
@@ -100,6 +101,7 @@ async def measure(context: TrialContext) -> Measured:
         began = time.monotonic()
         async with AsyncExitStack() as owned:
             clients = await _clients(context, limits, owned)
+            _give_shares(context, clients)
             async with guarded(link), guarded(further):
                 await _ready(context, clients, limits)
             connect_s = time.monotonic() - began
@@ -171,6 +173,17 @@ async def _clients(context: TrialContext, limits: ConnectTime, owned: AsyncExitS
     return await owned.enter_async_context(
         fleet(_members(context, limits), logs=context.folder / "logs", progress=_progress(context))
     )
+
+
+def _give_shares(context: TrialContext, clients: Fleet | Programs) -> None:
+    """Give every station its share of the processors, where it has one of its own."""
+    if (cores := context.settings.station_cores) is None:
+        return
+    pids = {name: [pid] for name, pid in clients.pids.items()}
+    for one in context.running:
+        pids.setdefault(one.node, []).append(one.pid)
+    stations = {node.name: tuple(pids.get(node.name, ())) for node in context.network.stations}
+    limit(context.spec.cpu_groups, stations, cores)
 
 
 @contextmanager

@@ -117,6 +117,8 @@ def write_trial(
             serverless=not context.services,
             line=measured.line,
             programs=result.programs if isinstance(asked, Command) else None,
+            station_cores=context.settings.station_cores,
+            stations=_stations(context),
         ),
         context.settings.checks,
         context.spec.levels,
@@ -126,6 +128,15 @@ def write_trial(
         for capture in measured.captures:
             capture.path.unlink()
     return verdict
+
+
+def _stations(context: TrialContext) -> dict[str, list[str]]:
+    """By station, the samples' subjects that are its processes."""
+    found = {node.name: [f"generator:{node.name}"] for node in context.network.stations}
+    for one in context.running:
+        if one.node in found:
+            found[one.node].append(f"server:{one.name}")
+    return found
 
 
 def _lateness_s(result: FleetResult) -> float | None:

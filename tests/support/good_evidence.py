@@ -103,6 +103,8 @@ GOOD = Evidence(
     lost=[],
     path_rtt=(0, "all of 2 ends"),
     host=readings(),
+    station_cores=2.0,
+    stations={"sta1": ["generator:sta1"]},
 )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +50,8 @@ class Evidence:
     in_client: whether the stack runs inside its clients' processes, so that what these use is not the generator's.
     serverless: whether the stack has no processes of its own.
     programs: how the programs ended that the load was, None where it was messages.
+    station_cores: what each station may use of a core, None = all share all.  stations: the samples' subjects that are
+    processes of a station, by its name.
     """
 
     link_checks: Sequence[LinkCheck]
@@ -78,6 +80,8 @@ class Evidence:
     serverless: bool = False
     line: LineSeen | None = None
     programs: Sequence[ProgramRun] | None = None
+    station_cores: float | None = None
+    stations: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -> Verdict:

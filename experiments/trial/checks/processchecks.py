@@ -26,6 +26,7 @@ def process_checks(evidence: Evidence) -> dict[Check, Measured]:
         Check.SERVER_MEMORY: _NONE if none else _memory(evidence),
         Check.SEND_LATENESS: (evidence.send_lateness_s, _LATE if evidence.programs is None else _BEGAN_LATE),
         Check.HEARTBEAT: _heartbeat(evidence),
+        Check.STATION_CPU: _stations(evidence),
     }
 
 
@@ -54,6 +55,22 @@ def _together(evidence: Evidence) -> Measured:
     names = ", ".join(f"{name} {used:.0%}" for name, used in shares.items())
     whole = sum(shares.values())
     return whole, f"{next(iter(shares))} used {whole:.0%}" if len(shares) == 1 else f"together {whole:.0%}: {names}"
+
+
+def _stations(evidence: Evidence) -> Measured:
+    """The station that used most of its share, all its processes together."""
+    if evidence.station_cores is None:
+        return 0.0, "no station has a share of its own"
+    shares = _shares(evidence, "", 1)
+    used = {
+        name: sum(shares[one] for one in subjects_) / evidence.station_cores
+        for name, subjects_ in evidence.stations.items()
+        if shares.keys() >= set(subjects_)
+    }
+    if used.keys() != evidence.stations.keys():
+        return None, f"no processor samples of {', '.join(sorted(evidence.stations.keys() - used.keys()))}"
+    name = max(used, key=lambda one: used[one])
+    return used[name], f"{name} used {used[name]:.0%} of its {evidence.station_cores:g} cores"
 
 
 def _thread(evidence: Evidence) -> Measured:

@@ -76,6 +76,34 @@ def test_the_line_in_the_lab_kernel_is_refused(tmp_path: Path) -> None:
         load(tmp_path, kernel="lab", medium="line")
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"kernel": "lab"}, "station_cores with kernel: lab: shares are of this machine's processors"),
+        ({"station_cores": 0}, "station_cores: "),
+    ],
+)
+def test_shares_of_processors_that_nothing_gives_are_refused(
+    tmp_path: Path, changed: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        load(tmp_path, **{"station_cores": 0.3} | changed)
+
+
+def test_more_processors_than_there_are_are_refused_before_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    folder = campaigns.create(load(tmp_path, stations=10, station_cores=0.25), tmp_path / "results")
+    words = r"10 stations of 0\.25 cores are 2\.5, and this machine has 2: at most 0\.2 each"
+    with pytest.raises(NotPossible, match=words):
+        prepare.choose(read_campaign(folder), folder, kernels())
+    fits = campaigns.create(load(tmp_path, scenario="fits", stations=8, station_cores=0.25), tmp_path / "results")
+    assert set(prepare.choose(read_campaign(fits), fits, kernels())) == {"only"}
+    with pytest.raises(NotPossible, match="the lab kernel gives no shares of a processor"):
+        prepare.choose(read_campaign(fits), fits, kernels("lab"))
+
+
 def test_a_kernel_that_there_is_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"scenario\.yaml:1: kernel: 'moon'"):
         load(tmp_path, kernel="moon")

@@ -50,6 +50,7 @@ BAD: dict[Check, dict[str, object]] = {
     Check.SERVERS_ALIVE: {"lost": ["server one ended"]},
     Check.PATH_RTT: {"path_rtt": (1, "1 of 2 ends")},
     Check.PROGRAMS_SUCCEEDED: {"programs": [program(problem="sta1: 'curl' ended with exit status 22")]},
+    Check.STATION_CPU: {"stations": {"sta1": ["generator:sta1", "server:one"]}, "station_cores": 0.25},
 }
 UNKNOWN: dict[Check, dict[str, object]] = {
     Check.LINK_DELAY: {"link_checks": [check for check in GOOD.link_checks if check.quantity != "delay"]},
@@ -105,6 +106,7 @@ def test_without_samples_every_check_on_resources_is_unknown() -> None:
         Check.SERVER_MEMORY,
         Check.HEARTBEAT,
         Check.SOFTIRQ_DROPS,
+        Check.STATION_CPU,
     }
 
 
