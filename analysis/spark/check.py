@@ -137,14 +137,14 @@ def _seen(spark: SparkSession, modules: tuple[str, ...]) -> Iterator[Worker]:
     try:
         rows = frame.select(column.alias("told")).where("told is not null").collect()
     except PySparkException as error:
-        if why := _explained(str(error)):
+        if why := explained(str(error)):
             raise SparkFailed(why) from error
         raise  # it is not about what workers have: whoever started the session says it
     for row in rows:
         yield Worker(**json.loads(row["told"]))
 
 
-def _explained(error: str) -> str:
+def explained(error: str) -> str:
     """What an error says of the workers' Python; '' when it is about something else."""
     if none := _NO_PYTHON.search(error):
         return f"workers have no Python at {none[1]}; PYSPARK_PYTHON says where theirs is"

@@ -193,7 +193,7 @@ def verify(pieces: Sequence[Piece], done: Sequence[Done], out: Path) -> None:
     for partial in out.rglob(".*.partial"):
         partial.unlink()
     wanted = {out / piece.target: one for piece, one in zip(pieces, done, strict=True) if not one.problem}
-    wrong = [str(path.relative_to(out)) for path, one in wanted.items() if _seen(path) != (one.bytes, one.sha256)]
+    wrong = [str(path.relative_to(out)) for path, one in wanted.items() if seen(path) != (one.bytes, one.sha256)]
     wrong += [str(path.relative_to(out)) for path in out.rglob("*") if path.is_file() and path not in wanted]
     if wrong:
         more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
@@ -204,7 +204,7 @@ def verify(pieces: Sequence[Piece], done: Sequence[Done], out: Path) -> None:
         )
 
 
-def _seen(path: Path) -> tuple[int, str] | None:
+def seen(path: Path) -> tuple[int, str] | None:
     """Size and digest of a file as this process sees it."""
     try:
         with path.open("rb") as file:
@@ -220,14 +220,14 @@ def write_piece(piece: Piece, out: Path) -> Done:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         rows = _packets(piece, partial) if piece.table == "packets" else _ledger(piece, partial)
-        seen = _seen(partial)
-        if seen is None:
+        written = seen(partial)
+        if written is None:
             return Done(problem=f"{target}: it cannot be read again")
         partial.replace(target)
     except (OSError, ValueError, DamagedTrial) as error:
         partial.unlink(missing_ok=True)
         return Done(problem=str(error))
-    return Done(rows=rows, bytes=seen[0], sha256=seen[1])
+    return Done(rows=rows, bytes=written[0], sha256=written[1])
 
 
 def _packets(piece: Piece, path: Path) -> int:

@@ -27,7 +27,7 @@ class Executor:
 @contextmanager
 def watched(spark: SparkSession, say: Say, *, after_s: float = LONG_S) -> Iterator[None]:
     """Tell where Spark shows the job when it takes longer than `after_s`; at its end, which workers were lost."""
-    with _later(lambda: say(f"still at work: {url}") if (url := spark.sparkContext.uiWebUrl) else None, after_s):
+    with later(lambda: say(f"still at work: {url}") if (url := spark.sparkContext.uiWebUrl) else None, after_s):
         yield
     with suppress(Exception):  # the job is done: nothing that is told of it may spoil it
         if words := repeated(executors(spark)):
@@ -35,7 +35,8 @@ def watched(spark: SparkSession, say: Say, *, after_s: float = LONG_S) -> Iterat
 
 
 @contextmanager
-def _later(do: Callable[[], None], after_s: float) -> Iterator[None]:
+def later(do: Callable[[], None], after_s: float) -> Iterator[None]:
+    """Do it once after so many seconds, unless the block has ended."""
     timer = threading.Timer(after_s, do)
     timer.daemon = True
     timer.start()
