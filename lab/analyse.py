@@ -9,7 +9,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from lab.common import Status, err, fail, out, shown, told
+from lab.cluster import chosen
+from lab.common import Status, err, fail, note, out, shown, told
 
 if TYPE_CHECKING:
     from analysis.foreign_captures.model import CaptureFile
@@ -17,15 +18,19 @@ if TYPE_CHECKING:
 _TOP = 10
 
 
-def analyse(*, captures: list[Path], folder: Path | None, master: str | None) -> None:
+def analyse(
+    *, captures: list[Path], folder: Path | None, master: str | None, conf: list[str] | None, env: str,
+    event_log: str | None,
+) -> None:  # fmt: skip
     """Print the flows of the captures and write page and tables."""
     from analysis.foreign_captures.build import analyse_files, write_report  # noqa: PLC0415 - matplotlib imports slowly
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
 
     with told():
+        target = chosen(master=master, conf=conf, env=env, event_log=event_log)
         try:
-            files = analyse_files(captures, master=master)
+            files = analyse_files(captures, master=target, say=note)
         except SparkFailed as error:
             fail(str(error), Status.FAILED)
         for file in files:

@@ -23,6 +23,7 @@ from records.workload import Pattern, words_of
 
 if TYPE_CHECKING:
     from analysis.report.summary import Summary
+    from analysis.spark.target import Where
 
 
 _MOST_DECLARED = 4  # metrics of programs that a terminal has room for
@@ -82,12 +83,12 @@ def _cost(number: int, capture_bytes: int) -> float:
     return START_S + trials_s(number, capture_bytes)
 
 
-def reporting(*, master: str | None = None, by: str | None = None) -> Closing:
+def reporting(*, master: Where = None, by: str | None = None) -> Closing:
     """A campaign's own report.  by: the factor that it compares, None = the campaign's own."""
     return Closing(build=partial(build, master=master, by=by), later=lambda folder: (f"lab report {shown(folder)}",))
 
 
-def build(folder: Path, *, master: str | None = None, by: str | None = None) -> Status:
+def build(folder: Path, *, master: Where = None, by: str | None = None) -> Status:
     """Build a campaign's report, say what is in it and where it is."""
     from analysis import report  # noqa: PLC0415 - Spark and matplotlib import slowly; only this needs them
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415

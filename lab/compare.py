@@ -14,15 +14,18 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.campaign.campaign import CampaignError
+from lab.cluster import chosen
 from lab.common import Status, err, fail, note, out, shown
 from lab.revisions import NotFound, choose, named, said
 from lab.start import tidy
 from records.campaign import read_campaign
 from records.commands import declared_in
+from records.errors import WrongInput
 from records.store import DamagedTrial
 
 if TYPE_CHECKING:
     from analysis.campaign_compare import Between
+    from analysis.spark.target import Target
 
 CANNOT_TELL = Status.NOT_ALL_VALID
 _SHARE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(%?)")
@@ -41,9 +44,13 @@ def compare(
     out_folder: Path | None,
     json: bool,
     master: str | None,
+    conf: list[str] | None,
+    env: str,
+    event_log: str | None,
 ) -> None:
     """Compare the campaigns, write the page and print the verdicts."""
     with _told():
+        target = chosen(master=master, conf=conf, env=env, event_log=event_log)
         tolerated = (_share("--margin", margin), _share("--share-margin", share_margin))
         tidy(results)
         one, other = named(results, a), named(results, b)
@@ -52,7 +59,7 @@ def compare(
         for line in filter(None, (said(one, first), said(other, second))):
             err.print(line, markup=False)
         folder = out_folder or second / "compare" / first.name
-        found, page = _compared(first, second, names, tolerated, frozenset(across or ()), master, folder)
+        found, page = _compared(first, second, names, tolerated, frozenset(across or ()), target, folder)
         if json:
             print(found.model_dump_json(indent=1))
         else:
@@ -62,7 +69,7 @@ def compare(
 
 def _compared(
     first: Path, second: Path, names: tuple[str, ...] | None, tolerated: tuple[float, float], across: frozenset[str],
-    master: str | None, folder: Path,
+    target: Target | None, folder: Path,
 ) -> tuple[Between, Path]:  # fmt: skip
     """The result, and the page that was written of it."""
     from analysis.campaign_compare import NothingToCompare, Tolerance, between, write  # noqa: PLC0415 - Spark imports slowly
@@ -74,7 +81,7 @@ def _compared(
 
     tolerance = Tolerance(margin=tolerated[0], share_margin=tolerated[1], across=across)
     try:
-        with reducing(master=master, say=note) as reduce:
+        with reducing(master=target, say=note) as reduce:
             a, b = reduced(first, reduce), reduced(second, reduce)
         found = between(a, b, metrics=names, tolerance=tolerance)
         return found, write(found, folder)
@@ -134,7 +141,7 @@ def _told() -> Iterator[None]:
         yield
     except typer.Exit:
         raise
-    except (NotFound, DamagedTrial) as error:
+    except (NotFound, DamagedTrial, WrongInput) as error:
         fail(str(error), Status.USAGE)
     except CampaignError as error:
         fail(str(error), CANNOT_TELL)

@@ -7,19 +7,22 @@ from pathlib import Path
 
 import typer
 
-from lab.common import Status, err, fail, out, shown, told
+from lab.cluster import chosen
+from lab.common import Status, err, fail, note, out, shown, told
 from lab.start import find
 
 
-def export(*, what: list[str], folder: Path, results: Path, master: str | None) -> None:
+def export(
+    *, what: list[str], folder: Path, results: Path, master: str | None, conf: list[str] | None, env: str,
+    event_log: str | None,
+) -> None:  # fmt: skip
     """Write the Parquet files and say what could not be read."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - imports slowly; only this needs it
-
-    from analysis.spark import export as parquet  # noqa: PLC0415
+    from analysis.spark import export as parquet  # noqa: PLC0415 - imports slowly
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
     from analysis.spark.session import session  # noqa: PLC0415
 
     with told():
+        target = chosen(master=master, conf=conf, env=env, event_log=event_log)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             fail(f"--out: {folder} is there and not an empty folder; name another", Status.USAGE)
         files = [Path(one) for one in what]
@@ -29,18 +32,17 @@ def export(*, what: list[str], folder: Path, results: Path, master: str | None) 
         else:
             plan = parquet.plan_captures(files)
         if plan.pieces:
-            folder.mkdir(parents=True, exist_ok=True)
+            beside = {} if about is None else {"trials.parquet": about}
             try:
-                if master is None and not os.environ.get("SPARK_REMOTE"):
-                    rows, problems = parquet.write(plan.pieces, folder)
+                if target is None and not os.environ.get("SPARK_REMOTE"):
+                    rows, problems = parquet.write(plan.pieces, folder, beside=beside)
                 else:
-                    with session(master=master) as spark:
-                        rows, problems = parquet.write(plan.pieces, folder, spark=spark)
-            except SparkFailed as error:
+                    with session(master=target, say=note) as spark:
+                        rows, problems = parquet.write(plan.pieces, folder, spark=spark, beside=beside)
+            except (SparkFailed, parquet.NotShared) as error:
                 fail(str(error), Status.FAILED)
-            if about is not None:
-                pq.write_table(about, folder / "trials.parquet", compression="zstd")
-            out.print(f"{rows} rows in {len(plan.pieces)} files: {shown(folder)}", markup=False)
+            written = len(plan.pieces) - len(problems)
+            out.print(f"{rows} rows in {written} files: {shown(folder)}", markup=False)
         else:
             rows, problems = 0, []
         for problem in (said := [*plan.problems, *problems]):

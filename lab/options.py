@@ -55,3 +55,32 @@ For = Annotated[
         "the words that go on when trials are left.",
     ),
 ]
+
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        help="Spark master (local[N], spark://HOST:PORT, sc://HOST:PORT for Spark Connect); default: this process, or "
+        "Spark on this machine for what is large.",
+    ),
+]
+
+Conf = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark's, before spark-defaults.conf; repeatable."),
+]
+
+PRESENT = "present"
+Env = Annotated[
+    str,
+    typer.Option(
+        "--env",
+        metavar="present|ship",
+        help="numpy, pyarrow and what else a cluster's workers need: present there, or shipped with the job.",
+    ),
+]
+
+EventLog = Annotated[
+    str | None,
+    typer.Option("--event-log", metavar="FOLDER", help="Write Spark's event log there, for its history server."),
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from analysis.report.page import Pages
 from analysis.report.publish import staged
 from analysis.spark.captures import reduce_captures
 from analysis.spark.session import session
+from analysis.spark.target import Where
 
 PAGE = "report.html"
 HERE_UP_TO_BYTES = 1 << 30  # beyond this Spark's start costs less than one process takes
@@ -31,18 +32,19 @@ _HERE = Path(__file__).parent
 _PREFIX = "data:image/svg+xml;base64,"
 
 
-def analyse_files(paths: Sequence[Path], *, master: str | None = None, size_limit: int = HERE_UP_TO_BYTES) -> list[
-    CaptureFile
-]:  # fmt: skip
+def analyse_files(
+    paths: Sequence[Path], *, master: Where = None, size_limit: int = HERE_UP_TO_BYTES,
+    say: Callable[[str], None] = lambda _line: None,
+) -> list[CaptureFile]:  # fmt: skip
     """Analyse captures; one CaptureFile per path, those that cannot be read with the reason.
 
     master: a Spark master, or None: this process when there is little to read, else Spark on this machine (or
-    the server that SPARK_REMOTE names).  All give the same.  Raises SparkFailed.
+    the server that SPARK_REMOTE names).  All give the same.  say: takes what Spark's session says.  Raises SparkFailed.
     """
     size = sum(path.stat().st_size for path in paths if path.is_file())
     if master is None and "SPARK_REMOTE" not in os.environ and size <= size_limit:
         return gather(paths, reduce_captures(paths))
-    with session(master=master) as spark:
+    with session(master=master, say=say) as spark:
         rows = reduce_captures(paths, spark=spark)
     return gather(paths, rows)
 

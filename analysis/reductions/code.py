@@ -33,7 +33,7 @@ def imported(start: str = REDUCES, root: Path = ROOT) -> list[Path]:
         for path in _files(left.pop(), root):
             if path not in found:
                 found.add(path)
-                left += _names(path, root)
+                left += names_in(path, root)
     return sorted(found)
 
 
@@ -50,7 +50,7 @@ def _files(name: str, root: Path) -> Iterator[Path]:
         yield place / f"{last}.py"
 
 
-def _names(path: Path, root: Path) -> tuple[str, ...]:
+def names_in(path: Path, root: Path) -> tuple[str, ...]:
     """What a file imports, and each thing that it takes out of it, which may be a module."""
     package = ".".join(path.relative_to(root).parent.parts)
     names: list[str] = []

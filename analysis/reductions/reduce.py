@@ -21,6 +21,7 @@ from analysis.reductions.kept import Kept, Stamps, State, keep, look, reduce_and
 from analysis.rows import SCHEMA, Rows
 from analysis.spark import jobs
 from analysis.spark import session as sessions
+from analysis.spark.target import Where
 from records.store import DamagedTrial, Trial
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def silent(_line: str) -> None:
 
 
 @contextmanager
-def reducing(*, master: str | None = None, say: Say = silent) -> Iterator[Reduce]:
+def reducing(*, master: Where = None, say: Say = silent) -> Iterator[Reduce]:
     """What gives the rows (analysis.rows.SCHEMA) of trial folders, number i those of the i-th.
 
     Spark starts when trials have to be reduced for the first time, and not for what costs less than that in this
@@ -46,7 +47,7 @@ def reducing(*, master: str | None = None, say: Say = silent) -> Iterator[Reduce
     """
     code = code_digest()
     with ExitStack() as stack:
-        started = cache(lambda: stack.enter_context(sessions.session(master=master)))
+        started = cache(lambda: stack.enter_context(sessions.session(master=master, say=say)))
         alone = master is None and not os.environ.get("SPARK_REMOTE")
         yield _Reducing(code=code, spark=started, alone=alone, say=say)
 

@@ -24,6 +24,7 @@ from analysis.report.tables import write_tables
 from analysis.report.trialpages import write_trials
 from analysis.report.view import Plots, view
 from analysis.spark.jobs import reduce_trials
+from analysis.spark.target import Where
 from records.campaign import read_campaign
 from records.store import trials, write_record
 
@@ -38,7 +39,7 @@ class NothingToReport(Exception):
     """The campaign has no finished trial; the message names its folder."""
 
 
-def build(campaign: Path, *, master: str | None = None, by: str | None = None, say: Say = silent) -> Path:
+def build(campaign: Path, *, master: Where = None, by: str | None = None, say: Say = silent) -> Path:
     """Write report.html, trials/, plots/ and tables/ into the campaign's folder; returns the path of report.html.
 
     master: the Spark master (None = this machine, or the server that SPARK_REMOTE names).  by: the factor whose levels

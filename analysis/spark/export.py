@@ -4,17 +4,21 @@
     OUT/packets/cell=C/trial=N/capture=NAME/part-...       of a campaign, with OUT/published/cell=C/trial=N/...,
     OUT/delivered/..., OUT/resources/..., OUT/trials.parquet
 
-Each file is one piece of work: an exact range of a capture, or a ledger table.
+Each file is one piece of work: an exact range of a capture, or a ledger table.  All are written into a folder of their
+own in OUT, looked at again by whoever asked for them, by size and digest, and only then put in place.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,7 +33,16 @@ from records.store import DamagedTrial, Trial, trials
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_DONE = "work int, rows long, problem string"
+_DONE = "work int, rows long, bytes long, sha256 string, problem string"
+_DONE_SCHEMA = pa.schema(
+    {"work": pa.int32(), "rows": pa.int64(), "bytes": pa.int64(), "sha256": pa.string(), "problem": pa.string()}
+)
+_STAGE = "_unfinished"  # readers of partitioned Parquet pass over names that begin so
+_NAMED = 3
+
+
+class NotShared(Exception):
+    """Files that tasks have written are not what this process sees in the folder; the message names some."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,41 +132,102 @@ def _about(trial: Trial, manifest: Manifest) -> dict[str, object]:
     }  # fmt: skip
 
 
-def write(pieces: Sequence[Piece], out: Path, *, spark: SparkSession | None = None) -> tuple[int, list[str]]:
-    """Write all pieces below `out`, in this process or as Spark tasks; (rows written, what went wrong)."""
-    if spark is None:
-        done = [write_piece(piece, out) for piece in pieces]
-    else:
-        done = _with_spark(spark, pieces, out.resolve()) if pieces else []
-    return sum(rows for rows, _ in done), [problem for _, problem in done if problem]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What became of a piece: its file's rows, size and digest, or the problem because of which there is none."""
+
+    rows: int = 0
+    bytes: int = 0
+    sha256: str = ""
+    problem: str = ""
 
 
-def _with_spark(spark: SparkSession, pieces: Sequence[Piece], out: Path) -> list[tuple[int, str]]:
+def write(
+    pieces: Sequence[Piece],
+    out: Path,
+    *,
+    spark: SparkSession | None = None,
+    beside: Mapping[str, pa.Table] | None = None,
+) -> tuple[int, list[str]]:
+    """Write all pieces below `out`, in this process or as Spark tasks; (rows written, what went wrong).
+
+    beside: further tables, by file name.  Raises NotShared where what tasks have written is not here, byte for byte:
+    then, and when it is interrupted, nothing of it stays in `out`.
+    """
+    stage = out / f"{_STAGE}-{uuid4().hex}"
+    stage.mkdir(parents=True)
+    try:
+        if spark is None:
+            done = [write_piece(piece, stage) for piece in pieces]
+        else:
+            done = _with_spark(spark, pieces, stage.resolve()) if pieces else []
+            verify(pieces, done, stage)
+        for name, table in (beside or {}).items():
+            pq.write_table(table, stage / name, compression="zstd")
+        for path in sorted(stage.iterdir()):
+            path.replace(out / path.name)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+    return sum(one.rows for one in done), [one.problem for one in done if one.problem]
+
+
+def _with_spark(spark: SparkSession, pieces: Sequence[Piece], out: Path) -> list[Done]:
     plain, folder = [asdict(piece) for piece in pieces], str(out)
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.column(0).to_pylist():
-                count, problem = write_piece(Piece(**plain[row]), Path(folder))
-                cells = [pa.array([row], pa.int32()), pa.array([count]), pa.array([problem])]
-                yield pa.RecordBatch.from_arrays(cells, ["work", "rows", "problem"])
+                # A worker to which the folder is not there has a disk of its own, and leaves nothing on it.
+                done = write_piece(Piece(**plain[row]), Path(folder)) if Path(folder).is_dir() else Done()
+                yield pa.RecordBatch.from_pylist([{"work": row} | asdict(done)], _DONE_SCHEMA)
 
     frame = spark.range(0, len(plain), 1, numPartitions=len(plain)).mapInArrow(work, _DONE)
-    return [(row["rows"], row["problem"]) for row in sorted(frame.toArrow().to_pylist(), key=lambda row: row["work"])]
+    return [Done(**row) for row in frame.toArrow().sort_by("work").drop_columns("work").to_pylist()]
 
 
-def write_piece(piece: Piece, out: Path) -> tuple[int, str]:
-    """Write one Parquet file, which has its name when it is whole; (rows, what went wrong or nothing)."""
-    target = out / piece.target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.partial")
+def verify(pieces: Sequence[Piece], done: Sequence[Done], out: Path) -> None:
+    """Raise NotShared unless `out` has all files that were `done`, as they were written, and no other.
+
+    What an attempt that Spark has given up left behind is removed.
+    """
+    for partial in out.rglob(".*.partial"):
+        partial.unlink()
+    wanted = {out / piece.target: one for piece, one in zip(pieces, done, strict=True) if not one.problem}
+    wrong = [str(path.relative_to(out)) for path, one in wanted.items() if seen(path) != (one.bytes, one.sha256)]
+    wrong += [str(path.relative_to(out)) for path in out.rglob("*") if path.is_file() and path not in wanted]
+    if wrong:
+        more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+        raise NotShared(
+            f"{out.parent}: of {len(wanted)} files that workers wrote, {len(wrong)} are not here as they wrote them "
+            f"({', '.join(wrong[:_NAMED])}{more}); nothing is exported: --out has to be storage that workers share "
+            "with this machine under one path, or leave --master out"
+        )
+
+
+def seen(path: Path) -> tuple[int, str] | None:
+    """Size and digest of a file as this process sees it."""
     try:
+        with path.open("rb") as file:
+            return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def write_piece(piece: Piece, out: Path) -> Done:
+    """Write one Parquet file, which has its name when it is whole."""
+    target = out / piece.target
+    partial = target.with_name(f".{target.name}.{uuid4().hex}.partial")  # another attempt may run beside this one
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         rows = _packets(piece, partial) if piece.table == "packets" else _ledger(piece, partial)
+        written = seen(partial)
+        if written is None:
+            return Done(problem=f"{target}: it cannot be read again")
         partial.replace(target)
     except (OSError, ValueError, DamagedTrial) as error:
         partial.unlink(missing_ok=True)
-        return 0, str(error)
-    return rows, ""
+        return Done(problem=str(error))
+    return Done(rows=rows, bytes=written[0], sha256=written[1])
 
 
 def _packets(piece: Piece, path: Path) -> int:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from analysis.spark import environment
+from analysis.spark.check import check
 from analysis.spark.errors import SparkFailed
 from analysis.spark.ship import bundle, send
+from analysis.spark.target import Env, Target
+from records.errors import WrongInput
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,14 +25,17 @@ _SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partition
 
 
 @contextmanager
-def connected(address: str, folder: Path) -> Iterator[SparkSession]:
+def connected(address: str, folder: Path, target: Target, say: Callable[[str], None]) -> Iterator[SparkSession]:
     """A session on the server at `address`, with our code sent to it; `folder` keeps that code meanwhile.
 
-    Raises SparkFailed when the client's packages are missing, when no server answers, or when a job fails.
+    Raises WrongInput for an event log, which is the server's; SparkFailed when the client's packages are missing, no
+    server answers, a setting cannot be changed in a session, workers lack something, or a job fails.
     """
     from pyspark.errors import PySparkException, PySparkImportError  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
+    if target.event_log:
+        raise WrongInput(f"--event-log: {address} is a Spark Connect server, whose own settings say where its log is")
     _must_answer(address)
     try:
         spark = SparkSession.builder.remote(address).create()
@@ -37,9 +44,13 @@ def connected(address: str, folder: Path) -> Iterator[SparkSession]:
     except (PySparkException, OSError, RuntimeError) as error:
         raise SparkFailed(f"{address}: no session with this Spark Connect server: {error}") from error
     try:
-        for name, value in _SETTINGS.items():
+        for name, value in (_SETTINGS | dict(target.conf)).items():
             spark.conf.set(name, value)
+        if target.env is Env.SHIP:
+            spark.addArtifacts(f"{environment.made(folder)}#{environment.NAME}", archive=True)
+            spark.conf.set("spark.sql.execution.pyspark.python", f"{environment.NAME}/bin/python")
         send(spark, bundle(folder))
+        check(spark, env=target.env, say=say)
         yield spark
     except PySparkException as error:
         raise SparkFailed(f"{address}: {error}") from error

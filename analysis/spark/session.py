@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.spark import defaults, environment
+from analysis.spark.check import check
 from analysis.spark.errors import SparkFailed
 from analysis.spark.remote import connected
 from analysis.spark.ship import ROOT, bundle, send
+from analysis.spark.target import Env, Target, Where, as_target, is_ours
+from analysis.spark.watch import watched
 from records.scratch import scratch
 
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 ARCHIVE = ROOT / "build" / "spark.jsa"
 _STOP_LIMIT_S = 120.0  # beside other work, a Java process takes a minute to write the class archive
 _LOG_LINES, _SHOWN_LINES = 40, 25
+_JOINED = {"spark.executorEnv.PYTHONPATH": ":", "spark.archives": ","}
 # Few, short tasks: the quick compiler and the simplest collector cost half the CPU of the defaults.
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
 
@@ -28,14 +33,13 @@ _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xlog:di
 def settings(*, master: str, jvm: tuple[str, ...] = (), code: str | None = None) -> dict[str, str]:
     """Spark's configuration for `master`.
 
-    jvm: further options of its Java processes.  code: name of the file with our code that tasks are sent; the
-    workers' parent finds it where Spark puts files, in the folder it is started in.
+    jvm: further options of its Java processes.  code: where workers find our code and what it needs, as a PYTHONPATH;
+    their parent finds it where Spark puts files, in the folder it is started in.
     """
     options = " ".join((*_JVM, *jvm))
     common = {
         "spark.master": master,
         "spark.app.name": "airwire-report",
-        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
@@ -44,9 +48,25 @@ def settings(*, master: str, jvm: tuple[str, ...] = (), code: str | None = None)
         "spark.driver.extraJavaOptions": options,
     }
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    remote = {"spark.executor.extraJavaOptions": options}
+    remote = {"spark.executor.extraJavaOptions": options, "spark.ui.port": "0"}  # a free one
     remote |= {"spark.executorEnv.PYTHONPATH": code, "spark.executorEnv.OPENBLAS_NUM_THREADS": "1"} if code else {}
-    return common | (loopback if _is_here(master) else {}) | ({} if is_local(master) else remote)
+    return (
+        common
+        | (loopback if _is_here(master) else {})
+        | ({"spark.ui.enabled": "false"} if is_local(master) else remote)
+    )
+
+
+def chosen_by(ours: Mapping[str, str], theirs: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
+    """Our settings, over them those of spark-defaults.conf, over them what the command line asks for.
+
+    Lists that we need something in (workers' path, archives) get theirs behind ours.
+    """
+    found = dict(ours)
+    for key, value in ({key: value for key, value in theirs.items() if not is_ours(key)} | dict(asked)).items():
+        joined = _JOINED.get(key)
+        found[key] = f"{ours[key]}{joined}{value}" if joined and key in ours else value
+    return found
 
 
 def is_local(master: str) -> bool:
@@ -65,31 +85,60 @@ def archive_options(archive: Path = ARCHIVE) -> tuple[str, ...]:
 
 
 @contextmanager
-def session(*, master: str | None = None, jvm: tuple[str, ...] | None = None) -> Iterator[SparkSession]:
+def session(
+    *, master: Where = None, jvm: tuple[str, ...] | None = None, say: Callable[[str], None] = lambda _line: None
+) -> Iterator[SparkSession]:
     """A Spark session, ended on every way out together with its Java process.
 
-    master: as Spark writes it; None = this machine, or the server that SPARK_REMOTE names.  `sc://...` is a
-    Spark Connect server.  Raises SparkFailed with the end of Spark's log when it does not start.
+    master: as Spark writes it, or a Target; None = this machine, or the server that SPARK_REMOTE names.  `sc://...` is
+    a Spark Connect server.  say: takes lines about workers that differ, or were lost, and where Spark shows a long job.
+    Raises SparkFailed with the end of Spark's log when it does not start, or when workers lack something.
     """
-    remote = master if master is not None and master.startswith("sc://") else None
+    target = as_target(master)
+    remote = target.master if target.master is not None and target.master.startswith("sc://") else None
     with scratch("spark") as folder:
-        if remote or (master is None and os.environ.get("SPARK_REMOTE")):
-            with connected(remote or os.environ["SPARK_REMOTE"], folder) as spark:
+        if remote or (target.master is None and os.environ.get("SPARK_REMOTE")):
+            with connected(remote or os.environ["SPARK_REMOTE"], folder, target, say) as spark:
                 yield spark
             return
-        chosen_master = master or f"local[{os.cpu_count() or 1}]"
-        code = None if is_local(chosen_master) else bundle(folder)
-        chosen = settings(
-            master=chosen_master, jvm=archive_options() if jvm is None else jvm, code=code.name if code else None
-        )
-        with _own_jvm(chosen, folder) as spark:
-            if code:
-                send(spark, code)
+        with _on_master(target, folder, archive_options() if jvm is None else jvm, say) as spark:
             yield spark
 
 
 @contextmanager
-def _own_jvm(chosen: dict[str, str], folder: Path) -> Iterator[SparkSession]:
+def _on_master(
+    target: Target, folder: Path, jvm: tuple[str, ...], say: Callable[[str], None]
+) -> Iterator[SparkSession]:
+    theirs = defaults.defaults()
+    master = target.master or theirs.get("spark.master") or f"local[{os.cpu_count() or 1}]"
+    ships = target.env is Env.SHIP and not is_local(master)
+    code = None if is_local(master) else bundle(folder)
+    path = f"{code.name}:{environment.NAME}" if code and ships else code.name if code else None
+    ours = settings(master=master, jvm=jvm, code=path) | {"spark.local.dir": str(folder)}
+    if ships:
+        ours["spark.archives"] = f"{environment.made(folder)}#{environment.NAME}"
+    asked = dict(target.conf) | (event_log(target.event_log) if target.event_log else {})
+    with _own_jvm(chosen_by(ours, theirs, asked), folder, ships=ships) as spark:
+        if code is None:
+            yield spark
+            return
+        send(spark, code)
+        check(spark, env=target.env, say=say)
+        with watched(spark, say):
+            yield spark
+
+
+def event_log(place: str) -> dict[str, str]:
+    """Settings that make Spark write its event log into a folder, made where it is one of this machine, or a URI."""
+    if "://" not in place:
+        folder = Path(place).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        place = folder.as_uri()
+    return {"spark.eventLog.enabled": "true", "spark.eventLog.dir": place}
+
+
+@contextmanager
+def _own_jvm(chosen: dict[str, str], folder: Path, *, ships: bool) -> Iterator[SparkSession]:
     # Spark is imported here, so that whoever needs only the settings or the reader does not pay for it.
     from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
@@ -97,12 +146,12 @@ def _own_jvm(chosen: dict[str, str], folder: Path) -> Iterator[SparkSession]:
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    conf = SparkConf(loadDefaults=False).setAll(list((chosen | {"spark.local.dir": str(folder)}).items()))
+    conf = SparkConf(loadDefaults=False).setAll(list(chosen.items()))
     log = folder / "spark.log"
     with log.open("wb") as out:
         gateway: Any = None
         try:
-            with _environment(chosen["spark.master"]):
+            with _environment(chosen["spark.master"], ships=ships):
                 gateway = launch_gateway(conf, popen_kwargs={"stdout": out, "stderr": out})
                 context = SparkContext(gateway=gateway, conf=conf)
             yield SparkSession(context)
@@ -141,14 +190,14 @@ def _end(gateway: Any) -> None:
 
 
 @contextmanager
-def _environment(master: str) -> Iterator[None]:
+def _environment(master: str, *, ships: bool) -> Iterator[None]:
     """What the Java process and its Python workers inherit."""
-    path = os.environ.get("PYTHONPATH")
     # On a cluster another Python may stand where this machine's does: then PYSPARK_PYTHON says which it is.
-    python = sys.executable if is_local(master) else os.environ.get("PYSPARK_PYTHON", sys.executable)
+    elsewhere = os.environ.get("PYSPARK_PYTHON", environment.PYTHON if ships else sys.executable)
+    path = [str(ROOT), *(environment.site_packages() if ships else ()), *filter(None, [os.environ.get("PYTHONPATH")])]
     wanted = {
-        "PYSPARK_PYTHON": python,
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{path}" if path else str(ROOT),
+        "PYSPARK_PYTHON": sys.executable if is_local(master) else elsewhere,
+        "PYTHONPATH": os.pathsep.join(path),
         "SPARK_LAUNCHER_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "OPENBLAS_NUM_THREADS": "1",
     } | ({"SPARK_LOCAL_IP": "127.0.0.1"} if _is_here(master) else {})

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from lab.options import PRESENT, Conf, Env, EventLog, Master
 from lab.verbs.dispatch import done_by
 
 
@@ -19,9 +20,10 @@ def analyse(
         Path | None,
         typer.Option("--out", help="Folder for page, tables and plots; default: named after the first file, here."),
     ] = None,
-    master: Annotated[
-        str | None, typer.Option(help="Spark master (local[N], spark://..., sc://...); default: none up to 1 GB.")
-    ] = None,
+    master: Master = None,
+    conf: Conf = None,
+    env: Env = PRESENT,
+    event_log: EventLog = None,
 ) -> None:
     """Show the TCP flows of captures, and write a page with plots, flows.csv and seconds.csv.
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lab.common import DEFAULT_RESULTS
-from lab.options import Results
+from lab.options import PRESENT, Conf, Env, EventLog, Master, Results
 from lab.verbs.dispatch import done_by
 
 
@@ -29,7 +29,10 @@ def compare(
         Path | None, typer.Option("--out", help="For page, plot and table; default: in B's folder.", file_okay=False)
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
-    master: Annotated[str | None, typer.Option(help="Spark master; default: local, in this process.")] = None,
+    master: Master = None,
+    conf: Conf = None,
+    env: Env = PRESENT,
+    event_log: EventLog = None,
 ) -> None:
     """Compare campaign B with campaign A: cells of equal levels, trials of equal seed.
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lab.common import DEFAULT_RESULTS
-from lab.options import Results
+from lab.options import PRESENT, Conf, Env, EventLog, Master, Results
 from lab.verbs.dispatch import done_by
 
 
@@ -17,7 +17,10 @@ def export(
     what: Annotated[list[str], typer.Argument(metavar="CAMPAIGN|FILE...", help="A campaign or captures.")],
     folder: Annotated[Path, typer.Option("--out", help="Folder to write to; it must be empty or not be there.")],
     results: Results = DEFAULT_RESULTS,
-    master: Annotated[str | None, typer.Option(help="Spark master; default: this process alone.")] = None,
+    master: Master = None,
+    conf: Conf = None,
+    env: Env = PRESENT,
+    event_log: EventLog = None,
 ) -> None:
     """Write packets (and a campaign's ledgers) below --out as zstd-compressed Parquet, partitioned by capture or trial.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lab.common import DEFAULT_RESULTS
-from lab.options import Results
+from lab.options import PRESENT, Conf, Env, EventLog, Master, Results
 from lab.verbs.dispatch import done_by
 
 
@@ -19,6 +19,9 @@ def report(
         str | None,
         typer.Option("--by", metavar="FACTOR", help="Compare this factor's levels, the first with the rest."),
     ] = None,
-    master: Annotated[str | None, typer.Option(help="Spark master; default: local, in this process.")] = None,
+    master: Master = None,
+    conf: Conf = None,
+    env: Env = PRESENT,
+    event_log: EventLog = None,
 ) -> None:
     """Build CAMPAIGN's report from its trial folders alone; the machine need not be the one that ran it."""

@@ -1,19 +1,28 @@
-"""The jobs give the same tables on this machine, on a cluster of two workers and over Spark Connect."""
+"""The jobs give the same on this machine, on workers that share nothing with it, and over Spark Connect."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+import psutil
 import pyarrow as pa
 import pytest
 from common.capture import write_capture
-from spark_servers import cluster, connect_server
+from lab_command import lab
+from spark_servers import BASE_PYTHON, Apart, cluster, connect_server
 from spark_tables import made
 from synthetic_campaign import Spec, write_campaign
+
+from analysis.spark.export import plan_campaign, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
+EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 TABLES = ("trials", "whole", "split", "source")
 FEW = Spec(bodies=(100,), guarantees=("durable, persistent",), trials=2)
 
@@ -34,21 +44,20 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [write_campaign(folder, FEW), first, second]
 
 
-def tables(master: str, out: Path, inputs: list[Path]) -> dict[str, bytes]:
-    """The tables that the jobs give on `master`, as the bytes of Arrow files."""
-    out.mkdir()
-    env = {key: value for key, value in os.environ.items() if key != "SPARK_REMOTE"}
-    env["PYTHONPATH"] = str(ROOT)
-    command = [
-        sys.executable,
-        str(Path(__file__).parents[1] / "support" / "spark_tables.py"),
-        master,
-        str(out),
-        *map(str, inputs),
-    ]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return read(out)
+def run(script: str, *words: str | Path, env: dict[str, str] | None = None) -> str:
+    """What a script of the tests' own printed, which has to end well."""
+    path = Path(__file__).parents[1] / "support" / script
+    done = subprocess.run(
+        [sys.executable, str(path), *map(str, words)], env=environment() | (env or {}), capture_output=True, text=True,
+        timeout=400, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    return done.stdout
+
+
+def environment() -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if key != "SPARK_REMOTE"}
+    return kept | {"PYTHONPATH": str(ROOT)}
 
 
 def read(out: Path) -> dict[str, bytes]:
@@ -71,16 +80,126 @@ def test_a_capture_in_ranges_gives_what_one_task_gives(local: dict[str, bytes]) 
     assert len(rows(local["whole"])) > 1000
 
 
-def test_two_workers_give_the_same_tables_as_this_machine(
-    tmp_path: Path, local: dict[str, bytes], inputs: list[Path]
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory, inputs: list[Path]) -> Iterator[tuple[str, Path]]:
+    """Address and folder of a cluster whose two workers share nothing with this process but the inputs, to read."""
+    folder = tmp_path_factory.mktemp("apart")
+    (folder / "own").mkdir()
+    with cluster(folder, workers=2, apart=Apart(inputs=inputs[1].parent, own=folder / "own")) as master:
+        yield master, folder
+
+
+@pytest.mark.root
+def test_workers_that_share_nothing_give_the_same_and_die_twice(
+    tmp_path: Path, local: dict[str, bytes], inputs: list[Path], apart: tuple[str, Path]
 ) -> None:
-    with cluster(tmp_path, workers=2) as master:
-        found = tables(master, tmp_path / "out", inputs)
+    master, folder = apart
+    said = run("spark_apart.py", master, tmp_path, folder / "own", *inputs, env={"PYSPARK_PYTHON": BASE_PYTHON})
+    found = read(tmp_path / "tables")
     assert {name: found[name] == local[name] for name in TABLES} == dict.fromkeys(TABLES, True)
     origin = rows(found["origin"]).to_pydict()
     # Both workers took part, with the code that was sent to them.
-    assert {Path(folder).relative_to(tmp_path).parts[0] for folder in origin["folder"]} == {"work-0", "work-1"}
+    assert {Path(place).relative_to(folder).parts[0] for place in origin["folder"]} == {"work-0", "work-1"}
     assert all(".zip/analysis/" in code for code in origin["code"])
+    assert "still at work: http://127.0.0.1:" in said
+
+    write(plan_campaign(inputs[0])[0].pieces, tmp_path / "plain")
+    assert "shared: []" in said
+    assert files(tmp_path / "shared") == files(tmp_path / "plain") != {}
+
+    assert "files that workers wrote" in said
+    assert "nothing is exported: --out has to be storage that workers share" in said
+    left = [path for place in ("own", "disk-0", "disk-1") for path in (folder / place).rglob("*") if path.is_file()]
+    assert left == []
+
+    assert "after two deaths: [0, 1, 2]" in said
+    assert "2 tasks of Spark's failed and ran again; workers lost: " in said
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.root
+def test_a_report_by_workers_that_share_nothing_is_the_same_to_the_byte(
+    tmp_path: Path, inputs: list[Path], apart: tuple[str, Path]
+) -> None:
+    campaign, log, settings = inputs[0], tmp_path / "log", tmp_path / "conf"
+    settings.mkdir()
+    (settings / "spark-defaults.conf").write_text("spark.master local[1]\nspark.executor.memory=700m\n# none\n")
+    env = environment() | {"PYSPARK_PYTHON": BASE_PYTHON, "SPARK_CONF_DIR": str(settings)}
+    assert lab("report", campaign, env=env).returncode == 0
+    here = written(campaign)
+    for name in ("reduced", "plots", "tables", "trials"):
+        rmtree(campaign / name)
+    chosen = ("--conf", "spark.eventLog.compress=false", "--event-log", log, "--env", "ship")
+    done = lab("report", campaign, "--master", apart[0], *chosen, env=env)
+    assert done.returncode == 0, done.stderr
+    assert written(campaign) == here
+    told = "".join(path.read_text(errors="replace") for path in log.rglob("*") if path.is_file())
+    assert '"spark.executor.memory":"700m"' in told
+
+
+def written(campaign: Path) -> dict[str, str]:
+    """The files of a report: not the trials, and not when they were reduced."""
+    chosen = ("report.html", "plots/", "tables/", "trials/", "reduced/")
+    return {name: digest for name, digest in files(campaign).items() if name.startswith(chosen) and "/_" not in name}
+
+
+@pytest.mark.root
+def test_workers_that_lack_something_are_told_before_the_job(
+    tmp_path: Path, inputs: list[Path], apart: tuple[str, Path]
+) -> None:
+    env = environment() | {"PYSPARK_PYTHON": BASE_PYTHON}
+    done = lab("export", inputs[1], "--out", tmp_path / "out", "--master", apart[0], env=env)
+    assert done.returncode == 1
+    assert f"({BASE_PYTHON}): scipy: wanted " in done.stderr
+    assert ", found none" in done.stderr
+    assert "`--env ship` sends them" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.root
+def test_a_job_whose_worker_dies_once_too_often_ends_with_words(
+    tmp_path: Path, inputs: list[Path], apart: tuple[str, Path]
+) -> None:
+    env = environment() | {"PYSPARK_PYTHON": BASE_PYTHON}
+    once = ("--conf", "spark.task.maxFailures=1")
+    with killer():
+        done = lab("analyse", inputs[1], "--out", tmp_path / "out", "--master", apart[0], *once, env=env)
+    assert done.returncode == 1
+    assert "Spark failed: " in done.stderr
+    assert "failed 1 times" in done.stderr
+    assert "ExecutorLostFailure" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@contextmanager
+def killer() -> Iterator[None]:
+    """Kill the first worker of a cluster that has started Python for a task."""
+    over = Event()
+
+    def look() -> None:
+        while not over.wait(0.1):
+            for process in psutil.Process().children(recursive=True):
+                with suppress(psutil.Error):
+                    if EXECUTOR in process.cmdline() and any("python" in one.name() for one in process.children()):
+                        process.kill()
+                        return
+
+    thread = Thread(target=look)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_spark_connect_gives_the_same_tables_as_this_machine(
@@ -88,6 +207,8 @@ def test_spark_connect_gives_the_same_tables_as_this_machine(
 ) -> None:
     pytest.importorskip("grpc", reason="Spark Connect's client needs grpcio")
     with connect_server(tmp_path) as address:
-        found = tables(address, tmp_path / "out", inputs)
+        (tmp_path / "out").mkdir()
+        run("spark_tables.py", address, "ship", tmp_path / "out", *inputs)
+        found = read(tmp_path / "out")
     assert {name: found[name] == local[name] for name in TABLES} == dict.fromkeys(TABLES, True)
     assert all(".zip/analysis/" in code for code in rows(found["origin"]).to_pydict()["code"])

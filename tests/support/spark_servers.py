@@ -1,4 +1,7 @@
-"""Real Spark servers on this machine, on loopback and ports of their own, ended with the block that asked for them."""
+"""Real Spark servers on this machine, on loopback and ports of their own, ended with the block that asked for them.
+
+Workers can be given file systems of their own: a mount namespace, in which Spark alone is mounted, elsewhere than here.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +11,67 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
 
 from analysis.spark.session import archive_options
 
+ROOT = Path(__file__).parents[2]
 HOME = Path(pyspark.__file__).parent
+# What a mount namespace's owner does before it becomes Spark: $1 is a folder for Spark, $2 Spark, $3 what it may only
+# read, $4 the disk that it has at $5, the others what it does not see.
+_APART = """set -e
+mount --bind "$2" "$1"
+mount --bind "$3" "$3"
+mount -o remount,bind,ro "$3"
+mount --bind "$4" "$5"
+shift 5
+while [ "$1" != -- ]; do mount -t tmpfs tmpfs "$1"; shift; done
+shift
+exec "$@"
+"""
+BASE_PYTHON = str(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]  # of the system: without packages
 _PATIENCE_S = 90.0
 _JVM = " ".join(("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *archive_options()))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """Workers that share nothing with us but `inputs`, which they only read, and what stands outside the project.
+
+    At `own` each has a disk of its own, FOLDER/disk-N.  Neither the project nor the system's Python packages are there.
+    """
+
+    inputs: Path
+    own: Path
+
+    def inside(self, folder: Path, number: int) -> tuple[Path, list[str]]:
+        """Spark's folder for worker `number` of the cluster in `folder`, and what its command begins with."""
+        home, disk = folder / f"spark-{number}", folder / f"disk-{number}"
+        home.mkdir()
+        disk.mkdir()
+        words = [str(path) for path in (home, HOME, self.inputs, disk, self.own, ROOT, *_packages())]
+        return home, ["unshare", "--mount", "--propagation", "private", "sh", "-c", _APART, "sh", *words, "--"]
+
+
 @contextmanager
-def server(folder: Path, name: str, *words: str, says: str) -> Iterator[str]:
-    """Run a Spark class in `folder` until the block ends; yields the first group of `says` in its log."""
+def server(
+    folder: Path, name: str, *words: str, says: str, home: Path = HOME, inside: Sequence[str] = ()
+) -> Iterator[str]:
+    """Run a Spark class in `folder` until the block ends; yields the first group of `says` in its log.
+
+    home: where Spark is, as seen from what `inside` starts.
+    """
     log = folder / f"{name}.log"
     unwanted = ("PYTHONPATH", "SPARK_REMOTE")  # the project is not to be found on the servers
     env = {key: value for key, value in os.environ.items() if key not in unwanted}
-    env |= {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    env |= {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     env["SPARK_DAEMON_JAVA_OPTS"] = _JVM
-    command = ["setpriv", "--pdeathsig", "KILL", str(HOME / "bin" / "spark-class"), *words]
+    command = ["setpriv", "--pdeathsig", "KILL", *inside, str(home / "bin" / "spark-class"), *words]
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=out, stderr=out)
     try:
@@ -53,8 +95,8 @@ def _said(log: Path, says: str, process: subprocess.Popen[bytes]) -> str:
 
 
 @contextmanager
-def cluster(folder: Path, *, workers: int) -> Iterator[str]:
-    """A standalone cluster with `workers` workers of one core; yields its address, spark://..."""
+def cluster(folder: Path, *, workers: int, apart: Apart) -> Iterator[str]:
+    """A standalone cluster with `workers` workers of one core that share nothing; yields its address, spark://..."""
     deploy = "org.apache.spark.deploy"
     with ExitStack() as stack:
         master = stack.enter_context(
@@ -62,13 +104,21 @@ def cluster(folder: Path, *, workers: int) -> Iterator[str]:
                    "--webui-port", "0", says=r"Starting Spark master at (spark://\S+)")
         )  # fmt: skip
         for number in range(workers):
+            home, inside = apart.inside(folder, number)
             stack.enter_context(
                 server(folder, f"worker-{number}", f"{deploy}.worker.Worker", "--host", "127.0.0.1",
                        "--webui-port", "0", "--cores", "1", "--memory", "1g",
                        "--work-dir", str(folder / f"work-{number}"), master,
-                       says=r"Successfully registered with master (\S+)")
+                       says=r"Successfully registered with master (\S+)", home=home, inside=inside)
             )  # fmt: skip
         yield master
+
+
+def _packages() -> list[Path]:
+    """Where the system's Python has packages."""
+    asked = [BASE_PYTHON, "-c", "import site; print(*site.getsitepackages(), sep='\\n')"]
+    told = subprocess.run(asked, env={}, capture_output=True, text=True, check=True).stdout
+    return [path for line in told.splitlines() if (path := Path(line)).is_dir()]
 
 
 @contextmanager

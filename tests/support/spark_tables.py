@@ -1,4 +1,4 @@
-"""`python spark_tables.py MASTER OUT CAMPAIGN CAPTURE...`: run the jobs on a master, keep their tables as bytes.
+"""`python spark_tables.py MASTER present|ship OUT CAMPAIGN CAPTURE...`: run the jobs on a master, keep their tables.
 
 A process of its own, because one process has one kind of Spark session.
 """
@@ -16,6 +16,7 @@ from analysis.spark.captures import reduce_captures
 from analysis.spark.jobs import reduce_trials
 from analysis.spark.session import session
 from analysis.spark.source import register
+from analysis.spark.target import Env, Target
 from records.store import trials
 
 if TYPE_CHECKING:
@@ -49,5 +50,6 @@ def made(spark: SparkSession, campaign: Path, captures: Sequence[Path], out: Pat
 
 
 if __name__ == "__main__":
-    with session(master=sys.argv[1]) as running:
-        made(running, Path(sys.argv[3]), [Path(word) for word in sys.argv[4:]], Path(sys.argv[2]))
+    asked = Target(master=sys.argv[1], env=Env(sys.argv[2]))
+    with session(master=asked, say=print) as running:
+        made(running, Path(sys.argv[4]), [Path(word) for word in sys.argv[5:]], Path(sys.argv[3]))
