@@ -97,7 +97,7 @@ def _own_jvm(chosen: dict[str, str], folder: Path) -> Iterator[SparkSession]:
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    conf = SparkConf(loadDefaults=False).setAll(list((chosen | {"spark.local.dir": str(folder)}).items()))
+    conf = SparkConf(loadDefaults=False).setAll(list((chosen | _places(folder)).items()))
     log = folder / "spark.log"
     with log.open("wb") as out:
         gateway: Any = None
@@ -112,6 +112,11 @@ def _own_jvm(chosen: dict[str, str], folder: Path) -> Iterator[SparkSession]:
             raise SparkFailed(_explain(str(error), log)) from error
         finally:
             _end(gateway)
+
+
+def _places(folder: Path) -> dict[str, str]:
+    """Where Spark writes.  The warehouse is made when a view is looked up, by default in the current folder."""
+    return {"spark.local.dir": str(folder), "spark.sql.warehouse.dir": str(folder / "warehouse")}
 
 
 def interrupted(error: BaseException) -> bool:

@@ -1,1 +1,1 @@
-"""Campaigns as views for SQL: one table says what they are, a Spark data source gives their rows, a guard reads only."""
+"""Campaigns as views for SQL: what the views are, a Spark data source of their rows, and queries that only read."""

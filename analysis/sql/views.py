@@ -121,8 +121,9 @@ DELIVERED_VIEW = _ledger(
 RESOURCES_VIEW = _ledger(
     "resources", RESOURCES, "a sample of the machine, a process or a queue",
     {
-        "t_ns": "when, CLOCK_MONOTONIC", "subject": "`machine`, `host`, `generator:NODE`, `server:NAME`, `queue:NAME` ...",
-        "metric": "such as cpu_seconds, rss_bytes, backlog_bytes, sent_bytes", "value": "in the unit of the metric's name",
+        "t_ns": "when, CLOCK_MONOTONIC", "subject": "machine, host, generator:NODE, server:NAME, queue:NAME ...",
+        "metric": "such as cpu_seconds, rss_bytes, backlog_bytes, sent_bytes",
+        "value": "in the unit of the metric's name",
     },
 )  # fmt: skip
 
@@ -149,7 +150,8 @@ FLOWS = View(
     source=REDUCED,
     per="trial",
     columns=(
-        *WHICH, _named("flow", TEXT, "both ends, `node:port → node:port`"), _named("direction", TEXT, "uplink, downlink"),
+        *WHICH, _named("flow", TEXT, "both ends, `node:port → node:port`"),
+        _named("direction", TEXT, "uplink or downlink"),
         *(_named(name, LONG, about, "B" if name in _BYTES else "") for name, about in _COUNTS.items()),
         _named("active_s", REAL, "from the flow's first packet in the window to its last", "s"),
         _named("goodput_bit_s", REAL, "new payload over that time", "bit/s"),

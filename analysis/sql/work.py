@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analysis.capture.ranges import index, to_json
 from analysis.sql.columns import View
 from records.campaign import RECORD, Campaign, read_campaign
 from records.errors import WrongInput
-from records.store import DamagedTrial, Trial, trials
+from records.store import DamagedTrial, Trial, trial_name, trials
 
 Wanted = Mapping[str, Collection[object]]  # campaign, cell or trial to the values that a query asks for
 
@@ -84,23 +84,21 @@ def _of_campaign(view: View, folder: Path, wanted: Wanted) -> Iterator[Work]:
         numbers = {one.trial for one in plan.order} if view.name == "trials" else set()
         for number in sorted(numbers | set(done)):
             if _asked(wanted, "trial", number):
-                yield from _of_trial(view, folder, plan, cell, number, done.get(number))
+                yield from _of_trial(view, plan, done.get(number), folder / cell / trial_name(number))
 
 
-def _of_trial(
-    view: View, folder: Path, plan: Campaign, cell: str, number: int, trial: Trial | None
-) -> Iterator[Work]:
-    if view.per == "range":
-        pieces = _ranges(trial) if trial else ()
-    else:
-        pieces = (("", ""),)
+def _of_trial(view: View, plan: Campaign, trial: Trial | None, path: Path) -> Iterator[Work]:
+    """path: the trial's folder, where it has one (then `trial` is it) or would have it."""
+    number = Trial(path).number
     mine = plan.model_copy(update={"order": tuple(one for one in plan.order if one.trial == number)})
-    paths = (str(trial.path),) if trial else ()
-    for capture, piece in pieces:
-        yield Work(
-            view=view.name, folder=str(folder), cell=cell, trial=number, plan=mine.model_dump_json(), trials=paths,
-            capture=capture, piece=piece,
-        )  # fmt: skip
+    whole = Work(
+        view=view.name, folder=str(path.parent.parent), cell=path.parent.name, trial=number,
+        plan=mine.model_dump_json(), trials=(str(path),) if trial else (),
+    )  # fmt: skip
+    if view.per != "range":
+        yield whole
+    elif trial is not None:
+        yield from (replace(whole, capture=capture, piece=piece) for capture, piece in _ranges(trial))
 
 
 def _ranges(trial: Trial) -> Iterator[tuple[str, str]]:
