@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
@@ -114,8 +115,13 @@ class AirwireReader(DataSourceReader):  # type: ignore[misc]
             yield batch(VIEWS[self.view], rows[start : start + BATCH_ROWS])
 
 
+_KNOWING: WeakSet[SparkSession] = WeakSet()
+
+
 def register(spark: SparkSession) -> None:
-    """Make `format("airwire")` known to a session, and the code behind it to its workers."""
+    """Make `format("airwire")` known to a session, and the code behind it to its workers; once is enough."""
+    if spark in _KNOWING:
+        return
     ship(spark)
 
     class Registered(AirwireSource):
@@ -125,3 +131,4 @@ def register(spark: SparkSession) -> None:
 
     spark.conf.set(PUSHDOWN, "true")
     spark.dataSource.register(Registered)
+    _KNOWING.add(spark)
