@@ -36,7 +36,10 @@ def sql(
             return
         if query is None:
             fail('a query is missing, as in lab sql "SELECT cell, state FROM trials"', Status.USAGE)
+        from analysis.sql.guard import check  # noqa: PLC0415 - imports slowly
+
         chosen = _form(form, file)
+        check(query)  # before anything starts
         tidy(results)
         folders = [find(results, name) for name in campaigns or [None]]
         rows, left = _answer(query, folders, None if every or chosen != "table" else MOST, master)
@@ -62,15 +65,14 @@ def _form(form: Form | None, file: Path | None) -> Form:
 def _answer(query: str, folders: list[Path], most: int | None, master: str | None) -> tuple[pa.Table, int]:
     from analysis.spark import session as sessions  # noqa: PLC0415 - Spark imports slowly
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
-    from analysis.sql.guard import check, named  # noqa: PLC0415
+    from analysis.sql.guard import relations  # noqa: PLC0415
     from analysis.sql.notes import notes  # noqa: PLC0415
     from analysis.sql.query import ask  # noqa: PLC0415
     from analysis.sql.views import VIEWS  # noqa: PLC0415
     from analysis.sql.work import campaigns  # noqa: PLC0415
 
-    check(query)  # before Spark starts
     found = campaigns([str(folder) for folder in folders])
-    for line in notes(found, named(query, VIEWS)):
+    for line in notes(found, relations(query, VIEWS)):
         note(line)
     try:
         with sessions.session(master=master) as spark:
@@ -114,7 +116,7 @@ def _written(rows: pa.Table, form: Form) -> str:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([inert(name) for name in rows.column_names])
         for row in _cells(rows):
-            writer.writerow([inert(json.dumps(_plain(one), default=str) if _is_nested(one) else one) for one in row])
+            writer.writerow([inert(_flat(one)) for one in row])
         return text.getvalue()
     if twice := [name for name, count in Counter(rows.column_names).items() if count > 1]:
         fail(f"two columns are called {twice[0]}, which JSON cannot tell apart: name one with AS", Status.USAGE)
@@ -122,8 +124,10 @@ def _written(rows: pa.Table, form: Form) -> str:
     return "[" + ",\n".join(json.dumps(row, default=str) for row in named) + "]\n"
 
 
-def _is_nested(cell: object) -> bool:
-    return isinstance(cell, list | dict)
+def _flat(cell: object) -> object:
+    """A cell as CSV has it: lists and maps as JSON."""
+    plain = _plain(cell)
+    return json.dumps(plain, default=str) if isinstance(plain, list | dict) else plain
 
 
 def _plain(cell: Any) -> Any:

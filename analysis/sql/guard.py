@@ -18,6 +18,8 @@ READS = ("SELECT", "WITH", "DESCRIBE", "DESC", "SHOW")
 _WRITES = frozenset({"insert", "update", "delete", "merge", "overwrite"})
 # They call any method of Java, or take a function or a relation by a text that nobody has seen.
 _FUNCTIONS = frozenset({"reflect", "try_reflect", "java_method", "call_function", "identifier"})
+_BEFORE_A_RELATION = frozenset({"from", "join", "describe", "desc", "table"})
+_CLAUSES = frozenset({"select", "where", "on", "using", "group", "having", "order", "limit", "union", "window"})
 _TOKEN = re.compile(
     r"""
     (?P<space>\s+|--[^\r\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z))
@@ -80,8 +82,23 @@ def _check_pair(one: Token, after: Token) -> None:
         raise Refused(f"{after.name.upper()}: is a second statement; one query is run at a time")
 
 
+def relations(query: str, names: Collection[str]) -> tuple[str, ...]:
+    """Which of these names a query reads from, in their order, as far as its words show.
+
+    A name may be a column's too: behind a comma it is a relation's where the last clause was FROM or a join.
+    """
+    said, listing, before = set(), False, ""
+    for one in tokens(query):
+        if one.kind == "word" and (one.name in _CLAUSES or one.name in _BEFORE_A_RELATION):
+            listing = one.name in _BEFORE_A_RELATION
+        elif before in _BEFORE_A_RELATION or (listing and before == ","):
+            said.add(one.name)
+        before = one.name
+    return tuple(name for name in names if name in said)
+
+
 def named(query: str, names: Collection[str]) -> tuple[str, ...]:
-    """Which of these names a query has, in their order; all of them where it shows what there is."""
+    """Which of these names a query has for anything, in their order; all of them where it shows what there is."""
     found = list(tokens(query))
     if any(one.kind == "word" for one in found[:1]) and found[0].name == "show":
         return tuple(names)

@@ -28,7 +28,7 @@ def _of_view(view: View, finished: Sequence[Trial]) -> list[str]:
     files = " and ".join(view.files)
     lines = []
     if away and len(away) == len(finished):
-        lines.append(f"{view.name} is empty: {files} of none of {len(finished)} trials are here, as packs leave them out")
+        lines.append(f"{view.name} is empty: no {files} of {len(finished)} trials are here; packs leave them out")
     elif away:
         lines.append(f"{view.name} is without {len(away)} of {len(finished)} trials, whose {files} are not here")
     if broken:

@@ -231,7 +231,8 @@ PERCENTILES = View(
     columns=(
         *WHICH, _named("percentile", TEXT, "p50, p90, p95, p99 or p99.9"), _named("latency_s", REAL, "its value", "s"),
         _named("low_s", REAL, "lower end of its 95 % interval by order statistics", "s"),
-        _named("high_s", REAL, "upper end; null where there is none, or where it lies among what never came", "s"), _BOUND, _LATENCY_OF,
+        _named("high_s", REAL, "upper end; null where there is none, or what never came lies there", "s"),
+        _BOUND, _LATENCY_OF,
     ),
 )  # fmt: skip
 EVENTS = View(
