@@ -1,4 +1,5 @@
-"""What is generated: README's table of stacks, docs/stacks.md's of what they keep, and the lock file.
+"""What is generated: README's table of stacks, docs/stacks.md's of what they keep, docs/spark.md's of views for SQL,
+and the lock file.
 
 python -m lab.generate          writes all; the lock file takes the network, and keeps the versions that it has
 python -m lab.generate tables   the tables alone
@@ -13,6 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from analysis.sql.columns import View, spark_type
+from analysis.sql.views import ESTIMATE, VIEWS
 from lab.common import ROOT, told
 from lab.stacks import listed
 from records.errors import CannotGoOn
@@ -20,6 +23,7 @@ from stacks.folders import Found, own
 
 README = ROOT / "README.md"
 KEPT = ROOT / "docs" / "stacks.md"
+SPARK = ROOT / "docs" / "spark.md"
 CONFORMANCE = ROOT / "results" / "reference" / "conformance"
 LOCK = ROOT / "requirements.lock"
 BEGIN, END = "<!-- made by `make generate` -->\n\n", "\n<!-- end of what `make generate` makes -->\n"
@@ -61,6 +65,23 @@ def kept() -> str:
         if one["answer"] in {"broken", "untried"}
     ]
     return _table(rows) + ("\n" + "".join(told) if told else "")
+
+
+def views() -> str:
+    """The tables of docs/spark.md: every view with its columns."""
+    return "\n".join(_view(view) for view in VIEWS.values())
+
+
+def _view(view: View) -> str:
+    rows = [("column", "type", "unit", "what it is"), ("---",) * 4]
+    for column in view.columns:
+        if column.metric and column.type == ESTIMATE:
+            continue
+        rows.append((f"`{column.name}`", f"`{spark_type(column.type)}`", column.unit, column.about))
+    if view.name == "cells":
+        about = "a column for each metric of `trials`: mean over the valid trials and its 95 % interval"
+        rows.append(("`delivered_per_s` ...", f"`{spark_type(ESTIMATE)}`", "as there", about))
+    return f"#### {view.name}\n\n{view.about[0].upper()}{view.about[1:]}.  From {view.source}.\n\n{_table(rows)}"
 
 
 def filled(path: Path, made: Callable[[], str]) -> str:
@@ -106,7 +127,7 @@ def _words(words: Sequence[str]) -> str:
     return ", ".join(words)
 
 
-TABLES = {README: table, KEPT: kept}
+TABLES = {README: table, KEPT: kept, SPARK: views}
 
 if __name__ == "__main__":
     with told():

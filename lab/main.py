@@ -25,6 +25,7 @@ from lab.verbs import (
     resume,
     run,
     shell,
+    sql,
     stacks,
     unpack,
 )
@@ -51,6 +52,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "compare": compare.compare,
     "analyse": analyse.analyse,
     "export": export.export,
+    "sql": sql.sql,
     "pack": pack.pack,
     "unpack": unpack.unpack,
     "list": list_.list_campaigns,

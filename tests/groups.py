@@ -48,6 +48,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "analysis/test_journey_rows.py",
         "analysis/test_packing.py",
         "analysis/test_reductions_on_spark.py",
+        "analysis/test_sql.py",
         "lab/test_compare.py",
         "lab/test_packs_real.py",
     ),

@@ -68,7 +68,7 @@ class _Reducing:
         again: Counter[State] = Counter()
         for number, path in enumerate(folders):
             found = look(path, self.code)
-            kept = self._kept(path, number, found)
+            kept = _kept(path, number, found, self.say)
             if kept is None:
                 left[number] = path
                 again[found.state] += 1
@@ -80,20 +80,6 @@ class _Reducing:
         if left:
             tables.append(self._made(left))
         return pa.concat_tables([SCHEMA.empty_table(), *tables])
-
-    def _kept(self, path: Path, number: int, found: Kept) -> pa.Table | None:
-        """The rows that are kept, and a note on those whose captures are gone; None where there are none to be used."""
-        why = found.why
-        if found.usable:
-            try:
-                rows = [numbered(rows_of(path), number)]
-            except (OSError, DamagedTrial) as error:
-                why = str(error)
-            else:
-                return pa.Table.from_batches([*rows, *_note(number, found)], SCHEMA)
-        if why:
-            self.say(f"reduced again: {path.parent.name}/{path.name}: {why}")
-        return None
 
     def _made(self, left: dict[int, Path]) -> pa.Table:
         """Those of `left`, number to folder.  What a pack left without its files is read, and needs no Spark."""
@@ -121,6 +107,31 @@ class _Reducing:
             except OSError as error:
                 self.say(f"reductions are not kept: {error}")
                 return
+
+
+def rows_of_one(path: Path, code: str) -> pa.Table:
+    """The rows of one trial's folder, of number 0: those that are kept where they are right, else made here, and kept.
+
+    code: digest of the modules that reduce, where this is a task's process.
+    """
+    folder = path.resolve()
+    kept = _kept(folder, 0, look(folder, code), silent)
+    return reduce_and_keep(folder, 0, code) if kept is None else kept
+
+
+def _kept(path: Path, number: int, found: Kept, say: Say) -> pa.Table | None:
+    """The rows that are kept, and a note on those whose captures are gone; None where there are none to be used."""
+    why = found.why
+    if found.usable:
+        try:
+            rows = [numbered(rows_of(path), number)]
+        except (OSError, DamagedTrial) as error:
+            why = str(error)
+        else:
+            return pa.Table.from_batches([*rows, *_note(number, found)], SCHEMA)
+    if why:
+        say(f"reduced again: {path.parent.name}/{path.name}: {why}")
+    return None
 
 
 def _is_packed(path: Path) -> bool:

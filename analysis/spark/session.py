@@ -114,7 +114,7 @@ def _on_master(
     ships = target.env is Env.SHIP and not is_local(master)
     code = None if is_local(master) else bundle(folder)
     path = f"{code.name}:{environment.NAME}" if code and ships else code.name if code else None
-    ours = settings(master=master, jvm=jvm, code=path) | {"spark.local.dir": str(folder)}
+    ours = settings(master=master, jvm=jvm, code=path) | _places(folder)
     if ships:
         ours["spark.archives"] = f"{environment.made(folder)}#{environment.NAME}"
     asked = dict(target.conf) | (event_log(target.event_log) if target.event_log else {})
@@ -161,6 +161,11 @@ def _own_jvm(chosen: dict[str, str], folder: Path, *, ships: bool) -> Iterator[S
             raise SparkFailed(_explain(str(error), log)) from error
         finally:
             _end(gateway)
+
+
+def _places(folder: Path) -> dict[str, str]:
+    """Where Spark writes.  The warehouse is made when a view is looked up, by default in the current folder."""
+    return {"spark.local.dir": str(folder), "spark.sql.warehouse.dir": str(folder / "warehouse")}
 
 
 def interrupted(error: BaseException) -> bool:

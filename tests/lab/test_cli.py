@@ -36,6 +36,7 @@ def test_help_names_every_verb_and_the_exit_statuses() -> None:
         "compare",
         "analyse",
         "export",
+        "sql",
         "pack",
         "unpack",
         "list",

@@ -1,0 +1,82 @@
+"""Rows of the views that come of a trial's own files: ledger, resources, link proof, captures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.capture.ranges import from_json
+from analysis.capture.reader import read_range
+from analysis.partial import DAMAGE
+from analysis.spark.schema import BATCH_ROWS, packet_batches
+from analysis.sql.columns import View, batch
+from analysis.sql.views import CLOCKS, VIEWS
+from analysis.sql.work import Work
+from records.link import LinkProof
+from records.store import Trial
+
+_NS = 1e9
+
+
+def batches(work: Work) -> Iterator[pa.RecordBatch]:
+    """The rows of a trial's file, none of one that stands elsewhere or cannot be read: view `trials` says of what."""
+    view, trial = VIEWS[work.view], Trial(Path(work.trials[0]))
+    try:
+        if view.name == "links":
+            yield batch(view, [{**work.which, **_link(one)} for one in trial.link().segments])
+        elif view.name == "packets":
+            yield from _packets(view, work, trial)
+        else:
+            yield from _ledger(view, work, trial)
+    except DAMAGE:
+        return
+
+
+def _ledger(view: View, work: Work, trial: Trial) -> Iterator[pa.RecordBatch]:
+    start_ns, table = trial.manifest().window.start_ns, trial.table(view.name)
+    for part in table.to_batches(max_chunksize=BATCH_ROWS):
+        yield _wide(view, part, {**work.which, "at_s": _seconds(part.column(CLOCKS[view.name]), start_ns)})
+
+
+def _packets(view: View, work: Work, trial: Trial) -> Iterator[pa.RecordBatch]:
+    manifest = trial.manifest()
+    capture = next(one for one in manifest.captures if one.file == work.capture)
+    file = read_range(trial.path / capture.file, from_json(work.piece))
+    start_ns = manifest.window.start_ns + manifest.clock_offset_ns
+    for part in packet_batches(file.packets, capture=capture.file, v6=file.v6):
+        at = {"at_s": _seconds(part.column("ts_ns"), start_ns), "side": capture.side, "node": capture.node}
+        yield _wide(view, part, {**work.which, **at})
+
+
+def _seconds(times_ns: pa.Array, start_ns: int) -> pa.Array:
+    return pc.divide(pc.cast(pc.subtract(times_ns, start_ns), pa.float64()), _NS)
+
+
+def _wide(view: View, part: pa.RecordBatch, beside: Mapping[str, object]) -> pa.RecordBatch:
+    """The view's columns: those of `part`, and beside them arrays, or values that all rows have."""
+    arrays = []
+    for column in view.columns:
+        value = beside.get(column.name)
+        if column.name not in beside:
+            arrays.append(part.column(column.name))
+        elif isinstance(value, pa.Array):
+            arrays.append(value)
+        else:
+            arrays.append(pa.repeat(pa.scalar(value, column.type), part.num_rows))
+    return pa.RecordBatch.from_arrays(arrays, schema=view.schema)
+
+
+def _link(one: LinkProof) -> dict[str, object]:
+    checks = [check.model_dump() | {"holds": check.holds} for check in one.checks]
+    queues = [{"during": during.during, **queue.model_dump()} for during in one.counters for queue in during.queues]
+    losses = [{"during": during.during, **loss.model_dump()} for during in one.counters for loss in during.losses]
+    return {
+        "segment": one.segment, "profile": one.profile, "made_by": one.made_by, "medium": one.medium,
+        "between_servers": one.link, "rate_uplink": one.rate_uplink, "rate_downlink": one.rate_downlink,
+        "overhead_uplink_s": one.overhead_uplink, "overhead_downlink_s": one.overhead_downlink,
+        "holds": bool(checks) and all(check.holds for check in one.checks),
+        "checks": checks, "queues": queues, "losses": losses,
+    }  # fmt: skip

@@ -1,0 +1,137 @@
+"""What the partitions of a view are: which trials, cells and ranges of captures of which campaigns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from analysis.capture.ranges import index, to_json
+from analysis.sql.columns import View
+from records.campaign import RECORD, Campaign, read_campaign
+from records.errors import WrongInput
+from records.store import DamagedTrial, Trial, trial_name, trials
+
+Wanted = Mapping[str, Collection[object]]  # campaign, cell or trial to the values that a query asks for
+
+
+class NoCampaign(WrongInput):
+    """A path is no campaign's folder; the message names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What one partition reads; every field is plain, as it travels to a worker.
+
+    plan: the campaign's record as JSON, of this cell alone.  trials: folders of finished trials of the cell, one where
+    the partition is of a trial.  trial: its number, 0 where the partition is of a cell.  piece: a range of `capture`.
+    """
+
+    view: str
+    folder: str
+    cell: str
+    trial: int = 0
+    plan: str = ""
+    trials: tuple[str, ...] = ()
+    capture: str = ""
+    piece: str = ""
+
+    @property
+    def which(self) -> dict[str, object]:
+        """The columns that say of which trial a row is."""
+        return {"campaign": Path(self.folder).name, "cell": self.cell, "trial": self.trial}
+
+
+def campaigns(paths: Sequence[str]) -> list[Path]:
+    """The folders of campaigns that paths name.  Raises NoCampaign for one that is none, or whose name came before."""
+    if not paths:
+        raise NoCampaign('no path: say which campaign, as in spark.read.format("airwire").load("results/NAME/latest")')
+    found = [Path(path.removeprefix("file://")).resolve() for path in paths]
+    for folder in found:
+        if not folder.is_dir():
+            raise NoCampaign(f"{folder}: there is no such folder")
+        if not (folder / RECORD).is_file():
+            raise NoCampaign(f"{folder}: is no campaign's folder, as it has no {RECORD}")
+    names = [folder.name for folder in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise NoCampaign(f"{twice[0]}: several campaigns have this name, which their rows could not be told apart by")
+    return found
+
+
+def planned(view: View, folders: Sequence[Path], wanted: Wanted) -> list[Work]:
+    """Every partition of a view.  wanted: those that are left out are in no row that is asked for.
+
+    DamagedTrial when a campaign's record cannot be read.
+    """
+    return [work for folder in folders for work in _of_campaign(view, folder, wanted)]
+
+
+def _of_campaign(view: View, folder: Path, wanted: Wanted) -> Iterator[Work]:
+    if not _asked(wanted, "campaign", folder.name):
+        return
+    campaign = read_campaign(folder)
+    finished: dict[str, dict[int, Trial]] = {cell.name: {} for cell in campaign.cells}
+    for trial in trials(folder):
+        finished.setdefault(trial.path.parent.name, {})[trial.number] = trial
+    for cell, done in finished.items():
+        if not _asked(wanted, "cell", cell):
+            continue
+        plan = _only(campaign, cell)
+        if view.per == "cell":
+            paths = tuple(str(done[number].path) for number in sorted(done))
+            yield Work(view=view.name, folder=str(folder), cell=cell, plan=plan.model_dump_json(), trials=paths)
+            continue
+        numbers = {one.trial for one in plan.order} if view.name == "trials" else set()
+        for number in sorted(numbers | set(done)):
+            if _asked(wanted, "trial", number):
+                yield from _of_trial(view, plan, done.get(number), folder / cell / trial_name(number))
+
+
+def _of_trial(view: View, plan: Campaign, trial: Trial | None, path: Path) -> Iterator[Work]:
+    """path: the trial's folder, where it has one (then `trial` is it) or would have it."""
+    number = Trial(path).number
+    mine = plan.model_copy(update={"order": tuple(one for one in plan.order if one.trial == number)})
+    whole = Work(
+        view=view.name, folder=str(path.parent.parent), cell=path.parent.name, trial=number,
+        plan=mine.model_dump_json(), trials=(str(path),) if trial else (),
+    )  # fmt: skip
+    if view.per != "range":
+        yield whole
+    elif trial is not None:
+        yield from (replace(whole, capture=capture, piece=piece) for capture, piece in _ranges(trial))
+
+
+def _ranges(trial: Trial) -> Iterator[tuple[str, str]]:
+    """File name and range of all captures that are here and can be read; of a damaged one, what stands before."""
+    try:
+        manifest = trial.manifest()
+    except DamagedTrial:
+        return
+    for one in manifest.captures:
+        path = trial.path / one.file
+        if not one.kept or not path.is_file():
+            continue
+        try:
+            found = index(path).ranges
+        except (OSError, ValueError):  # the trial's reasons say so
+            continue
+        yield from ((one.file, to_json(piece)) for piece in found)
+
+
+def _only(campaign: Campaign, cell: str) -> Campaign:
+    """The campaign as if it had one cell, with what is said of its workload alone: the rest need not travel."""
+    cells = tuple(
+        one.model_copy(update={"settings": {"settings": _workload(one.settings.get("settings"))}})
+        for one in campaign.cells
+        if one.name == cell
+    )
+    order = tuple(one for one in campaign.order if one.cell == cell)
+    return campaign.model_copy(update={"cells": cells, "order": order})
+
+
+def _workload(settings: object) -> dict[str, object]:
+    return {"workload": settings["workload"]} if isinstance(settings, dict) and "workload" in settings else {}
+
+
+def _asked(wanted: Wanted, column: str, value: object) -> bool:
+    return column not in wanted or value in wanted[column]

@@ -1,0 +1,164 @@
+"""`lab sql`: questions to campaigns, in SQL."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from lab.common import Status, fail, note, out, shown, told
+from lab.start import find, tidy
+from records.spreadsheet import inert
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST = 40
+Form = Literal["table", "csv", "json"]
+
+
+def sql(
+    *, query: str | None, campaigns: list[str] | None, results: Path, form: Form | None, file: Path | None,
+    every: bool, views: bool, master: str | None,
+) -> None:  # fmt: skip
+    """Run the query and print or write its rows."""
+    with told():
+        if views:
+            _show_views()
+            return
+        if query is None:
+            fail('a query is missing, as in lab sql "SELECT cell, state FROM trials"', Status.USAGE)
+        from analysis.sql.guard import check  # noqa: PLC0415 - imports slowly
+
+        chosen = _form(form, file)
+        check(query)  # before anything starts
+        tidy(results)
+        folders = [find(results, name) for name in campaigns or [None]]
+        rows, left = _answer(query, folders, None if every or chosen != "table" else MOST, master)
+        text = _written(rows, chosen) if chosen != "table" else ""
+        if file is not None:
+            _put(file, text)
+            out.print(f"{rows.num_rows} rows: {shown(file)}", markup=False)
+        elif chosen == "table":
+            _show(rows, left)
+        else:
+            typer.echo(text, nl=False)
+
+
+def _form(form: Form | None, file: Path | None) -> Form:
+    """What to write, by the option or the file's name."""
+    by_name: dict[str, Form] = {".csv": "csv", ".json": "json"}
+    chosen = form or (by_name.get(file.suffix.lower(), "table") if file else "table")
+    if file is not None and chosen == "table":
+        fail(f"--out: {file}: a file is csv or json, by its name or by --format", Status.USAGE)
+    return chosen
+
+
+def _answer(query: str, folders: list[Path], most: int | None, master: str | None) -> tuple[pa.Table, int]:
+    from analysis.spark import session as sessions  # noqa: PLC0415 - Spark imports slowly
+    from analysis.spark.errors import SparkFailed  # noqa: PLC0415
+    from analysis.sql.guard import relations  # noqa: PLC0415
+    from analysis.sql.notes import notes  # noqa: PLC0415
+    from analysis.sql.query import ask  # noqa: PLC0415
+    from analysis.sql.views import VIEWS  # noqa: PLC0415
+    from analysis.sql.work import campaigns  # noqa: PLC0415
+
+    found = campaigns([str(folder) for folder in folders])
+    for line in notes(found, relations(query, VIEWS)):
+        note(line)
+    try:
+        with sessions.session(master=master) as spark:
+            answer = ask(spark, query, found, most=most)
+    except SparkFailed as error:
+        fail(str(error), Status.FAILED)
+    return answer.rows, answer.left
+
+
+def _cells(rows: pa.Table) -> Iterator[list[Any]]:
+    columns = [column.to_pylist(maps_as_pydicts="lossy") for column in rows.columns]
+    return (list(row) for row in zip(*columns, strict=True))
+
+
+def _show(rows: pa.Table, left: int) -> None:
+    import pyarrow as pa  # noqa: PLC0415 - imports slowly
+
+    table = Table(box=None, pad_edge=False)
+    for field in rows.schema:
+        number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
+        table.add_column(Text(field.name), justify="right" if number else "left")
+    for row in _cells(rows):
+        table.add_row(*(Text(_text(cell)) for cell in row))
+    out.print(table)
+    if left:
+        out.print(f"and {left} rows more: --all prints them, --out FILE.csv writes them")
+
+
+def _text(cell: object) -> str:
+    if cell is None:
+        return "–"
+    if isinstance(cell, float):
+        return f"{cell:.6g}"
+    return cell if isinstance(cell, str) else json.dumps(_plain(cell), ensure_ascii=False, default=str)
+
+
+def _written(rows: pa.Table, form: Form) -> str:
+    """All rows as CSV with one header line, or as a JSON array of objects, one a line."""
+    if form == "csv":
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([inert(name) for name in rows.column_names])
+        for row in _cells(rows):
+            writer.writerow([inert(_flat(one)) for one in row])
+        return text.getvalue()
+    if twice := [name for name, count in Counter(rows.column_names).items() if count > 1]:
+        fail(f"two columns are called {twice[0]}, which JSON cannot tell apart: name one with AS", Status.USAGE)
+    named = (dict(zip(rows.column_names, map(_plain, row), strict=True)) for row in _cells(rows))
+    return "[" + ",\n".join(json.dumps(row, default=str) for row in named) + "]\n"
+
+
+def _flat(cell: object) -> object:
+    """A cell as CSV has it: lists and maps as JSON."""
+    plain = _plain(cell)
+    return json.dumps(plain, default=str) if isinstance(plain, list | dict) else plain
+
+
+def _plain(cell: Any) -> Any:
+    """A cell as JSON has it: what is no number is null."""
+    if isinstance(cell, float):
+        return cell if abs(cell) != float("inf") and cell == cell else None  # noqa: PLR0124 - NaN
+    if isinstance(cell, list):
+        return [_plain(one) for one in cell]
+    if isinstance(cell, dict):
+        return {key: _plain(value) for key, value in cell.items()}
+    return cell
+
+
+def _put(file: Path, text: str) -> None:
+    """Write a file whole, or not at all."""
+    fresh = file.with_name(f".{file.name}.partial")
+    try:
+        fresh.write_text(text)
+        fresh.replace(file)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _show_views() -> None:
+    from analysis.sql.columns import spark_type  # noqa: PLC0415 - imports slowly
+    from analysis.sql.views import VIEWS  # noqa: PLC0415
+
+    for view in VIEWS.values():
+        out.print(f"{view.name}: {view.about} (from {view.source})", markup=False)
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 2))
+        for column in view.columns:
+            table.add_row(Text(column.name), Text(spark_type(column.type)), Text(column.unit), Text(column.about))
+        out.print(table)
+        out.print()
