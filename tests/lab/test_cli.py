@@ -38,6 +38,7 @@ def test_help_names_every_verb_and_the_exit_statuses() -> None:
         "export",
         "pack",
         "unpack",
+        "publish",
         "list",
         "reductions",
         "paper",
