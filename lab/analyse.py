@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.common import Status, err, fail, out, shown, told
+from records.location import locate
 
 if TYPE_CHECKING:
     from analysis.foreign_captures.model import CaptureFile
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _TOP = 10
 
 
-def analyse(*, captures: list[Path], folder: Path | None, master: str | None) -> None:
+def analyse(*, captures: list[str], folder: Path | None, master: str | None) -> None:
     """Print the flows of the captures and write page and tables."""
     from analysis.foreign_captures.build import analyse_files, write_report  # noqa: PLC0415 - matplotlib imports slowly
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
@@ -25,13 +26,14 @@ def analyse(*, captures: list[Path], folder: Path | None, master: str | None) ->
 
     with told():
         try:
-            files = analyse_files(captures, master=master)
+            places = [locate(one) for one in captures]
+            files = analyse_files(places, master=master)
         except SparkFailed as error:
             fail(str(error), Status.FAILED)
         for file in files:
             _show(file)
         if any(file.unreadable is None for file in files):
-            place = folder or Path(f"{captures[0].stem}-flows")
+            place = folder or Path(f"{places[0].stem}-flows")
             try:
                 out.print(f"report: {shown(write_report(place, files))}", markup=False)
             except ReportBusy as error:

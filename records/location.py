@@ -239,6 +239,13 @@ def remote(place: Place) -> Remote:
     return place if isinstance(place, Remote) else Remote("file", str(place.absolute()))
 
 
+def bytes_at(place: Place) -> int:
+    """Bytes of a file, 0 when there is none.  Raises Unreachable."""
+    if isinstance(place, Remote):
+        return _size(place) or 0
+    return place.stat().st_size if place.is_file() else 0
+
+
 def size_of(file: BinaryIO | RemoteFile) -> int:
     """Bytes of an open file of either kind."""
     return file.size if isinstance(file, RemoteFile) else os.fstat(file.fileno()).st_size

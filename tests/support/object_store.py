@@ -36,8 +36,8 @@ ENVIRONMENT = {
 class Fault:
     """Harm to a call: what it is, how often, and to which keys.
 
-    kind: cut (the connection is closed after `after` bytes of the body), stall (no more bytes after these until the
-    store is closed), or a status that is answered instead, as 503.
+    kind: cut (the connection is closed after `after` bytes of a body that is longer), stall (no more bytes after these
+    until the store is closed), or a status that is answered instead, as 503.
     """
 
     kind: str | int
@@ -246,9 +246,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "HEAD" or status == 204:
             return
-        kind = self.harm.kind if self.harm is not None else None
-        if self.harm is not None and kind in ("cut", "stall"):
-            body = body[: self.harm.after]
+        kind, harm = None, self.harm if self.harm is not None and isinstance(self.harm.kind, str) else None
+        if harm is not None and len(body) <= harm.after:
+            harm.times += 1  # for a longer one
+        elif harm is not None:
+            kind, body = harm.kind, body[: harm.after]
             self.close_connection = True
         self.wfile.write(body)
         self.wfile.flush()
