@@ -11,6 +11,7 @@ from rich.text import Text
 
 from lab.cluster import chosen
 from lab.common import Status, err, fail, note, out, shown, told
+from records.location import locate
 
 if TYPE_CHECKING:
     from analysis.foreign_captures.model import CaptureFile
@@ -19,7 +20,7 @@ _TOP = 10
 
 
 def analyse(
-    *, captures: list[Path], folder: Path | None, master: str | None, conf: list[str] | None, env: str,
+    *, captures: list[str], folder: Path | None, master: str | None, conf: list[str] | None, env: str,
     event_log: str | None,
 ) -> None:  # fmt: skip
     """Print the flows of the captures and write page and tables."""
@@ -30,13 +31,14 @@ def analyse(
     with told():
         target = chosen(master=master, conf=conf, env=env, event_log=event_log)
         try:
-            files = analyse_files(captures, master=target, say=note)
+            places = [locate(one) for one in captures]
+            files = analyse_files(places, master=target, say=note)
         except SparkFailed as error:
             fail(str(error), Status.FAILED)
         for file in files:
             _show(file)
         if any(file.unreadable is None for file in files):
-            place = folder or Path(f"{captures[0].stem}-flows")
+            place = folder or Path(f"{places[0].stem}-flows")
             try:
                 out.print(f"report: {shown(write_report(place, files))}", markup=False)
             except ReportBusy as error:

@@ -14,6 +14,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from lab import cluster
 from lab.common import Status, fail, note, out, shown, told
 from lab.start import find, tidy
 from records.spreadsheet import inert
@@ -21,13 +22,15 @@ from records.spreadsheet import inert
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from analysis.spark.target import Target
+
 MOST = 40
 Form = Literal["table", "csv", "json"]
 
 
 def sql(
     *, query: str | None, campaigns: list[str] | None, results: Path, form: Form | None, file: Path | None,
-    every: bool, views: bool, master: str | None,
+    every: bool, views: bool, master: str | None, conf: list[str] | None, env: str, event_log: str | None,
 ) -> None:  # fmt: skip
     """Run the query and print or write its rows."""
     with told():
@@ -40,9 +43,10 @@ def sql(
 
         chosen = _form(form, file)
         check(query)  # before anything starts
+        target = cluster.chosen(master=master, conf=conf, env=env, event_log=event_log)
         tidy(results)
-        folders = [find(results, name) for name in campaigns or [None]]
-        rows, left = _answer(query, folders, None if every or chosen != "table" else MOST, master)
+        folders = [find(results, name) for name in campaigns] if campaigns else [find(results, None)]
+        rows, left = _answer(query, folders, None if every or chosen != "table" else MOST, target)
         text = _written(rows, chosen) if chosen != "table" else ""
         if file is not None:
             _put(file, text)
@@ -62,7 +66,7 @@ def _form(form: Form | None, file: Path | None) -> Form:
     return chosen
 
 
-def _answer(query: str, folders: list[Path], most: int | None, master: str | None) -> tuple[pa.Table, int]:
+def _answer(query: str, folders: list[Path], most: int | None, target: Target | None) -> tuple[pa.Table, int]:
     from analysis.spark import session as sessions  # noqa: PLC0415 - Spark imports slowly
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
     from analysis.sql.guard import relations  # noqa: PLC0415
@@ -75,7 +79,7 @@ def _answer(query: str, folders: list[Path], most: int | None, master: str | Non
     for line in notes(found, relations(query, VIEWS)):
         note(line)
     try:
-        with sessions.session(master=master) as spark:
+        with sessions.session(master=target, say=note) as spark:
             answer = ask(spark, query, found, most=most)
     except SparkFailed as error:
         fail(str(error), Status.FAILED)

@@ -16,16 +16,20 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 def _stays_inside(name: str) -> str:
     if "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
-        raise ValueError(f"{name!r} is not the name of a file inside the trial's folder")
+        raise ValueError(f"{name!r} is not the name of a file inside its folder")
     return name
 
 
-class Elsewhere(Record):
-    """A file that a pack left out.  file: its name inside the trial's folder."""
+class Listed(Record):
+    """A file and its content.  file: its name inside the folder that is spoken of."""
 
     file: Annotated[str, AfterValidator(_stays_inside)]
     bytes: int = Field(ge=0)
     sha256: Digest
+
+
+class Elsewhere(Listed):
+    """A file of a trial's folder that a pack left out."""
 
 
 class Packed(Record):
@@ -45,6 +49,6 @@ def size(count: int) -> str:
     return f"{count} B"
 
 
-def in_all(files: Sequence[Elsewhere]) -> str:
+def in_all(files: Sequence[Listed]) -> str:
     """How many files, and how large together."""
     return f"{len(files)} files, {size(sum(one.bytes for one in files))}"

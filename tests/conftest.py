@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import groups
 import pytest
 from hypothesis import settings
+from object_store import ENVIRONMENT, ObjectStore, object_store
 
 from experiments.trial.checks.sharedmachine import VARIABLE
 
@@ -36,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
     os.environ.setdefault(VARIABLE, "1")
+    os.environ.update(ENVIRONMENT)
     for name, about in groups.MARKS.items():
         config.addinivalue_line("markers", f"{name}: {about}")
 
@@ -58,6 +60,13 @@ def spark() -> Iterator[SparkSession]:
     from analysis.spark.session import session  # noqa: PLC0415 - imports slowly
 
     with session(master="local[2]") as running:
+        yield running
+
+
+@pytest.fixture
+def store() -> Iterator[ObjectStore]:
+    """An object store on loopback with a bucket `lab`."""
+    with object_store() as running:
         yield running
 
 

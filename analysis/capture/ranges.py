@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from analysis.capture.format import Interface, State
 from analysis.capture.records import describe
 from analysis.capture.source import find, load, read_start
 from analysis.capture.stretch import Found
+from records.location import Place, size_of
 
 RANGE_BYTES = 64 << 20
 _BATCH = 65_536
@@ -46,7 +45,7 @@ class Index:
         return sum(piece.records for piece in self.ranges)
 
 
-def index(path: Path, *, range_bytes: int = RANGE_BYTES) -> Index:
+def index(path: Place, *, range_bytes: int = RANGE_BYTES) -> Index:
     """Cut a capture file into exact ranges of at most about `range_bytes`.
 
     The file is walked once, one range in memory at a time, every record's header checked.  Raises NotACapture
@@ -56,7 +55,7 @@ def index(path: Path, *, range_bytes: int = RANGE_BYTES) -> Index:
     at, state, frame, window = begin.at, begin.state, 0, range_bytes
     ranges: list[Range] = []
     with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
+        size = size_of(file)
         while at < size:
             data = load(file, start=at, end=at + window)
             found = find(data, start=0, state=state, base=at)

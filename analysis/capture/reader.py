@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from analysis.capture.ranges import Range
 from analysis.capture.records import describe
 from analysis.capture.source import find, load, read_start
 from analysis.capture.stretch import Found
+from records.location import Place, size_of
 
 __all__ = ["Capture", "NotACapture", "read_capture", "read_range"]
 
@@ -54,7 +53,7 @@ class Capture:
         return {"tcp": tcp} | ({"udp": udp} if udp else {}) | self.others
 
 
-def read_capture(path: Path) -> Capture:
+def read_capture(path: Place) -> Capture:
     """Read a pcap (micro- or nanoseconds, either byte order) or pcapng file.
 
     Raises NotACapture when it is another kind of file, OSError when it cannot be read, AddressCollision when
@@ -63,11 +62,11 @@ def read_capture(path: Path) -> Capture:
     """
     begin = read_start(path)
     with path.open("rb") as file:
-        data = load(file, start=0, end=os.fstat(file.fileno()).st_size)
+        data = load(file, start=0, end=size_of(file))
     return _decode(data, find(data, start=begin.at, state=begin.state, base=0), base=0, first_frame=0)
 
 
-def read_range(path: Path, piece: Range) -> Capture:
+def read_range(path: Place, piece: Range) -> Capture:
     """Read the records of one range of a capture that `ranges.index` found, alone.
 
     Frames and interfaces are numbered as in the whole file; `packets.at` points into the range's own data.

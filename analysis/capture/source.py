@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import mmap
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -15,6 +13,7 @@ from analysis.capture.format import NotACapture, State
 from analysis.capture.links import LINKS
 from analysis.capture.scan import scan
 from analysis.capture.stretch import Found, Stretch
+from records.location import Place, RemoteFile, size_of
 
 _FIRST_BYTES = 28  # of either format's file header
 
@@ -27,10 +26,10 @@ class Start:
     at: int
 
 
-def read_start(path: Path) -> Start:
+def read_start(path: Place) -> Start:
     """Read the header of a capture file; NotACapture when this reader does not know it, OSError from the system."""
     with path.open("rb") as file:
-        first = file.read(_FIRST_BYTES)
+        first = load(file, start=0, end=_FIRST_BYTES).tobytes()
     if found := pcap.read_header(first, str(path)):
         if found.interfaces[0].link not in LINKS:
             known = ", ".join(str(link) for link in sorted(LINKS))
@@ -42,13 +41,15 @@ def read_start(path: Path) -> Start:
     raise NotACapture(f"{path}: neither a pcap nor a pcapng file ({what})")
 
 
-def load(file: BinaryIO, *, start: int, end: int) -> np.ndarray:
-    """Bytes [start, end) of a file, fewer when it is shorter, mapped and not copied.
+def load(file: BinaryIO | RemoteFile, *, start: int, end: int) -> np.ndarray:
+    """Bytes [start, end) of a file, fewer when it is shorter; one of this machine is mapped and not copied.
 
     Copying costs more than finding and decoding what is in them (measured).  A file must not be cut short by
     another process meanwhile: the system would end this one.
     """
-    end = min(end, os.fstat(file.fileno()).st_size)
+    if isinstance(file, RemoteFile):
+        return file.load(start, end)
+    end = min(end, size_of(file))
     if start >= end:
         return np.empty(0, dtype=np.uint8)
     aligned = start - start % mmap.ALLOCATIONGRANULARITY

@@ -24,6 +24,7 @@ from analysis.report.publish import staged
 from analysis.spark.captures import reduce_captures
 from analysis.spark.session import session
 from analysis.spark.target import Where
+from records.location import Place, Unreachable, bytes_at, locate
 
 PAGE = "report.html"
 HERE_UP_TO_BYTES = 1 << 30  # beyond this Spark's start costs less than one process takes
@@ -33,7 +34,7 @@ _PREFIX = "data:image/svg+xml;base64,"
 
 
 def analyse_files(
-    paths: Sequence[Path], *, master: Where = None, size_limit: int = HERE_UP_TO_BYTES,
+    paths: Sequence[Place], *, master: Where = None, size_limit: int = HERE_UP_TO_BYTES,
     say: Callable[[str], None] = lambda _line: None,
 ) -> list[CaptureFile]:  # fmt: skip
     """Analyse captures; one CaptureFile per path, those that cannot be read with the reason.
@@ -41,12 +42,19 @@ def analyse_files(
     master: a Spark master, or None: this process when there is little to read, else Spark on this machine (or
     the server that SPARK_REMOTE names).  All give the same.  say: takes what Spark's session says.  Raises SparkFailed.
     """
-    size = sum(path.stat().st_size for path in paths if path.is_file())
+    size = sum(map(_bytes, paths))
     if master is None and "SPARK_REMOTE" not in os.environ and size <= size_limit:
         return gather(paths, reduce_captures(paths))
     with session(master=master, say=say) as spark:
         rows = reduce_captures(paths, spark=spark)
     return gather(paths, rows)
+
+
+def _bytes(path: Place) -> int:
+    try:
+        return bytes_at(path)
+    except Unreachable:  # the reader says why, of this file alone
+        return 0
 
 
 def write_report(folder: Path, files: Sequence[CaptureFile]) -> Path:
@@ -78,7 +86,7 @@ def _drawn(file: CaptureFile, *, name: str) -> tuple[CaptureFile, list[Plot]]:
 
 
 def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).stem).strip("-") or "capture"
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", locate(name).stem).strip("-") or "capture"
 
 
 def _glossary(files: Sequence[CaptureFile]) -> list[tuple[str, str]]:

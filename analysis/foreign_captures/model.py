@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.foreign_captures.summarise import Span
+from records.location import Place, bytes_at
 
 Points = list[tuple[float, float]]
 
@@ -53,12 +53,12 @@ class CaptureFile:
         return [key for key in self.flows.column("key").to_pylist() if key in own]
 
 
-def gather(paths: Sequence[Path], rows: pa.Table) -> list[CaptureFile]:
+def gather(paths: Sequence[Place], rows: pa.Table) -> list[CaptureFile]:
     """The files `paths` from the table that analysis.spark.captures.reduce_captures gave for them."""
     return [_one(path, rows.filter(pc.equal(rows["trial"], number))) for number, path in enumerate(paths)]
 
 
-def _one(path: Path, rows: pa.Table) -> CaptureFile:
+def _one(path: Place, rows: pa.Table) -> CaptureFile:
     tables = {name: rows.filter(pc.equal(rows["table"], name)) for name in ("packets", "capture", "damage", "second")}
     said = {row["metric"]: row["text"] for row in tables["damage"].to_pylist()}
     times = {row["metric"]: row["text"] for row in tables["capture"].to_pylist()}
@@ -70,7 +70,7 @@ def _one(path: Path, rows: pa.Table) -> CaptureFile:
         rtt.setdefault(row["key"] or "", []).append((row["t"], row["value"]))
     return CaptureFile(
         name=str(path),
-        size=path.stat().st_size if path.is_file() else 0,
+        size=0 if "unreadable" in said else bytes_at(path),
         packets={row["metric"]: int(row["value"]) for row in tables["packets"].to_pylist()},
         span=Span(low_ns=int(times["low_ns"]), high_ns=int(times["high_ns"])) if "low_ns" in times else None,
         flows=_flows(rows.filter(pc.equal(rows["table"], "flow"))),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ from analysis.foreign_captures.summarise import TOP, Totals, add_packets, add_to
 from analysis.partial import said
 from analysis.rows import DDL, SCHEMA, Rows
 from analysis.spark import pieces
+from records.location import Place, bytes_at, locate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,7 +31,7 @@ _ADDED = ("second", "rtt")  # tables whose rows of equal table, key, metric and 
 
 
 def reduce_captures(
-    paths: Sequence[Path], *, spark: SparkSession | None = None, split_above: int = SPLIT_ABOVE_BYTES,
+    paths: Sequence[Place], *, spark: SparkSession | None = None, split_above: int = SPLIT_ABOVE_BYTES,
     range_bytes: int = RANGE_BYTES,
 ) -> pa.Table:  # fmt: skip
     """Reduce the capture files `paths` (number i in the result is paths[i]) to rows; one action.
@@ -42,7 +42,7 @@ def reduce_captures(
     """
     files = [str(path.resolve()) for path in paths]
     if spark is None:
-        return ordered(pa.Table.from_batches([reduce_capture(Path(f), n) for n, f in enumerate(files)], SCHEMA))
+        return ordered(pa.Table.from_batches([reduce_capture(locate(f), n) for n, f in enumerate(files)], SCHEMA))
     large = _large(files, split_above, range_bytes)
     jobs = []
     if whole := [number for number in range(len(files)) if number not in large.ranges and number not in large.broken]:
@@ -58,7 +58,7 @@ def reduce_captures(
     return ordered(pa.concat_tables(done))
 
 
-def reduce_capture(path: Path, number: int) -> pa.RecordBatch:
+def reduce_capture(path: Place, number: int) -> pa.RecordBatch:
     """Rows of one whole capture file: what one task does."""
     rows = Rows(number)
     try:
@@ -100,12 +100,12 @@ def _large(files: Sequence[str], split_above: int, range_bytes: int) -> _Large:
     for number, name in enumerate(files):
         rows = Rows(number)
         try:
-            if Path(name).stat().st_size <= split_above:
+            if bytes_at(locate(name)) <= split_above:
                 continue
-            found = index(Path(name), range_bytes=range_bytes)
+            found = index(locate(name), range_bytes=range_bytes)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are told
             broken.add(number)
-            rows.add("damage", "unreadable", text=_said(error, Path(name)))
+            rows.add("damage", "unreadable", text=_said(error, locate(name)))
         else:
             if found.ranges:  # one without a whole record is small work for a task
                 ranges[number] = tuple(to_json(piece) for piece in found.ranges)
@@ -115,7 +115,7 @@ def _large(files: Sequence[str], split_above: int, range_bytes: int) -> _Large:
     return _Large(ranges=ranges, broken=frozenset(broken), damage=pa.Table.from_batches(damage, SCHEMA))
 
 
-def _said(error: Exception, path: Path) -> str:
+def _said(error: Exception, path: Place) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{path}: {error.strerror}"
     return said(error)
@@ -125,7 +125,7 @@ def _whole(spark: SparkSession, files: Sequence[str], numbers: Sequence[int]) ->
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.column(0).to_pylist():
-                yield reduce_capture(Path(files[numbers[row]]), numbers[row])
+                yield reduce_capture(locate(files[numbers[row]]), numbers[row])
 
     return spark.range(0, len(numbers), 1, numPartitions=len(numbers)).mapInArrow(work, DDL)
 
@@ -139,7 +139,7 @@ def _split(spark: SparkSession, files: Sequence[str], ranges: dict[int, tuple[st
             for row in batch.column(0).to_pylist():
                 number, text = tasks[row]
                 piece = from_json(text)
-                yield from pieces.decode(Path(files[number]), piece, capture=number, buckets=buckets[number])
+                yield from pieces.decode(locate(files[number]), piece, capture=number, buckets=buckets[number])
 
     def analyse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if not (held_batches := list(batches)):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +21,7 @@ from analysis.capture.reader import read_range
 from analysis.foreign_captures.summarise import Span, Totals, add_packets, add_totals, span
 from analysis.partial import said
 from analysis.rows import Rows
+from records.location import Place
 
 SCHEMA = pa.schema(
     [
@@ -36,7 +36,7 @@ DDL = "capture int, bucket int, first_frame long, about string, packets binary"
 _NOT_SENT = frozenset({"at"})  # the payload is not sent, so its place says nothing
 
 
-def decode(path: Path, piece: Range, *, capture: int, buckets: int) -> Iterator[pa.RecordBatch]:
+def decode(path: Place, piece: Range, *, capture: int, buckets: int) -> Iterator[pa.RecordBatch]:
     """A row of SCHEMA for each bucket with the TCP packets of its connections, in file order."""
     try:
         about, packed = _decoded(path, piece, buckets)
@@ -48,7 +48,7 @@ def decode(path: Path, piece: Range, *, capture: int, buckets: int) -> Iterator[
         yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-def _decoded(path: Path, piece: Range, buckets: int) -> tuple[str, list[bytes]]:
+def _decoded(path: Place, piece: Range, buckets: int) -> tuple[str, list[bytes]]:
     file = read_range(path, piece)
     packets = file.tcp
     found = span(packets)

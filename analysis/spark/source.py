@@ -2,7 +2,8 @@
 
     from analysis.spark.source import register; register(spark)
 
-PATH is a file or a pattern (`captures/*.pcap`).  Every exact range of a file is a partition.
+PATH is a file or a pattern (`captures/*.pcap`), on this machine or at a URI (records.location).  Every exact range of a
+file is a partition.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from analysis.capture.ranges import RANGE_BYTES, from_json, index, to_json
 from analysis.capture.reader import read_range
 from analysis.spark.schema import DDL, packet_batches
 from analysis.spark.ship import ship
+from records.location import Remote, locate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,23 +66,26 @@ class PcapReader(DataSourceReader):  # type: ignore[misc]
         return [
             PcapPartition(path, to_json(piece))
             for path in matching(self.pattern)
-            for piece in index(Path(path), range_bytes=self.range_bytes).ranges
+            for piece in index(locate(path), range_bytes=self.range_bytes).ranges
         ] or [PcapPartition("", "")]  # Spark wants a partition even where there is no packet
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Batches of at most 65,536 rows."""
         assert isinstance(partition, PcapPartition)
         if partition.path:
-            file = read_range(Path(partition.path), from_json(partition.piece))
+            file = read_range(locate(partition.path), from_json(partition.piece))
             yield from packet_batches(file.packets, capture=partition.path, v6=file.v6)
 
 
 def matching(pattern: str | None) -> list[str]:
-    """Files that a path or pattern names, sorted.  Raises NoCapture when there are none."""
+    """Files that a path, URI or pattern names, sorted.  Raises NoCapture when there are none, Unreachable."""
     if not pattern:
         raise NoCapture('no path: say which captures, as in spark.read.format("pcap").load("captures/*.pcap")')
-    plain = pattern.removeprefix("file://")
-    found = [plain] if Path(plain).is_file() else sorted(path for path in glob.glob(plain) if Path(path).is_file())
+    place = locate(pattern)
+    if isinstance(place, Remote) or place.is_file():
+        found = [str(one) for one in place.matching()] if isinstance(place, Remote) else [str(place)]
+    else:
+        found = sorted(path for path in glob.glob(str(place)) if Path(path).is_file())
     if not found:
         raise NoCapture(f"{pattern}: there is no such file, and no file matches it")
     return found

@@ -14,7 +14,7 @@ from lab.verbs.dispatch import done_by
 @done_by("lab.analyse")
 def analyse(
     captures: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="pcap or pcapng files.", show_default=False)
+        list[str], typer.Argument(metavar="FILE...", help="pcap or pcapng files, or URIs of such.", show_default=False)
     ],
     folder: Annotated[
         Path | None,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from lab.common import DEFAULT_RESULTS
-from lab.options import Results
+from lab.options import PRESENT, Conf, Env, EventLog, Master, Results
 from lab.verbs.dispatch import done_by
 
 
@@ -29,7 +29,10 @@ def sql(
     file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the rows there.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Print all rows of a table, not the first 40.")] = False,
     views: Annotated[bool, typer.Option("--views", help="Print the views and their columns; no query is run.")] = False,
-    master: Annotated[str | None, typer.Option(help="Spark master; default: local, in this process.")] = None,
+    master: Master = None,
+    conf: Conf = None,
+    env: Env = PRESENT,
+    event_log: EventLog = None,
 ) -> None:
     """Answer QUERY from the views of campaigns: all that was measured, as tables.
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from common.capture import write_capture
 from lab_command import lab
+from object_store import ObjectStore
 from pyspark.errors import PySparkException
 from synthetic_campaign import Spec, write_campaign
 
@@ -70,6 +71,20 @@ def test_the_data_source_gives_what_the_reader_gives(spark: SparkSession, captur
     assert found.cast(whole.schema).combine_chunks().equals(whole.combine_chunks())
     top = frame.groupBy("src", "sport").sum("wire_len").count()
     assert top == len(whole.group_by(["src", "sport"]).aggregate([]))
+
+
+def test_the_data_source_reads_a_pattern_of_uris_in_ranges(
+    spark: SparkSession, captures: Sequence[Path], store: ObjectStore
+) -> None:
+    register(spark)
+    store.page_keys = 1
+    store.objects = {f"lab/c/{path.name}": path.read_bytes() for path in captures} | {"lab/c/notes.txt": b"-"}
+    frame = spark.read.format("pcap").option("range_bytes", 200_000).load(store.uri("lab/c/*.pcap"))
+    found = frame.orderBy("capture", "frame").toArrow()
+    whole = pa.concat_tables([expected(path, store.uri(f"lab/c/{path.name}")) for path in captures])
+    assert found.cast(whole.schema).combine_chunks().equals(whole.combine_chunks())
+    with pytest.raises(PySparkException, match="no file matches"):
+        spark.read.format("pcap").load(store.uri("lab/none/*.pcap")).count()
 
 
 def test_the_data_source_says_which_file_is_not_there(spark: SparkSession, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def test_help_names_every_verb_and_the_exit_statuses() -> None:
         "sql",
         "pack",
         "unpack",
+        "publish",
         "list",
         "reductions",
         "paper",

@@ -1,0 +1,209 @@
+"""Campaigns at a URI: copied there file by file, each read back; a list of all of them comes last and makes it whole.
+
+    URI/_published.json           every file of the campaign with size and digest: without it nothing there is read
+    URI/_publishing-NNNNN.json    while it is being copied: the files that are there and have been read back
+    URI/<everything that the campaign's folder holds>
+
+What was interrupted goes on with the files that the latter list, where they still have their size and the campaign's
+files still have that content.  A campaign that changes takes its list away first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from records.campaign import Campaign, read_campaign
+from records.errors import CannotGoOn
+from records.location import NotThere, Remote
+from records.packed import Listed
+from records.record import Record
+from records.store import PARTIAL
+
+PUBLISHED, UNDER_WAY = "_published.json", "_publishing-"
+_AT_ONCE = 8  # files
+_NOTED = 200  # files after which what is there is noted
+
+
+class NotPublished(CannotGoOn):
+    """No whole campaign at a URI, or something else in its place; the message says what cures it."""
+
+
+class Published(Record):
+    """_published.json and the lists of what is under way.  files: by name inside the campaign's folder."""
+
+    version: Literal[1] = 1
+    scenario: str
+    created: str
+    digest: str
+    files: tuple[Listed, ...]
+
+    def is_of(self, campaign: Campaign) -> bool:
+        """Whether it is the same execution of the same scenario."""
+        mine = (campaign.scenario, campaign.created, campaign.digest)
+        return (self.scenario, self.created, self.digest) == mine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """copied, kept, removed: files that were written, were there already, and were there and are of no use now."""
+
+    copied: tuple[Listed, ...]
+    kept: tuple[Listed, ...]
+    removed: tuple[str, ...]
+
+
+def read_published(target: Remote) -> Published:
+    """The list of a published campaign.  Raises NotPublished when there is none, Unreachable."""
+    try:
+        return Published.model_validate_json((target / PUBLISHED).read_bytes())
+    except NotThere as error:
+        raise NotPublished(
+            f"{target}: no campaign that has been published as a whole ({PUBLISHED} is missing, which comes last); "
+            "`lab publish CAMPAIGN URI` copies one there, and goes on with one that was interrupted"
+        ) from error
+    except ValidationError as error:
+        raise NotPublished(f"{target / PUBLISHED}: {error}") from error
+
+
+def publish(folder: Path, target: Remote) -> Copied:
+    """Copy the campaign in `folder` to `target`, whole or without its list; what is there already stays.
+
+    The caller holds the campaign's lock.  Raises NotPublished when something else stands at `target` or a file did not
+    arrive as it was sent, Unreachable, DamagedTrial when campaign.json cannot be read, OSError.
+    """
+    campaign = read_campaign(folder)
+    about = Published(scenario=campaign.scenario, created=campaign.created, digest=campaign.digest, files=())
+    there = target.files()
+    before, notes = _before(target, there, campaign)
+    wanted = {name: _listed(folder, name) for name in sorted(_names(folder))}
+    kept = {name: one for name, one in wanted.items() if before.get(name) == one and there.get(name) == one.bytes}
+    left = [one for name, one in wanted.items() if name not in kept]
+    useless = sorted((before.keys() & there.keys()) - wanted.keys())
+    if PUBLISHED in there and not left and not useless:
+        _remove(target, notes)
+        return Copied(copied=(), kept=tuple(kept.values()), removed=())
+    noting = _Noting(target, about, first=len(notes))
+    if PUBLISHED in there:
+        noting.note(before.values())
+        (target / PUBLISHED).unlink()
+    try:
+        for one in _sent(folder, target, left):
+            noting.add(one)
+    finally:
+        noting.end()
+    _remove(target, useless)
+    _check_sizes(target, wanted)
+    (target / PUBLISHED).write(_encoded(about, wanted.values()))
+    _remove(target, (*notes, *noting.names))
+    return Copied(copied=tuple(left), kept=tuple(kept.values()), removed=tuple(useless))
+
+
+def _remove(target: Remote, names: Iterable[str]) -> None:
+    for name in names:
+        (target / name).unlink()
+
+
+class _Noting:
+    """Notes what has been copied, every few files, so that little is copied twice."""
+
+    def __init__(self, target: Remote, about: Published, *, first: int) -> None:
+        self._target, self._about, self._first = target, about, first
+        self._new: list[Listed] = []
+        self.names: list[str] = []
+
+    def add(self, one: Listed) -> None:
+        """A file is there."""
+        self._new.append(one)
+        if len(self._new) == _NOTED:
+            self.end()
+
+    def end(self) -> None:
+        """Note what has not been noted yet."""
+        if self._new:
+            self.note(self._new)
+            self._new = []
+
+    def note(self, files: Iterable[Listed]) -> None:
+        """Note these files."""
+        name = f"{UNDER_WAY}{self._first + len(self.names):05d}.json"
+        (self._target / name).write(_encoded(self._about, files))
+        self.names.append(name)
+
+
+def _encoded(about: Published, files: Iterable[Listed]) -> bytes:
+    found = about.model_copy(update={"files": tuple(sorted(files, key=lambda one: one.file))})
+    return f"{found.model_dump_json(indent=1)}\n".encode()
+
+
+def _before(target: Remote, there: Mapping[str, int], campaign: Campaign) -> tuple[dict[str, Listed], list[str]]:
+    """What earlier commands copied, and the names of the lists that say so."""
+    notes = sorted(name for name in there if name.startswith(UNDER_WAY))
+    lists = []
+    for name in (*notes, *({PUBLISHED} & there.keys())):
+        with suppress(ValidationError, NotThere):  # what was cut off has been copied for nothing
+            lists.append(Published.model_validate_json((target / name).read_bytes()))
+    if there and not lists:
+        raise NotPublished(
+            f"{target}: there are {len(there)} files already, and no list of a campaign; name another URI"
+        )
+    for one in lists:
+        if not one.is_of(campaign):
+            raise NotPublished(
+                f"{target}: another campaign is there ({one.scenario} of {one.created}); name another URI"
+            )
+    return {listed.file: listed for one in lists for listed in one.files}, notes
+
+
+def _names(folder: Path) -> Iterator[str]:
+    """The campaign's files, by their names inside its folder; not those of trials that are being written."""
+    for root, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(PARTIAL)]
+        for name in names:
+            path = Path(root) / name
+            if path.is_file() and not path.is_symlink():
+                yield path.relative_to(folder).as_posix()
+
+
+def _listed(folder: Path, name: str) -> Listed:
+    with (folder / name).open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return Listed(file=name, bytes=file.tell(), sha256=digest)
+
+
+def _sent(folder: Path, target: Remote, files: Sequence[Listed]) -> Iterator[Listed]:
+    """Copy the files, several at once, and give each when it has been read back.  After a failure no more are begun."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        under_way = {pool.submit(_send, folder, target, one): one for one in files}
+        try:
+            for future, one in under_way.items():
+                future.result()
+                yield one
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _send(folder: Path, target: Remote, one: Listed) -> None:
+    (target / one.file).write(folder / one.file)
+    digest, size = hashlib.sha256(), 0
+    with (target / one.file).open() as file:
+        for part in file.parts():
+            digest.update(part)
+            size += len(part)
+    if (size, digest.hexdigest()) != (one.bytes, one.sha256):
+        raise NotPublished(f"{target / one.file}: {size} bytes came back that are not those of {folder / one.file}")
+
+
+def _check_sizes(target: Remote, wanted: Mapping[str, Listed]) -> None:
+    there = target.files()
+    lacking = [name for name, one in wanted.items() if there.get(name) != one.bytes]
+    if lacking:
+        raise NotPublished(f"{target}: {len(lacking)} files are not there as they were sent, the first {lacking[0]}")

@@ -1,0 +1,172 @@
+"""Places at URIs: read in ranges, listed in pages, tried again with words, and refused with a reason."""
+
+from __future__ import annotations
+
+import logging
+import random
+from pathlib import Path
+
+import pytest
+from object_store import Fault, ObjectStore
+
+from records import location
+from records.location import BadURI, NotThere, Remote, Unreachable, locate, remote
+
+BIG = random.Random(1).randbytes(20 << 20)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(location, "_PAUSES_S", (0.0, 0.0))
+
+
+def place(store: ObjectStore, name: str) -> Remote:
+    found = locate(store.uri(f"lab/{name}"))
+    assert isinstance(found, Remote)
+    return found
+
+
+def test_paths_and_file_uris_are_paths() -> None:
+    assert locate("a/b.pcap") == Path("a/b.pcap")
+    assert locate("file:///there/a%20b.pcap") == Path("/there/a b.pcap")
+    assert locate(Path("s3:/a")) == Path("s3:/a")
+
+
+@pytest.mark.parametrize("text", ["s3://b/k", "s3://b/cell=a%3Db/x.pcap?scheme=http&region=r", "hdfs://host:9000/a"])
+def test_a_uri_is_its_own_text(text: str) -> None:
+    found = locate(text)
+    assert str(found) == text
+    assert locate(str(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("s3://key:hush@bucket/a", "seen by everybody"),
+        ("s3://bucket/a?secret_key=hush", "no option secret_key"),
+        ("s3://", "names no bucket"),
+        ("file://elsewhere/a", "of this machine"),
+    ],
+)
+def test_a_uri_that_cannot_be_used_is_refused_and_its_secrets_are_not_repeated(text: str, said: str) -> None:
+    with pytest.raises(BadURI, match=said) as caught:
+        locate(text)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_range_costs_its_own_bytes_and_not_the_file(store: ObjectStore) -> None:
+    store.objects["lab/big"] = BIG
+    with place(store, "big").open() as file:
+        assert file.size == len(BIG)
+        assert file.load(5, 1005).tobytes() == BIG[5:1005]
+    assert store.sent_bytes == 1000
+    assert store.calls == {"head": 1, "get": 1}
+
+
+def test_a_long_read_is_several_calls_and_ends_with_the_file(store: ObjectStore) -> None:
+    store.objects["lab/big"] = BIG
+    store.latency_s = 0.01
+    with place(store, "big").open() as file:
+        assert file.load(1000, len(BIG) + 77).tobytes() == BIG[1000:]
+        assert file.load(len(BIG), len(BIG) + 1).size == 0
+    assert store.calls["get"] == 3
+
+
+def test_what_breaks_off_in_the_middle_is_read_again_and_said(
+    store: ObjectStore, at_once: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.objects["lab/big"] = BIG
+    store.faults = [Fault(kind="cut", after=100_000), Fault(kind=503)]
+    with place(store, "big").open() as file, caplog.at_level(logging.WARNING, "airwire.location"):
+        assert file.load(0, len(BIG)).tobytes() == BIG
+    assert len(caplog.messages) == 2
+    assert all("tried again" in line and "lab/big" in line for line in caplog.messages)
+    assert store.calls["get"] == 3 + 2
+
+
+def test_what_always_breaks_off_ends_in_a_reason(store: ObjectStore, at_once: None) -> None:
+    store.objects["lab/big"] = BIG
+    store.faults = [Fault(kind="cut", after=10, times=99)]
+    with place(store, "big").open() as file, pytest.raises(Unreachable, match=r"lab/big.*3 times.*partial file"):
+        file.load(0, 1000)
+
+
+def test_a_stall_ends_after_its_time(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(location.TIMEOUT, "1")
+    monkeypatch.setattr(location, "_PAUSES_S", ())
+    store.objects["lab/a"] = b"a" * 1000
+    store.faults = [Fault(kind="stall", after=10)]
+    with place(store, "a").open() as file, pytest.raises(Unreachable, match="no byte came for 1 s"):
+        file.load(0, 1000)
+
+
+def test_a_time_limit_that_is_none_is_refused(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(location.TIMEOUT, "soon")
+    with pytest.raises(BadURI, match="number of seconds"):
+        place(store, "a").is_file()
+
+
+def test_what_is_not_there_is_said_at_once(store: ObjectStore) -> None:
+    assert not place(store, "none").is_file()
+    for name in ("none", "../elsewhere/none"):
+        with pytest.raises(NotThere, match="no such file"), place(store, name).open():
+            pass
+    with pytest.raises(NotThere):
+        place(store, "none").size()
+    assert place(store, "none").files() == {}
+    place(store, "none").unlink()
+
+
+def test_missing_rights_are_said_at_once_and_without_the_secret(
+    store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.objects["lab/a"] = b"a"
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
+    location._s3.cache_clear()
+    for work in (place(store, "a").read_bytes, place(store, "").files, lambda: place(store, "b").write(b"b")):
+        store.calls.clear()
+        with pytest.raises(Unreachable, match=r"have no right.*AWS_ACCESS_KEY_ID") as caught:
+            work()
+        assert store.calls.total() == 1
+        assert "a-secret" not in str(caught.value)
+
+
+def test_a_server_that_does_not_answer_is_said(at_once: None) -> None:
+    with pytest.raises(Unreachable, match=r"3 times.*onnect"):
+        Remote("s3", "lab/a", "endpoint_override=127.0.0.1:1&scheme=http").read_bytes()
+
+
+def test_a_listing_costs_a_call_for_each_page_and_none_for_each_file(store: ObjectStore) -> None:
+    store.page_keys = 10
+    names = {f"cell=a%3Db/trial-{n:03d}/x {m}.parquet": m for n in range(12) for m in range(3)}
+    store.objects = {f"lab/c/{name}": b"x" * size for name, size in names.items()} | {"lab/cother": b""}
+    assert place(store, "c").files() == names
+    assert store.calls == {"list": 4}
+
+
+def test_a_pattern_names_files_of_its_folders_alone(store: ObjectStore) -> None:
+    for name in ("a/1.pcap", "a/2.pcap", "a/2.txt", "a/deep/3.pcap", "b/4.pcap"):
+        store.objects[f"lab/{name}"] = b"x"
+    found = {
+        pattern: [one.path.removeprefix("lab/") for one in place(store, pattern).matching()]
+        for pattern in ("a/*.pcap", "*/[14].pcap", "a/1.pcap", "a/none.pcap", "none/*")
+    }
+    assert found == {
+        "a/*.pcap": ["a/1.pcap", "a/2.pcap"], "*/[14].pcap": ["a/1.pcap", "b/4.pcap"], "a/1.pcap": ["a/1.pcap"],
+        "a/none.pcap": [], "none/*": [],
+    }  # fmt: skip
+
+
+def test_a_folder_of_this_machine_is_written_and_read_like_a_store(tmp_path: Path) -> None:
+    folder = remote(tmp_path / "a%20b #1")
+    (folder / "c/d.bin").write(b"12345")
+    source = tmp_path / "source"
+    source.write_bytes(BIG)
+    (folder / "big").write(source)
+    assert folder.files() == {"c/d.bin": 5, "big": len(BIG)}
+    assert (tmp_path / "a%20b #1" / "big").read_bytes() == BIG
+    assert (folder / "c/d.bin").read_bytes() == b"12345"
+    with (folder / "big").open() as file:
+        assert file.load(10, 20).tobytes() == BIG[10:20]
+    (folder / "c/d.bin").unlink()
+    assert not (folder / "c/d.bin").is_file()
