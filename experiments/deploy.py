@@ -18,7 +18,6 @@ import ansible_runner
 from emulation.kernel import kernel
 from emulation.kernel.kernel import KernelName
 from records.errors import CannotGoOn
-from stacks.certificates import Authority
 from stacks.driver import Service
 from stacks.folders import role_folders
 
@@ -88,6 +87,8 @@ def certify(placed: Iterable[tuple[str, str, Service]], *, scratch: Path) -> str
     secured = [one for one in placed if one[2].tls != "off"]
     if not secured:
         return ""
+    from stacks.certificates import Authority  # noqa: PLC0415 - imports slowly, and few trials speak TLS
+
     authority = Authority()
     for target, address, service in secured:
         folder = service_folder(scratch=scratch, target=target, name=service.name)
