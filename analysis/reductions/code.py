@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import resolve_name
 from pathlib import Path
 
@@ -21,14 +21,14 @@ def code_digest(start: str = REDUCES, root: Path = ROOT) -> str:
     return digest.hexdigest()
 
 
-def imported(start: str = REDUCES, root: Path = ROOT) -> list[Path]:
-    """The file of module `start` and of every module below `root` that it imports, through others too, by name.
+def imported(start: str | Sequence[str] = REDUCES, root: Path = ROOT) -> list[Path]:
+    """The files of module (or modules) `start` and of all below `root` that they import, through others too, by name.
 
     Imports inside functions count.  Of a package that is itself imported every module does: who takes a package as an
     object finds its modules where they lie (records.modules).
     """
     found: set[Path] = set()
-    left = [start]
+    left = [start] if isinstance(start, str) else list(start)
     while left:
         for path in _files(left.pop(), root):
             if path not in found:

@@ -29,12 +29,7 @@ class Package:
 @cache
 def needed() -> tuple[Package, ...]:
     """The packages that tasks import, by name, as they are installed here."""
-    modules = {
-        name.partition(".")[0]
-        for start in TASKS
-        for path in imported(start, ROOT)
-        for name in names_in(path, ROOT)
-    }  # fmt: skip
+    modules = {name.partition(".")[0] for path in imported(TASKS, ROOT) for name in names_in(path, ROOT)}
     by_module = metadata.packages_distributions()
     found = {
         Package(module=module, name=by_module[module][0], version=metadata.version(by_module[module][0]))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from analysis.spark import environment
 from analysis.spark.check import check
-from analysis.spark.errors import SparkFailed
+from analysis.spark.errors import SparkFailed, must_answer, telling
 from analysis.spark.ship import bundle, send
 from analysis.spark.target import Env, Target
 from records.errors import WrongInput
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _CLIENT = "pyspark[connect]"
-_PORT, _PATIENCE_S = 15002, 10.0
+_PORT = 15002
 _SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 
 
@@ -36,13 +34,13 @@ def connected(address: str, folder: Path, target: Target, say: Callable[[str], N
 
     if target.event_log:
         raise WrongInput(f"--event-log: {address} is a Spark Connect server, whose own settings say where its log is")
-    _must_answer(address)
+    must_answer(address, what="Spark Connect server", port=_PORT)
     try:
         spark = SparkSession.builder.remote(address).create()
     except PySparkImportError as error:
         raise SparkFailed(f"{address}: {error}; `pip install '{_CLIENT}'` brings what Spark Connect needs") from error
     except (PySparkException, OSError, RuntimeError) as error:
-        raise SparkFailed(f"{address}: no session with this Spark Connect server: {error}") from error
+        raise SparkFailed(f"{address}: no session with this Spark Connect server: {telling(str(error))}") from error
     try:
         for name, value in (_SETTINGS | dict(target.conf)).items():
             spark.conf.set(name, value)
@@ -53,17 +51,6 @@ def connected(address: str, folder: Path, target: Target, say: Callable[[str], N
         check(spark, env=target.env, say=say)
         yield spark
     except PySparkException as error:
-        raise SparkFailed(f"{address}: {error}") from error
+        raise SparkFailed(f"{address}: {telling(str(error))}") from error
     finally:
         spark.stop()
-
-
-def _must_answer(address: str) -> None:
-    """SparkFailed at once when nothing listens there: Spark's client would try for ten minutes."""
-    place = urlsplit(address)
-    try:
-        if not place.hostname:
-            raise ValueError("it names no host")
-        socket.create_connection((place.hostname, place.port or _PORT), _PATIENCE_S).close()
-    except (OSError, ValueError) as error:
-        raise SparkFailed(f"{address}: no Spark Connect server answers there: {error}") from error

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.spark import defaults, environment
 from analysis.spark.check import check
-from analysis.spark.errors import SparkFailed
+from analysis.spark.errors import SparkFailed, must_answer, telling
 from analysis.spark.remote import connected
 from analysis.spark.ship import ROOT, bundle, send
 from analysis.spark.target import Env, Target, Where, as_target, is_ours
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ARCHIVE = ROOT / "build" / "spark.jsa"
 _STOP_LIMIT_S = 120.0  # beside other work, a Java process takes a minute to write the class archive
-_LOG_LINES, _SHOWN_LINES = 40, 25
+_LOG_LINES, _PORT = 40, 7077
 _JOINED = {"spark.executorEnv.PYTHONPATH": ":", "spark.archives": ","}
 # Few, short tasks: the quick compiler and the simplest collector cost half the CPU of the defaults.
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
@@ -111,6 +111,8 @@ def _on_master(
 ) -> Iterator[SparkSession]:
     theirs = defaults.defaults()
     master = target.master or theirs.get("spark.master") or f"local[{os.cpu_count() or 1}]"
+    if master.startswith("spark://"):
+        must_answer(master, what="Spark master", port=_PORT)
     ships = target.env is Env.SHIP and not is_local(master)
     code = None if is_local(master) else bundle(folder)
     path = f"{code.name}:{environment.NAME}" if code and ships else code.name if code else None
@@ -158,7 +160,8 @@ def _own_jvm(chosen: dict[str, str], folder: Path, *, ships: bool) -> Iterator[S
         except (PySparkException, Py4JError, ConnectionError) as error:
             if interrupted(error):
                 raise KeyboardInterrupt from error
-            raise SparkFailed(_explain(str(error), log)) from error
+            end = "\n".join(log.read_text(errors="replace").splitlines()[-_LOG_LINES:])
+            raise SparkFailed(f"Spark failed: {telling(str(error), end)}") from error
         finally:
             _end(gateway)
 
@@ -216,10 +219,3 @@ def _environment(master: str, *, ships: bool) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _explain(error: str, log: Path) -> str:
-    """The lines of an error and of the log's end that say something: not the stacks of Java calls."""
-    lines = [*error.splitlines(), *log.read_text(errors="replace").splitlines()[-_LOG_LINES:]]
-    telling = [line.rstrip() for line in lines if line.strip() and not line.lstrip().startswith(("at ", "... "))]
-    return "Spark failed: " + "\n  ".join(dict.fromkeys(telling[:_SHOWN_LINES]))

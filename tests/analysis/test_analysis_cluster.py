@@ -49,7 +49,7 @@ def run(script: str, *words: str | Path, env: dict[str, str] | None = None) -> s
     path = Path(__file__).parents[1] / "support" / script
     done = subprocess.run(
         [sys.executable, str(path), *map(str, words)], env=environment() | (env or {}), capture_output=True, text=True,
-        timeout=400, check=False,
+        timeout=700, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     return done.stdout

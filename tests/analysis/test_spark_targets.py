@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from dataclasses import replace
 from importlib import metadata
@@ -18,9 +19,10 @@ from hypothesis import strategies as st
 from analysis.spark import defaults
 from analysis.spark.check import PYTHON, Worker, explained, findings
 from analysis.spark.environment import archive, digest, is_wanted
+from analysis.spark.errors import SparkFailed, must_answer, telling
 from analysis.spark.export import Done, NotShared, Piece, seen, verify
 from analysis.spark.needs import distributions, needed
-from analysis.spark.session import chosen_by, event_log
+from analysis.spark.session import chosen_by, event_log, session
 from analysis.spark.target import settings_of
 from analysis.spark.watch import Executor, later, repeated
 from records.errors import WrongInput
@@ -247,3 +249,32 @@ def test_what_is_told_later_is_not_told_of_what_ends_before() -> None:
     assert not told.is_set()
     with later(told.set, after_s=0):
         assert told.wait(60)
+
+
+def test_of_an_error_the_lines_are_told_that_say_something() -> None:
+    error = """An error occurred while calling x.
+: java.lang.IllegalStateException: stopped
+\tat org.apache.spark.A.b(A.scala:12)
+py4j.Gateway.invoke(Gateway.java:238)
+java.base/jdk.internal.X.newInstance0(Native Method)
+\t... 12 more
+Caused by: java.io.IOException: no route
+
+JVM stacktrace:
+java.io.IOException
+"""
+    assert telling(error, "26/11/25 WARN lost\nCaused by: java.io.IOException: no route") == "\n  ".join((
+        "An error occurred while calling x.", ": java.lang.IllegalStateException: stopped",
+        "Caused by: java.io.IOException: no route", "26/11/25 WARN lost",
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("master", ["spark://127.0.0.1:9", "spark://", "spark://127.0.0.1:9,127.0.0.1:port"])
+def test_a_master_that_is_not_there_is_named_at_once(master: str) -> None:
+    with pytest.raises(SparkFailed, match=f"{master}: no Spark master answers there: "), session(master=master):
+        pass
+
+
+def test_any_of_several_masters_will_do() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        must_answer(f"spark://127.0.0.1:9,127.0.0.1:{listening.getsockname()[1]}", what="Spark master", port=7077)

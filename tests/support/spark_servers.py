@@ -95,8 +95,11 @@ def _said(log: Path, says: str, process: subprocess.Popen[bytes]) -> str:
 
 
 @contextmanager
-def cluster(folder: Path, *, workers: int, apart: Apart) -> Iterator[str]:
-    """A standalone cluster with `workers` workers of one core that share nothing; yields its address, spark://..."""
+def cluster(folder: Path, *, workers: int, apart: Apart | None = None) -> Iterator[str]:
+    """A standalone cluster with `workers` workers of one core; yields its address, spark://...
+
+    apart: what they have to themselves, None = they see what we see.
+    """
     deploy = "org.apache.spark.deploy"
     with ExitStack() as stack:
         master = stack.enter_context(
@@ -104,7 +107,7 @@ def cluster(folder: Path, *, workers: int, apart: Apart) -> Iterator[str]:
                    "--webui-port", "0", says=r"Starting Spark master at (spark://\S+)")
         )  # fmt: skip
         for number in range(workers):
-            home, inside = apart.inside(folder, number)
+            home, inside = apart.inside(folder, number) if apart else (HOME, [])
             stack.enter_context(
                 server(folder, f"worker-{number}", f"{deploy}.worker.Worker", "--host", "127.0.0.1",
                        "--webui-port", "0", "--cores", "1", "--memory", "1g",
