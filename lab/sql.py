@@ -41,7 +41,7 @@ def sql(
         chosen = _form(form, file)
         check(query)  # before anything starts
         tidy(results)
-        folders = [find(results, name) for name in campaigns or [None]]
+        folders = [find(results, name) for name in campaigns] if campaigns else [find(results, None)]
         rows, left = _answer(query, folders, None if every or chosen != "table" else MOST, master)
         text = _written(rows, chosen) if chosen != "table" else ""
         if file is not None:

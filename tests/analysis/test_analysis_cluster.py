@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
-TABLES = ("trials", "whole", "split", "source")
+TABLES = ("trials", "whole", "split", "source", "view")
 FEW = Spec(bodies=(100,), guarantees=("durable, persistent",), trials=2)
 
 
