@@ -16,6 +16,7 @@ from rich.text import Text
 
 from lab.common import Status, fail, note, out, shown, told
 from lab.start import find, tidy
+from records.campaign import read_campaign
 from records.spreadsheet import inert
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def _answer(query: str, folders: list[Path], most: int | None, master: str | Non
     from analysis.sql.work import campaigns  # noqa: PLC0415
 
     found = campaigns([str(folder) for folder in folders])
+    for folder in found:
+        read_campaign(folder)  # one that is damaged is told in its own words, not in Spark's
     for line in notes(found, relations(query, VIEWS)):
         note(line)
     try:

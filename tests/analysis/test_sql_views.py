@@ -223,3 +223,10 @@ def test_a_query_without_words_and_a_file_of_no_kind_are_usage(tmp_path: Path) -
     for words, why in ((["sql"], "a query is missing"), (["sql", "SELECT 1", "--out", "x.txt"], "csv or json")):
         done = CliRunner().invoke(app, [*words, "--results", str(tmp_path)])
         assert (done.exit_code, why in done.stderr) == (2, True), json.dumps(words)
+
+
+def test_a_campaign_whose_record_is_damaged_is_told_before_spark_starts(campaign: Path, tmp_path: Path) -> None:
+    folder = copy(campaign, tmp_path)
+    (folder / "campaign.json").write_text("{")
+    done = CliRunner().invoke(app, ["sql", "SELECT * FROM trials", str(folder), "--results", str(tmp_path)])
+    assert (done.exit_code, "campaign.json" in done.stderr, "Spark" in done.stderr) == (1, True, False)
