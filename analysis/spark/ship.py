@@ -47,7 +47,7 @@ def send(spark: SparkSession, file: Path) -> None:
 
 
 def ship(spark: SparkSession) -> None:
-    """Make `analysis` and `results` importable in all tasks of a session that somebody else started."""
+    """Make `analysis` and `records` importable in all tasks of a session that somebody else started."""
     folder = tempfile.mkdtemp(prefix="airwire-ship-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     send(spark, bundle(Path(folder)))
