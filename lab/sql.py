@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from lab import cluster
-from lab.common import Status, fail, note, out, shown, told
+from lab.common import Status, fail, is_terminal, note, out, shown, told
 from lab.start import find, tidy
+from records.campaign import read_campaign
 from records.spreadsheet import inert
 
 if TYPE_CHECKING:
@@ -76,6 +78,8 @@ def _answer(query: str, folders: list[Path], most: int | None, target: Target | 
     from analysis.sql.work import campaigns  # noqa: PLC0415
 
     found = campaigns([str(folder) for folder in folders])
+    for folder in found:
+        read_campaign(folder)  # one that is damaged is told in its own words, not in Spark's
     for line in notes(found, relations(query, VIEWS)):
         note(line)
     try:
@@ -98,9 +102,13 @@ def _show(rows: pa.Table, left: int) -> None:
     for field in rows.schema:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
         table.add_column(Text(field.name), justify="right" if number else "left")
-    for row in _cells(rows):
-        table.add_row(*(Text(_text(cell)) for cell in row))
-    out.print(table)
+    texts = [[_text(cell) for cell in row] for row in _cells(rows)]
+    for row in texts:
+        table.add_row(*map(Text, row))
+    # Where nobody watches no row is folded, however long its texts are.
+    wide = sum(max(map(len, column)) + 2 for column in zip(rows.column_names, *texts, strict=True))
+    console = out if is_terminal() else Console(highlight=False, width=max(out.width, wide))
+    console.print(table)
     if left:
         out.print(f"and {left} rows more: --all prints them, --out FILE.csv writes them")
 

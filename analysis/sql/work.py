@@ -8,7 +8,7 @@ from pathlib import Path
 
 from analysis.capture.ranges import index, to_json
 from analysis.sql.columns import View
-from records.campaign import RECORD, Campaign, read_campaign
+from records.campaign import RECORD, Campaign, Planned, read_campaign
 from records.errors import WrongInput
 from records.store import DamagedTrial, Trial, trial_name, trials
 
@@ -73,10 +73,13 @@ def _of_campaign(view: View, folder: Path, wanted: Wanted) -> Iterator[Work]:
     finished: dict[str, dict[int, Trial]] = {cell.name: {} for cell in campaign.cells}
     for trial in trials(folder):
         finished.setdefault(trial.path.parent.name, {})[trial.number] = trial
+    order: dict[str, list[Planned]] = {}
+    for one in campaign.order:
+        order.setdefault(one.cell, []).append(one)
     for cell, done in finished.items():
         if not _asked(wanted, "cell", cell):
             continue
-        plan = _only(campaign, cell)
+        plan = _only(campaign, cell, tuple(order.get(cell, ())))
         if view.per == "cell":
             paths = tuple(str(done[number].path) for number in sorted(done))
             yield Work(view=view.name, folder=str(folder), cell=cell, plan=plan.model_dump_json(), trials=paths)
@@ -118,14 +121,16 @@ def _ranges(trial: Trial) -> Iterator[tuple[str, str]]:
         yield from ((one.file, to_json(piece)) for piece in found)
 
 
-def _only(campaign: Campaign, cell: str) -> Campaign:
-    """The campaign as if it had one cell, with what is said of its workload alone: the rest need not travel."""
+def _only(campaign: Campaign, cell: str, order: tuple[Planned, ...]) -> Campaign:
+    """The campaign as if it had one cell, with what is said of its workload alone: the rest need not travel.
+
+    order: of this cell's trials.
+    """
     cells = tuple(
         one.model_copy(update={"settings": {"settings": _workload(one.settings.get("settings"))}})
         for one in campaign.cells
         if one.name == cell
     )
-    order = tuple(one for one in campaign.order if one.cell == cell)
     return campaign.model_copy(update={"cells": cells, "order": order})
 
 

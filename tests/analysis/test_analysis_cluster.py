@@ -31,7 +31,7 @@ pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
-TABLES = ("trials", "whole", "split", "source")
+TABLES = ("trials", "whole", "split", "source", "view")
 FEW = Spec(bodies=(100,), guarantees=("durable, persistent",), trials=2)
 
 

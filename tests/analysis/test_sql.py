@@ -135,6 +135,13 @@ def test_rows_that_are_left_out_are_counted_and_said_how_to_see(campaign: Path) 
     assert len(asked(query, "--all", results=campaign.parents[1]).stdout.splitlines()) == 51
 
 
+def test_a_row_is_one_line_however_long_its_texts_are(campaign: Path) -> None:
+    query = "SELECT 1 AS a, repeat('word ', 200) AS b, 'end' AS c, CAST(NULL AS int) AS d"
+    header, line = asked(query, results=campaign.parents[1]).stdout.splitlines()
+    assert header.split() == ["a", "b", "c", "d"]
+    assert line.split() == ["1", *["word"] * 200, "end", "–"]
+
+
 def test_csv_and_json_have_all_rows_and_what_no_file_can_say_is_empty(campaign: Path, tmp_path: Path) -> None:
     query = (
         "SELECT explode(sequence(1, 50)) AS n, '=1' AS text, map('a', 1.5D) AS levels, double('NaN') AS nothing, "

@@ -26,7 +26,9 @@ from analysis.sql.work import NoCampaign, Wanted, campaigns, planned
 from experiments.campaign.unpack import unpack
 from lab.main import app
 from lab.verbs.sql import sql
-from records.store import Trial, trials
+from records.campaign import RECORD, read_campaign
+from records.stopping import Rule
+from records.store import Trial, trials, write_record
 
 CELL = "nistnet-80211_100_dp"
 SPEC = Spec(
@@ -103,6 +105,14 @@ def test_a_trial_that_raises_anything_at_all_is_a_row_that_says_so(
     (row,) = view("trials", campaign, cell=CELL, trial=1)
     assert (row["state"], row["reasons"]) == ("damaged", ["damaged reduction: RuntimeError: no such luck"])
     assert view("flows", campaign, cell=CELL, trial=1) == []
+
+
+def test_a_trial_that_a_stopping_rule_did_not_need_is_no_row(campaign: Path, tmp_path: Path) -> None:
+    folder = copy(campaign, tmp_path)
+    rule = Rule(least=2, most=3, half_width=0.1, metrics=("delivered_per_s",))
+    write_record(folder / RECORD, read_campaign(folder).model_copy(update={"stopping": rule}))
+    assert [row["trial"] for row in view("trials", folder, cell=CELL)] == [1, 2]
+    assert [row["trials"] for row in view("cells", folder, cell=CELL)] == [2]
 
 
 def test_wide_rows_have_what_the_findings_have(campaign: Path, told: Findings) -> None:
@@ -223,3 +233,10 @@ def test_a_query_without_words_and_a_file_of_no_kind_are_usage(tmp_path: Path) -
     for words, why in ((["sql"], "a query is missing"), (["sql", "SELECT 1", "--out", "x.txt"], "csv or json")):
         done = CliRunner().invoke(app, [*words, "--results", str(tmp_path)])
         assert (done.exit_code, why in done.stderr) == (2, True), json.dumps(words)
+
+
+def test_a_campaign_whose_record_is_damaged_is_told_before_spark_starts(campaign: Path, tmp_path: Path) -> None:
+    folder = copy(campaign, tmp_path)
+    (folder / "campaign.json").write_text("{")
+    done = CliRunner().invoke(app, ["sql", "SELECT * FROM trials", str(folder), "--results", str(tmp_path)])
+    assert (done.exit_code, "campaign.json" in done.stderr, "Spark" in done.stderr) == (1, True, False)

@@ -17,6 +17,7 @@ from analysis.spark.jobs import reduce_trials
 from analysis.spark.session import session
 from analysis.spark.source import register
 from analysis.spark.target import Env, Target
+from analysis.sql import source as views
 from records.store import trials
 
 if TYPE_CHECKING:
@@ -36,12 +37,15 @@ def made(spark: SparkSession, campaign: Path, captures: Sequence[Path], out: Pat
             yield pa.RecordBatch.from_pydict({"code": [str(analysis.__file__)], "folder": [os.getcwd()]})
 
     register(spark)
+    views.register(spark)
+    read = spark.read.format("airwire")
     frame = spark.read.format("pcap").load(str(captures[0])).orderBy("frame")
     tables = {
         "trials": reduce_trials(spark, [trial.path for trial in trials(campaign)]),
         "whole": reduce_captures(captures, spark=spark),
         "split": reduce_captures(captures, spark=spark, split_above=100_000, range_bytes=300_000),
         "source": frame.toArrow(),
+        "view": read.load(str(campaign)).where("trial = 1").orderBy("cell").toArrow(),
         "origin": spark.range(0, 8, 1, 8).mapInArrow(origin, "code string, folder string").toArrow(),
     }
     for name, table in tables.items():
