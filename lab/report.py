@@ -6,23 +6,38 @@ from pathlib import Path
 
 import typer
 
-from lab.closing import reporting
-from lab.common import Status, fail, told
+from lab.closing import built, reporting
+from lab.common import Status, fail, note, told
 from lab.start import find, tidy
 from records.campaign import read_campaign
 from records.comparing import problems
+from records.location import Remote, locate
 
 
-def report(*, campaign: str | None, results: Path, by: str | None, master: str | None) -> None:
+def report(*, campaign: str | None, results: Path, by: str | None, master: str | None, folder: Path | None) -> None:
     """Build the report and say what is in it."""
     with told():
+        place = locate(campaign or "")
+        if isinstance(place, Remote):
+            raise typer.Exit(_at_uri(place, folder or Path(f"{place.name}-report"), by=by, master=master))
+        if folder is not None:
+            fail("--out: is for a campaign at a URI; the report of one here is written into its folder", Status.USAGE)
         tidy(results)
-        folder = find(results, campaign)
+        found = find(results, campaign and str(place))
         if by is not None:
-            _check(folder, by)
+            _check(found, by)
         closing = reporting(master=master, by=by)
         # How long it takes elsewhere is no news for the next report built here.
-        raise typer.Exit(closing.build(folder) if master else closing.run(folder))
+        raise typer.Exit(closing.build(found) if master else closing.run(found))
+
+
+def _at_uri(campaign: Remote, folder: Path, *, by: str | None, master: str | None) -> Status:
+    from analysis.report.published import build_published  # noqa: PLC0415 - it imports slowly
+
+    def work() -> Path:
+        return build_published(campaign, folder, master=master, by=by, say=note)
+
+    return built(folder, work)
 
 
 def _check(campaign: Path, by: str) -> None:
