@@ -91,11 +91,18 @@ def reporting(*, master: Where = None, by: str | None = None) -> Closing:
 def build(folder: Path, *, master: Where = None, by: str | None = None) -> Status:
     """Build a campaign's report, say what is in it and where it is."""
     from analysis import report  # noqa: PLC0415 - Spark and matplotlib import slowly; only this needs them
+
+    return built(folder, lambda: report.build(folder, master=master, by=by, say=note))
+
+
+def built(folder: Path, work: Callable[[], Path]) -> Status:
+    """Do `work`, which writes a report into `folder` and gives its page; say what is in it and where it is."""
+    from analysis import report  # noqa: PLC0415 - as above
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
 
     try:
         with naming(folder):
-            path = report.build(folder, master=master, by=by, say=note)
+            path = work()
     except (report.NothingToReport, report.ReportBusy, SparkFailed) as error:
         err.print(str(error), style="red", markup=False)
         return Status.FAILED

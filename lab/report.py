@@ -3,31 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from lab.closing import reporting
+from lab.closing import built, reporting
 from lab.cluster import chosen
-from lab.common import Status, fail, told
+from lab.common import Status, fail, note, told
 from lab.start import find, tidy
 from records.campaign import read_campaign
 from records.comparing import problems
+from records.location import Remote, locate
+
+if TYPE_CHECKING:
+    from analysis.spark.target import Target
 
 
 def report(
     *, campaign: str | None, results: Path, by: str | None, master: str | None, conf: list[str] | None, env: str,
-    event_log: str | None,
+    event_log: str | None, folder: Path | None,
 ) -> None:  # fmt: skip
     """Build the report and say what is in it."""
     with told():
         target = chosen(master=master, conf=conf, env=env, event_log=event_log)
+        place = locate(campaign or "")
+        if isinstance(place, Remote):
+            raise typer.Exit(_at_uri(place, folder or Path(f"{place.name}-report"), by=by, master=target))
+        if folder is not None:
+            fail("--out: is for a campaign at a URI; the report of one here is written into its folder", Status.USAGE)
         tidy(results)
-        folder = find(results, campaign)
+        found = find(results, campaign and str(place))
         if by is not None:
-            _check(folder, by)
+            _check(found, by)
         closing = reporting(master=target, by=by)
         # How long it takes elsewhere is no news for the next report built here.
-        raise typer.Exit(closing.build(folder) if target else closing.run(folder))
+        raise typer.Exit(closing.build(found) if target else closing.run(found))
+
+
+def _at_uri(campaign: Remote, folder: Path, *, by: str | None, master: Target | None) -> Status:
+    from analysis.report.published import build_published  # noqa: PLC0415 - it imports slowly
+
+    def work() -> Path:
+        return build_published(campaign, folder, master=master, by=by, say=note)
+
+    return built(folder, work)
 
 
 def _check(campaign: Path, by: str) -> None:

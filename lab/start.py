@@ -8,6 +8,7 @@ from pathlib import Path
 from emulation.kernel import congestion
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.campaign import CampaignError
+from records.publishing import must_be_whole
 
 
 def tidy(results: Path) -> None:
@@ -26,6 +27,7 @@ def find(results: Path, name: str | None) -> Path:
             raise CampaignError(f"{results}: no campaign here yet; `lab run SCENARIO` makes one")
         return known[-1]
     if (path := Path(name)).is_dir():
+        must_be_whole(path)
         return path.resolve()
     found = [folder for folder in known if folder.name == name]
     if not found:

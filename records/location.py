@@ -2,7 +2,8 @@
 
 A plain path, or a `file:` URI, is a `Path` and nothing else.  Any other URI is a `Remote`, whose text up to a `?` is
 the name as it stands, without escapes.  After the `?` of an `s3:` URI stand `endpoint_override`, `scheme`, `region` and
-`anonymous`, as pyarrow has them; secrets come from the environment (`AWS_ACCESS_KEY_ID`, ...) or the AWS profile.
+`anonymous`, as pyarrow has them (the endpoint else by `AWS_ENDPOINT_URL`); secrets come from the environment
+(`AWS_ACCESS_KEY_ID`, ...) or the AWS profile.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import numpy as np
+import pyarrow as pa
 
 from records.errors import CannotGoOn, WrongInput
 
@@ -221,7 +223,8 @@ def locate(text: str | Path) -> Place:
             raise BadURI(f"{text}: a file: URI names a file of this machine, as in file:///tmp/a.pcap")
         return Path(unquote(parts.path))
     path, _, query = rest.partition("?")
-    if "@" in path.partition("/")[0]:
+    before = path.partition("/")[0].rpartition("@")[0]  # a container in abfs://CONTAINER@ACCOUNT/NAME
+    if ":" in before or (scheme == "s3" and before):
         raise BadURI(f"{scheme}: URI: a user or key in a URI is seen by everybody; {_SECRETS}")
     if scheme == "s3" and (other := {name for name, _ in parse_qsl(query, keep_blank_values=True)} - _OPTIONS):
         named, known = ", ".join(sorted(other)), ", ".join(sorted(_OPTIONS))
@@ -265,30 +268,43 @@ def timeout_s() -> float:
 def _system(place: Remote) -> tuple[FileSystem, str]:
     """The file system behind a URI, and the path there."""
     if place.scheme == "s3":
-        return _s3(place.query, timeout_s()), place.path
+        return _s3(tuple(_s3_options(place.query).items()), timeout_s()), place.path
     from pyarrow import fs  # noqa: PLC0415 - local files do without it
 
     if place.scheme == "file":
         return fs.LocalFileSystem(), place.path
+    uri = str(place)
+    if place.scheme in ("gs", "gcs") and "retry_limit_seconds" not in place.query:
+        uri += f"{'&' if place.query else '?'}retry_limit_seconds={timeout_s():g}"  # of its own it tries for 15 minutes
     try:
-        system, path = fs.FileSystem.from_uri(str(place))
-    except (OSError, ValueError, ImportError) as error:
+        system, path = fs.FileSystem.from_uri(uri)
+    except (OSError, ValueError, ImportError, pa.ArrowException) as error:
         raise BadURI(f"{place}: {error}") from error
     return system, path
 
 
-@cache
-def _s3(query: str, timeout: float) -> FileSystem:
-    from pyarrow import fs  # noqa: PLC0415 - local files do without it
-
-    options: dict[str, Any] = dict(parse_qsl(query))
+def _s3_options(query: str) -> dict[str, str]:
+    """What pyarrow is told of a store: by the URI, else by the environment, which pyarrow does not ask for it."""
+    options = dict(parse_qsl(query))
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint and "endpoint_override" not in options:
+        parts = urlsplit(endpoint)
+        options |= {"endpoint_override": parts.netloc, "scheme": parts.scheme}
     if "endpoint_override" in options and not {"AWS_REGION", "AWS_DEFAULT_REGION"} & os.environ.keys():
         options.setdefault("region", "us-east-1")  # else the client looks for one, which takes seconds
-    if "anonymous" in options:
-        options["anonymous"] = options["anonymous"].lower() == "true"
+    return options
+
+
+@cache
+def _s3(options: tuple[tuple[str, str], ...], timeout: float) -> FileSystem:
+    from pyarrow import fs  # noqa: PLC0415 - local files do without it
+
+    told: dict[str, Any] = dict(options)
+    if "anonymous" in told:
+        told["anonymous"] = told["anonymous"].lower() == "true"
     # Attempts are counted here, where what failed can be said.
     return fs.S3FileSystem(
-        **options, request_timeout=timeout, connect_timeout=timeout, allow_delayed_open=True,
+        **told, request_timeout=timeout, connect_timeout=timeout, allow_delayed_open=True,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=1),
     )  # fmt: skip
 
@@ -314,7 +330,7 @@ def _tried(place: Remote, what: str, work: Callable[[], T]) -> T:
     for pause in (*_PAUSES_S, None):
         try:
             return work()
-        except OSError as error:
+        except (OSError, pa.ArrowException) as error:
             if isinstance(error, FileNotFoundError) or "NO_SUCH_BUCKET" in str(error):
                 raise NotThere(f"{place}: there is no such file, or no such bucket or folder") from error
             why = _said(error)
@@ -327,9 +343,9 @@ def _tried(place: Remote, what: str, work: Callable[[], T]) -> T:
     raise AssertionError
 
 
-def _said(error: OSError) -> str:
+def _said(error: Exception) -> str:
     """The reason, with the store's own words."""
-    text = error.strerror or str(error)
+    text = getattr(error, "strerror", None) or str(error)
     text = text[max(text.find("AWS Error"), 0) :]  # before it stands what the place says already
     if any(word in text for word in _NO_RIGHT):
         return f"the credentials in use have no right to ({text}); {_SECRETS}"

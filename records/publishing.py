@@ -38,10 +38,11 @@ class NotPublished(CannotGoOn):
 
 
 class Published(Record):
-    """_published.json and the lists of what is under way.  files: by name inside the campaign's folder."""
+    """_published.json and the lists of what is under way.  files: by name inside the folder called `campaign`."""
 
     version: Literal[1] = 1
     scenario: str
+    campaign: str
     created: str
     digest: str
     files: tuple[Listed, ...]
@@ -74,6 +75,12 @@ def read_published(target: Remote) -> Published:
         raise NotPublished(f"{target / PUBLISHED}: {error}") from error
 
 
+def must_be_whole(folder: Path) -> None:
+    """NotPublished when `folder`, of this machine, holds a campaign that has been copied there in part."""
+    if any(folder.glob(f"{UNDER_WAY}*")) and not (folder / PUBLISHED).exists():
+        raise NotPublished(f"{folder}: a campaign that was not copied to its end; `lab publish` again goes on with it")
+
+
 def publish(folder: Path, target: Remote) -> Copied:
     """Copy the campaign in `folder` to `target`, whole or without its list; what is there already stays.
 
@@ -81,7 +88,9 @@ def publish(folder: Path, target: Remote) -> Copied:
     arrive as it was sent, Unreachable, DamagedTrial when campaign.json cannot be read, OSError.
     """
     campaign = read_campaign(folder)
-    about = Published(scenario=campaign.scenario, created=campaign.created, digest=campaign.digest, files=())
+    about = Published(
+        scenario=campaign.scenario, campaign=folder.name, created=campaign.created, digest=campaign.digest, files=()
+    )  # fmt: skip
     there = target.files()
     before, notes = _before(target, there, campaign)
     wanted = {name: _listed(folder, name) for name in sorted(_names(folder))}
@@ -92,8 +101,8 @@ def publish(folder: Path, target: Remote) -> Copied:
         _remove(target, notes)
         return Copied(copied=(), kept=tuple(kept.values()), removed=())
     noting = _Noting(target, about, first=len(notes))
+    noting.note(before.values() if PUBLISHED in there else ())  # first of all, so that what comes is known as ours
     if PUBLISHED in there:
-        noting.note(before.values())
         (target / PUBLISHED).unlink()
     try:
         for one in _sent(folder, target, left):
@@ -193,13 +202,37 @@ def _sent(folder: Path, target: Remote, files: Sequence[Listed]) -> Iterator[Lis
 
 def _send(folder: Path, target: Remote, one: Listed) -> None:
     (target / one.file).write(folder / one.file)
+    for _ in _checked(target, one):
+        pass
+
+
+def fetch(target: Remote, files: Iterable[Listed], folder: Path) -> None:
+    """Copy these files from `target` to `folder`, several at once.
+
+    Raises NotPublished when one is not what the list says, Unreachable, OSError.
+    """
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in pool.map(lambda one: _fetch(target, one, folder / one.file), files):
+            pass
+
+
+def _fetch(target: Remote, one: Listed, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as out:
+        for part in _checked(target, one):
+            out.write(part)
+
+
+def _checked(target: Remote, one: Listed) -> Iterator[memoryview]:
+    """The content of a file, part after part; NotPublished at its end when it is not the one that is listed."""
     digest, size = hashlib.sha256(), 0
     with (target / one.file).open() as file:
         for part in file.parts():
             digest.update(part)
             size += len(part)
+            yield part
     if (size, digest.hexdigest()) != (one.bytes, one.sha256):
-        raise NotPublished(f"{target / one.file}: {size} bytes came back that are not those of {folder / one.file}")
+        raise NotPublished(f"{target / one.file}: its {size} bytes are not those that were published")
 
 
 def _check_sizes(target: Remote, wanted: Mapping[str, Listed]) -> None:

@@ -25,6 +25,7 @@ from pydantic import ValidationError
 from records import older
 from records.errors import CannotGoOn
 from records.link import LinkProof
+from records.location import Place
 from records.manifest import Manifest
 from records.packed import PACKED, Elsewhere, Packed
 from records.record import Record
@@ -185,11 +186,11 @@ def write_table(path: Path, table: pa.Table) -> None:
     pq.write_table(table, path, compression="zstd")
 
 
-def read_table(path: Path, schema: pa.Schema) -> pa.Table:
+def read_table(path: Place, schema: pa.Schema) -> pa.Table:
     """Read a table and check its shape; DamagedTrial names what is wrong."""
     try:
         # A plain file handle: the dataset layer would read partition values out of cell folder names.
-        with path.open("rb") as file:
+        with path.open("rb") if isinstance(path, Path) else pa.BufferReader(path.read_bytes()) as file:
             table = pq.ParquetFile(file).read()
     except (OSError, pa.ArrowException) as error:
         raise DamagedTrial(f"{path}: {error}") from error

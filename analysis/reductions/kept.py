@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -107,13 +107,24 @@ def look(trial: Path, code: str) -> Kept:
     except (OSError, ValueError) as error:
         return Kept(state=State.DAMAGED, why=f"{place / RECORD}: {error}")
     now = stamps(trial)
-    away = tuple(one.file for one in record.inputs if one.file not in now)
-    here = [one for one in record.inputs if one.file in now]
-    changed = not all(_is_same(trial / one.file, one, now[one.file]) for one in here)
-    if changed or not _captures(trial, away) or (not away and len(now) > len(here)):
-        return Kept(state=State.CHANGED, record=record)
-    if fault := _fault(place / REDUCED, record):
+    found = judged(
+        record, code, trial=trial, names=now, same=lambda one: _is_same(trial / one.file, one, now[one.file])
+    )  # fmt: skip
+    if found.state is not State.CHANGED and (fault := _fault(place / REDUCED, record)):
         return Kept(state=State.DAMAGED, why=fault, record=record)
+    return found
+
+
+def judged(record: Reduction, code: str, *, trial: Path, names: Collection[str], same: Callable[[Input], bool]) -> Kept:
+    """How a reduction stands with `code` and the files that a trial has, by `names`; its records are in `trial`.
+
+    same: whether an input that is among them has the content that it had.
+    """
+    away = tuple(one.file for one in record.inputs if one.file not in names)
+    here = [one for one in record.inputs if one.file in names]
+    changed = not all(same(one) for one in here)
+    if changed or not _captures(trial, away) or (not away and len(names) > len(here)):
+        return Kept(state=State.CHANGED, record=record)
     if away:
         return Kept(state=State.AWAY, away=away, record=record)
     return Kept(state=State.CURRENT if record.code == code else State.OTHER_CODE, record=record)

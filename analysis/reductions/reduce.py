@@ -74,9 +74,7 @@ class _Reducing:
                 again[found.state] += 1
             else:
                 tables.append(kept)
-        for state in _AGAIN:
-            if again[state]:
-                self.say(f"reduced again: {again[state]} trials, whose reductions are {state}")
+        say_again(again, self.say)
         if left:
             tables.append(self._made(left))
         return pa.concat_tables([SCHEMA.empty_table(), *tables])
@@ -128,10 +126,17 @@ def _kept(path: Path, number: int, found: Kept, say: Say) -> pa.Table | None:
         except (OSError, DamagedTrial) as error:
             why = str(error)
         else:
-            return pa.Table.from_batches([*rows, *_note(number, found)], SCHEMA)
+            return pa.Table.from_batches([*rows, *note(number, found)], SCHEMA)
     if why:
         say(f"reduced again: {path.parent.name}/{path.name}: {why}")
     return None
+
+
+def say_again(again: Mapping[State, int], say: Say) -> None:
+    """Say how many trials are reduced again because of how their reductions stand."""
+    for state in _AGAIN:
+        if again.get(state):
+            say(f"reduced again: {again[state]} trials, whose reductions are {state}")
 
 
 def _is_packed(path: Path) -> bool:
@@ -142,7 +147,7 @@ def _is_packed(path: Path) -> bool:
         return True
 
 
-def _note(number: int, found: Kept) -> Iterator[pa.RecordBatch]:
+def note(number: int, found: Kept) -> Iterator[pa.RecordBatch]:
     """What a reader of the report has to know of a reduction whose captures are gone."""
     if found.record is None or not found.away:
         return

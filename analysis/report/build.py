@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REPORT = "report.html"
+WRITTEN = ("plots", "tables", "trials", REPORT)  # the last when all others are there
 T = TypeVar("T")
 
 
@@ -71,7 +72,7 @@ def write(findings: Findings) -> Path:
     plots = draw(findings)
     found, pages = sources(findings), Pages()
     page = pages.fill("report.html.j2", view(findings, plots, found))
-    with staged(findings.folder, names=("plots", "tables", "trials", REPORT)) as folder:
+    with staged(findings.folder, names=WRITTEN) as folder:
         (folder / "trials").mkdir()
         failed = write_trials(folder / "trials", findings, found, pages)
         (folder / "plots").mkdir()

@@ -4,8 +4,10 @@
     OUT/packets/cell=C/trial=N/capture=NAME/part-...       of a campaign, with OUT/published/cell=C/trial=N/...,
     OUT/delivered/..., OUT/resources/..., OUT/trials.parquet
 
-Each file is one piece of work: an exact range of a capture, or a ledger table.  All are written into a folder of their
-own in OUT, looked at again by whoever asked for them, by size and digest, and only then put in place.
+OUT, and what is exported, is a folder of this machine or at a URI (records.location).  Each file is one piece of work:
+an exact range of a capture, or a ledger table.  On this machine all are written into a folder of their own in OUT, looked
+at again by whoever asked for them, by size and digest, and only then put in place.  At a URI each is there when all of
+it is, its size is looked at again, and what was not asked for to the end goes.
 """
 
 from __future__ import annotations
@@ -26,9 +28,11 @@ import pyarrow.parquet as pq
 from analysis.capture.ranges import from_json, index, to_json
 from analysis.capture.reader import read_range
 from analysis.spark.schema import PACKETS, packet_batches
+from records.location import Place, Remote, locate
 from records.manifest import Manifest
-from records.schema import tables_of
-from records.store import DamagedTrial, Trial, trials
+from records.schema import FURTHER_TABLES, TABLES, tables_of
+from records.scratch import scratch
+from records.store import DamagedTrial, Trial, read_table, trials
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,6 +64,16 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What became of a piece: its file's rows, size and digest, or the problem because of which there is none."""
+
+    rows: int = 0
+    bytes: int = 0
+    sha256: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """pieces: what to write.  problems: what cannot be exported, or not all of it, and why."""
 
@@ -67,7 +81,7 @@ class Plan:
     problems: tuple[str, ...]
 
 
-def plan_captures(paths: Sequence[Path], *, below: str = "") -> Plan:
+def plan_captures(paths: Sequence[Place], *, below: str = "") -> Plan:
     """Ranges of capture files; below: partitions above theirs.  A damaged file gives what stands before."""
     names = [path.name for path in paths]
     found, problems = [], []
@@ -89,8 +103,11 @@ def plan_captures(paths: Sequence[Path], *, below: str = "") -> Plan:
     return Plan(pieces=tuple(found), problems=tuple(problems))
 
 
-def plan_campaign(campaign: Path) -> tuple[Plan, pa.Table]:
-    """Ledger tables and captures of every finished trial, and the table of the trials themselves."""
+def plan_campaign(campaign: Path, *, at: Remote | None = None) -> tuple[Plan, pa.Table]:
+    """Ledger tables and captures of every finished trial, and the table of the trials themselves.
+
+    at: where the campaign is published, when `campaign` has its records alone (analysis.reductions.published).
+    """
     pieces: list[Piece] = []
     problems: list[str] = []
     about = []
@@ -101,15 +118,16 @@ def plan_campaign(campaign: Path) -> tuple[Plan, pa.Table]:
             problems.append(str(error))
             continue
         below = f"cell={quote(trial.path.parent.name, safe='')}/trial={trial.number}/"
+        place = at / trial.path.relative_to(campaign).as_posix() if at else trial.path
         here = [one.file for one in manifest.captures if one.kept and one.file not in away]
         pieces += [
-            Piece(source=str(trial.path.resolve()), target=f"{name}/{below}part-00000.parquet", table=name)
+            Piece(source=str(place.resolve()), target=f"{name}/{below}part-00000.parquet", table=name)
             for name in tables_of(manifest.rows)
             if f"{name}.parquet" not in away
         ]  # fmt: skip
         if away:
             problems.append(f"{trial.path}: a pack left {len(away)} files out; what of them was to be exported is not")
-        part = plan_captures([trial.path / name for name in here], below=below)
+        part = plan_captures([place / name for name in here], below=below)
         pieces += part.pieces
         problems += part.problems
         about.append(_about(trial, manifest))
@@ -132,53 +150,73 @@ def _about(trial: Trial, manifest: Manifest) -> dict[str, object]:
     }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What became of a piece: its file's rows, size and digest, or the problem because of which there is none."""
-
-    rows: int = 0
-    bytes: int = 0
-    sha256: str = ""
-    problem: str = ""
-
-
 def write(
     pieces: Sequence[Piece],
-    out: Path,
+    out: Place,
     *,
     spark: SparkSession | None = None,
     beside: Mapping[str, pa.Table] | None = None,
 ) -> tuple[int, list[str]]:
     """Write all pieces below `out`, in this process or as Spark tasks; (rows written, what went wrong).
 
-    beside: further tables, by file name.  Raises NotShared where what tasks have written is not here, byte for byte:
-    then, and when it is interrupted, nothing of it stays in `out`.
+    beside: further tables, by file name.  Raises NotShared where what tasks have written is not here: then, and when it
+    is interrupted, nothing of it stays in `out`.
     """
+    tables = beside or {}
+    done = _at_uri(pieces, out, spark, tables) if isinstance(out, Remote) else _here(pieces, out, spark, tables)
+    return sum(one.rows for one in done), [one.problem for one in done if one.problem]
+
+
+def _here(pieces: Sequence[Piece], out: Path, spark: SparkSession | None, beside: Mapping[str, pa.Table]) -> list[Done]:
     stage = out / f"{_STAGE}-{uuid4().hex}"
     stage.mkdir(parents=True)
     try:
-        if spark is None:
-            done = [write_piece(piece, stage) for piece in pieces]
-        else:
-            done = _with_spark(spark, pieces, stage.resolve()) if pieces else []
+        done = _done(pieces, stage.resolve(), spark)
+        if spark is not None:
             verify(pieces, done, stage)
-        for name, table in (beside or {}).items():
-            pq.write_table(table, stage / name, compression="zstd")
+        for name, table in beside.items():
+            (stage / name).write_bytes(_parquet(table))
         for path in sorted(stage.iterdir()):
             path.replace(out / path.name)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
-    return sum(one.rows for one in done), [one.problem for one in done if one.problem]
+    return done
 
 
-def _with_spark(spark: SparkSession, pieces: Sequence[Piece], out: Path) -> list[Done]:
+def _at_uri(
+    pieces: Sequence[Piece], out: Remote, spark: SparkSession | None, beside: Mapping[str, pa.Table]
+) -> list[Done]:
+    try:
+        done = _done(pieces, out, spark)
+        there = out.files()
+        whole = {piece.target: one.bytes for piece, one in zip(pieces, done, strict=True) if not one.problem}
+        if wrong := sorted(name for name in whole.keys() | there.keys() if whole.get(name) != there.get(name)):
+            raise NotShared(_not_shared(str(out), len(whole), wrong))
+        for name, table in beside.items():
+            (out / name).write(_parquet(table))
+    except BaseException:
+        for name in out.files():
+            (out / name).unlink()
+        raise
+    return done
+
+
+def _done(pieces: Sequence[Piece], out: Place, spark: SparkSession | None) -> list[Done]:
+    if spark is None:
+        return [write_piece(piece, out) for piece in pieces]
+    return _with_spark(spark, pieces, out) if pieces else []
+
+
+def _with_spark(spark: SparkSession, pieces: Sequence[Piece], out: Place) -> list[Done]:
     plain, folder = [asdict(piece) for piece in pieces], str(out)
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        place = locate(folder)
         for batch in batches:
             for row in batch.column(0).to_pylist():
                 # A worker to which the folder is not there has a disk of its own, and leaves nothing on it.
-                done = write_piece(Piece(**plain[row]), Path(folder)) if Path(folder).is_dir() else Done()
+                there = isinstance(place, Remote) or place.is_dir()
+                done = write_piece(Piece(**plain[row]), place) if there else Done()
                 yield pa.RecordBatch.from_pylist([{"work": row} | asdict(done)], _DONE_SCHEMA)
 
     frame = spark.range(0, len(plain), 1, numPartitions=len(plain)).mapInArrow(work, _DONE)
@@ -196,12 +234,16 @@ def verify(pieces: Sequence[Piece], done: Sequence[Done], out: Path) -> None:
     wrong = [str(path.relative_to(out)) for path, one in wanted.items() if seen(path) != (one.bytes, one.sha256)]
     wrong += [str(path.relative_to(out)) for path in out.rglob("*") if path.is_file() and path not in wanted]
     if wrong:
-        more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-        raise NotShared(
-            f"{out.parent}: of {len(wanted)} files that workers wrote, {len(wrong)} are not here as they wrote them "
-            f"({', '.join(wrong[:_NAMED])}{more}); nothing is exported: --out has to be storage that workers share "
-            "with this machine under one path, or leave --master out"
-        )
+        raise NotShared(_not_shared(str(out.parent), len(wanted), wrong))
+
+
+def _not_shared(out: str, wanted: int, wrong: Sequence[str]) -> str:
+    more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+    return (
+        f"{out}: of {wanted} files that workers wrote, {len(wrong)} are not here as they wrote them "
+        f"({', '.join(wrong[:_NAMED])}{more}); nothing is exported: --out has to be storage that workers share "
+        "with this machine under one path, or leave --master out"
+    )
 
 
 def seen(path: Path) -> tuple[int, str] | None:
@@ -213,25 +255,44 @@ def seen(path: Path) -> tuple[int, str] | None:
         return None
 
 
-def write_piece(piece: Piece, out: Path) -> Done:
+def write_piece(piece: Piece, out: Place) -> Done:
     """Write one Parquet file, which has its name when it is whole."""
-    target = out / piece.target
-    partial = target.with_name(f".{target.name}.{uuid4().hex}.partial")  # another attempt may run beside this one
     try:
+        if isinstance(out, Remote):
+            with scratch("export") as folder:
+                fresh = folder / "part.parquet"
+                done = _made(piece, fresh)
+                (out / piece.target).write(fresh)
+                return done
+        target = out / piece.target
         target.parent.mkdir(parents=True, exist_ok=True)
-        rows = _packets(piece, partial) if piece.table == "packets" else _ledger(piece, partial)
-        written = seen(partial)
-        if written is None:
-            return Done(problem=f"{target}: it cannot be read again")
-        partial.replace(target)
+        partial = target.with_name(f".{target.name}.{uuid4().hex}.partial")  # another attempt may run beside this one
+        try:
+            done = _made(piece, partial)
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
     except (OSError, ValueError, DamagedTrial) as error:
-        partial.unlink(missing_ok=True)
         return Done(problem=str(error))
+    return done
+
+
+def _made(piece: Piece, path: Path) -> Done:
+    rows = _packets(piece, path) if piece.table == "packets" else _ledger(piece, path)
+    written = seen(path)
+    if written is None:
+        raise OSError(f"{path}: it cannot be read again")
     return Done(rows=rows, bytes=written[0], sha256=written[1])
 
 
+def _parquet(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
 def _packets(piece: Piece, path: Path) -> int:
-    file = read_range(Path(piece.source), from_json(piece.piece))
+    file = read_range(locate(piece.source), from_json(piece.piece))
     # The capture's name is a partition already, so a reader gets that column from the folder.
     schema = PACKETS.remove(PACKETS.get_field_index("capture"))
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -241,6 +302,10 @@ def _packets(piece: Piece, path: Path) -> int:
 
 
 def _ledger(piece: Piece, path: Path) -> int:
-    table = Trial(Path(piece.source)).table(piece.table)
+    place = locate(piece.source)
+    if isinstance(place, Path):
+        table = Trial(place).table(piece.table)
+    else:
+        table = read_table(place / f"{piece.table}.parquet", (TABLES | FURTHER_TABLES)[piece.table])
     pq.write_table(table, path, compression="zstd")
     return int(table.num_rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,8 +13,10 @@ from lab.verbs.dispatch import done_by
 
 @done_by("lab.export")
 def export(
-    what: Annotated[list[str], typer.Argument(metavar="CAMPAIGN|FILE...", help="A campaign or captures.")],
-    folder: Annotated[Path, typer.Option("--out", help="Folder to write to; it must be empty or not be there.")],
+    what: Annotated[
+        list[str], typer.Argument(metavar="CAMPAIGN|FILE...", help="A campaign or captures, or their URIs.")
+    ],
+    folder: Annotated[str, typer.Option("--out", help="Folder or URI to write to; it must be empty or not be there.")],
     results: Results = DEFAULT_RESULTS,
     master: Master = None,
     conf: Conf = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +14,9 @@ from lab.verbs.dispatch import done_by
 
 @done_by("lab.report")
 def report(
-    campaign: Annotated[str | None, typer.Argument(help="Folder or name of a campaign; default: the latest.")] = None,
+    campaign: Annotated[
+        str | None, typer.Argument(help="Folder, name or URI of a campaign; default: the latest.")
+    ] = None,
     results: Results = DEFAULT_RESULTS,
     by: Annotated[
         str | None,
@@ -23,5 +26,12 @@ def report(
     conf: Conf = None,
     env: Env = PRESENT,
     event_log: EventLog = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", help="Of a campaign at a URI: folder for the report; default: named after it, here."),
+    ] = None,
 ) -> None:
-    """Build CAMPAIGN's report from its trial folders alone; the machine need not be the one that ran it."""
+    """Build CAMPAIGN's report from its trial folders alone; the machine need not be the one that ran it.
+
+    CAMPAIGN may be a URI that `lab publish` has written.
+    """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from common.capture import write_capture
 from lab_command import lab
-from object_store import ObjectStore
+from object_store import Fault, ObjectStore
 from pyspark.errors import PySparkException
 from synthetic_campaign import Spec, write_campaign
 
@@ -21,6 +22,9 @@ from analysis.capture.reader import read_capture, read_range
 from analysis.spark import export
 from analysis.spark.schema import PACKETS, packet_batches
 from analysis.spark.source import register
+from records import location
+from records.location import Place, Remote, locate
+from records.publishing import publish
 from records.store import trials
 
 if TYPE_CHECKING:
@@ -127,6 +131,65 @@ def test_a_campaign_is_exported_with_its_ledgers_and_every_trial_is_named(tmp_pa
     assert about["transmission_time"].isna().all()
     packets = pd.read_parquet(tmp_path / "out" / "packets")
     assert set(packets["cell"]) == set(wanted)
+
+
+@pytest.mark.parametrize("with_spark", [False, True])
+def test_captures_at_uris_are_exported_to_a_uri(
+    spark: SparkSession, captures: Sequence[Path], store: ObjectStore, tmp_path: Path, with_spark: bool
+) -> None:
+    store.objects = {f"lab/c/{path.name}": path.read_bytes() for path in captures}
+    plan = export.plan_captures([locate(store.uri(f"lab/c/{path.name}")) for path in captures])
+    out = locate(store.uri("lab/out"))
+    rows, problems = export.write(plan.pieces, out, spark=spark if with_spark else None)
+    export.write(export.plan_captures(captures).pieces, tmp_path)
+    assert problems == []
+    assert rows == sum(len(read_capture(path).packets) for path in captures)
+    here = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*.parquet")}
+    assert store.under("lab/out") == here
+
+
+def test_what_a_store_does_not_take_is_told_and_the_rest_is_there(
+    captures: Sequence[Path], store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(location, "_PAUSES_S", (0.0, 0.0))
+    store.faults = [Fault(kind=503, operation="put", key="two.pcap", times=3)]
+    rows, (problem,) = export.write(export.plan_captures(captures).pieces, locate(store.uri("lab/out")))
+    assert rows == len(read_capture(captures[0]).packets)
+    assert "capture=two.pcap" in problem
+    assert "3 times" in problem
+    assert list(store.under("lab/out")) == ["packets/capture=one.pcap/part-00000.parquet"]
+
+
+def test_objects_that_are_not_there_as_they_were_written_end_the_export_and_none_stays(
+    captures: Sequence[Path], store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = export.write_piece
+
+    def shorter(piece: export.Piece, out: Place) -> export.Done:
+        done = there(piece, out)
+        return replace(done, bytes=done.bytes + ("two" in piece.target))
+
+    monkeypatch.setattr(export, "write_piece", shorter)
+    with pytest.raises(export.NotShared, match=r"of 2 files that workers wrote, 1 are not here .*capture=two\.pcap"):
+        export.write(export.plan_captures(captures).pieces, locate(store.uri("lab/out")))
+    assert store.under("lab/out") == {}
+
+
+def test_a_published_campaign_is_exported_from_its_uri_to_another(store: ObjectStore, tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, Spec(trials=1, bodies=(100,), networks=("nistnet-80211",)))
+    target = locate(store.uri("lab/runs/one"))
+    assert isinstance(target, Remote)
+    publish(campaign, target)
+    for what, out in ((campaign, tmp_path / "out"), (store.uri("lab/runs/one"), store.uri("lab/out"))):
+        done = lab("export", what, "--out", out)
+        assert done.returncode == 0, done.stderr
+    here = tmp_path / "out"
+    written = {path.relative_to(here).as_posix(): path.read_bytes() for path in here.rglob("*.parquet")}
+    assert store.under("lab/out") == written
+    again = lab("export", store.uri("lab/runs/one"), "--out", store.uri("lab/out"))
+    assert (again.returncode, "not an empty folder" in again.stderr) == (2, True)
+    none = lab("export", store.uri("lab/runs"), "--out", store.uri("lab/out2"))
+    assert (none.returncode, "comes last" in none.stderr, store.under("lab/out2")) == (1, True, {})
 
 
 def test_an_export_overwrites_nothing(captures: Sequence[Path], tmp_path: Path) -> None:

@@ -47,3 +47,28 @@ def test_what_is_wrong_with_the_place_is_one_message(store: ObjectStore, tmp_pat
 
 def _plain(spec: Spec) -> dict[str, object]:
     return {name: getattr(spec, name) for name in spec.__slots__}
+
+
+def test_a_published_campaign_is_reported_from_its_uri(store: ObjectStore, tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, SMALL)
+    assert lab("publish", campaign, store.uri("lab/c")).returncode == 0
+    at_uri = lab("report", store.uri("lab/c"), cwd=tmp_path)
+    assert at_uri.returncode == 0, at_uri.stderr
+    here = lab("report", campaign, cwd=tmp_path)
+    assert at_uri.stdout.replace("c-report/", "synthetic/c1/") == here.stdout
+    page = tmp_path / "c-report" / "report.html"
+    assert page.read_bytes() == (campaign / "report.html").read_bytes()
+
+
+def test_a_campaign_that_is_not_there_as_a_whole_is_refused(store: ObjectStore, tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, SMALL)
+    copy = tmp_path / "copy"
+    assert lab("publish", campaign, copy).returncode == 0
+    assert lab("report", copy, cwd=tmp_path).returncode == 0
+    (copy / "_published.json").rename(copy / "_publishing-00000.json")
+    for where, said in ((copy, "not copied to its end"), (store.uri("lab/none"), "comes last")):
+        done = lab("report", where, cwd=tmp_path)
+        assert (done.returncode, said in done.stderr, "Traceback" in done.stderr) == (1, True, False), done.stderr
+    done = lab("report", store.uri("lab/none"), "--by", "nothing", "--out", tmp_path / "x", cwd=tmp_path)
+    assert done.returncode == 1
+    assert lab("report", campaign, "--out", tmp_path / "x").returncode == 2

@@ -32,7 +32,9 @@ def test_paths_and_file_uris_are_paths() -> None:
     assert locate(Path("s3:/a")) == Path("s3:/a")
 
 
-@pytest.mark.parametrize("text", ["s3://b/k", "s3://b/cell=a%3Db/x.pcap?scheme=http&region=r", "hdfs://host:9000/a"])
+@pytest.mark.parametrize(
+    "text", ["s3://b/k", "s3://b/cell=a%3Db/x.pcap?scheme=http&region=r", "hdfs://host:9000/a", "abfs://c@d/a"]
+)
 def test_a_uri_is_its_own_text(text: str) -> None:
     found = locate(text)
     assert str(found) == text
@@ -43,6 +45,8 @@ def test_a_uri_is_its_own_text(text: str) -> None:
     ("text", "said"),
     [
         ("s3://key:hush@bucket/a", "seen by everybody"),
+        ("s3://hush@bucket/a", "seen by everybody"),
+        ("abfs://box:hush@account/a", "seen by everybody"),
         ("s3://bucket/a?secret_key=hush", "no option secret_key"),
         ("s3://", "names no bucket"),
         ("file://elsewhere/a", "of this machine"),
@@ -61,6 +65,19 @@ def test_a_range_costs_its_own_bytes_and_not_the_file(store: ObjectStore) -> Non
         assert file.load(5, 1005).tobytes() == BIG[5:1005]
     assert store.sent_bytes == 1000
     assert store.calls == {"head": 1, "get": 1}
+
+
+def test_the_environment_names_the_server_where_the_uri_does_not(
+    store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{store.port}")
+    store.objects["lab/a"] = b"a"
+    assert Remote("s3", "lab/a").read_bytes() == b"a"
+
+
+def test_a_scheme_that_nothing_reaches_is_refused() -> None:
+    with pytest.raises(BadURI, match=r"ftp://host/a: .*ftp"):
+        Remote("ftp", "host/a").is_file()
 
 
 def test_a_long_read_is_several_calls_and_ends_with_the_file(store: ObjectStore) -> None:

@@ -112,7 +112,7 @@ def test_bytes_that_come_back_otherwise_are_no_success(
         write(self, b"other" if self.name == "campaign.json" else source)
 
     monkeypatch.setattr(Remote, "write", flipped)
-    with pytest.raises(NotPublished, match=r"campaign\.json.*5 bytes came back"):
+    with pytest.raises(NotPublished, match=r"campaign\.json.*5 bytes are not those"):
         publish(campaign, target)
 
 

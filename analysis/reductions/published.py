@@ -1,0 +1,165 @@
+"""Rows of the trials of a published campaign: those that are kept at its URI, the others made now, and kept there.
+
+A trial whose reduction is wanted is fetched by the task that makes it, into a scratch folder, and checked against the
+campaign's list.  Of one whose reduction is right only that is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pydantic import ValidationError
+
+from analysis.packed import numbered, read_rows
+from analysis.partial import said
+from analysis.reductions.code import code_digest
+from analysis.reductions.cost import START_S, trials_s
+from analysis.reductions.kept import FOLDER, RECORD, Kept, Reduction, State, judged, place_of, reduce_and_keep
+from analysis.reductions.reduce import Reduce, Say, note, say_again, silent
+from analysis.rows import DDL, SCHEMA, Rows
+from analysis.spark import session as sessions
+from analysis.spark.target import Where
+from records.campaign import RECORD as CAMPAIGN
+from records.location import Remote, Unreachable
+from records.packed import PACKED, REDUCED, Listed
+from records.publishing import Published, fetch
+from records.scratch import scratch
+from records.store import LINK, MANIFEST, VERDICT, DamagedTrial
+
+_RECORDS = {MANIFEST, LINK, VERDICT, PACKED}
+_AT_ONCE = 8  # reductions that are read
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A published campaign, and the folder of this machine that has its records, but neither ledgers nor captures."""
+
+    campaign: Remote
+    folder: Path
+    files: Mapping[str, tuple[Listed, ...]]  # of each trial, by cell/trial-NNN, named inside its folder
+
+
+def copy_records(campaign: Remote, published: Published, below: Path) -> Copy:
+    """Fetch the campaign's record and those of its trials into a new folder.  Raises NotPublished, Unreachable."""
+    folder = below / published.scenario / published.campaign
+    files: dict[str, list[Listed]] = {}
+    wanted = []
+    for one in published.files:
+        cell, _, rest = one.file.partition("/")
+        trial, _, name = rest.partition("/")
+        if one.file == CAMPAIGN:
+            wanted.append(one)
+        elif name and "/" not in name and cell != FOLDER and not trial.startswith("."):
+            files.setdefault(f"{cell}/{trial}", []).append(one.model_copy(update={"file": name}))
+            wanted += [one] if name in _RECORDS else []
+    fetch(campaign, wanted, folder)
+    trials = {trial: tuple(mine) for trial, mine in files.items() if (folder / trial).is_dir()}
+    for trial, mine in trials.items():
+        if (folder / trial / PACKED).is_file():  # a record that names files which are not here: these are
+            for one in mine:
+                (folder / trial / one.file).touch()
+    return Copy(campaign, folder, trials)
+
+
+@contextmanager
+def reducing_published(copy: Copy, *, master: Where = None, say: Say = silent) -> Iterator[Reduce]:
+    """As analysis.reductions.reduce.reducing, of the folders of trials of a copy."""
+    yield _Reducing(copy=copy, code=code_digest(), master=master, say=say)
+
+
+def reduce_published(campaign: Remote, trial: str, files: Sequence[Listed], number: int, code: str) -> pa.Table:
+    """The rows of a trial, from its files at the URI, and kept there where that may be written: what one task does.
+
+    What cannot be fetched is damage, with the reason, which is not kept.
+    """
+    with scratch("trial") as place:
+        folder = place / trial
+        try:
+            fetch(campaign / trial, files, folder)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other trials are told
+            rows = Rows(number)
+            rows.add("damage", "reduction", text=said(error))
+            return pa.Table.from_batches([rows.batch()])
+        found = reduce_and_keep(folder, number, code)
+        kept = place_of(folder)
+        with suppress(Unreachable, FileNotFoundError):  # whoever asked for the rows sees that they are not kept
+            for name in (REDUCED, RECORD):
+                (campaign / (kept / name).relative_to(place).as_posix()).write((kept / name).read_bytes())
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reducing:
+    copy: Copy
+    code: str
+    master: Where
+    say: Say
+
+    def __call__(self, paths: Sequence[Path]) -> pa.Table:
+        names = [path.relative_to(self.copy.folder).as_posix() for path in paths]
+        there = (self.copy.campaign / FOLDER).files()
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            found = list(pool.map(lambda number, trial: self._kept(number, trial, there), range(len(names)), names))
+        left = {number: names[number] for number, one in enumerate(found) if isinstance(one, State)}
+        say_again(Counter(one for one in found if isinstance(one, State)), self.say)
+        tables = [one for one in found if isinstance(one, pa.Table)]
+        if left:
+            tables += self._made(left)
+            there = (self.copy.campaign / FOLDER).files()
+            if lacking := sum(self._place(name, RECORD) not in there for name in left.values()):
+                self.say(f"reductions are not kept: of {lacking} trials, at {self.copy.campaign}")
+        return pa.concat_tables([SCHEMA.empty_table(), *tables])
+
+    def _place(self, trial: str, name: str) -> str:
+        place = place_of(self.copy.folder / trial).relative_to(self.copy.folder / FOLDER)
+        return f"{place.as_posix()}/{name}"
+
+    def _kept(self, number: int, trial: str, there: Mapping[str, int]) -> pa.Table | State:
+        """The rows that are kept of a trial; where there are none to be used, how its reduction stands."""
+        if not {self._place(trial, name) for name in (RECORD, REDUCED)} <= there.keys():
+            return State.NONE
+        place = self.copy.campaign / FOLDER
+        try:
+            record = Reduction.model_validate_json((place / self._place(trial, RECORD)).read_bytes())
+            if not (found := self._judged(trial, record)).usable:
+                return found.state
+            content = (place / self._place(trial, REDUCED)).read_bytes()
+            if hashlib.sha256(content).hexdigest() != record.reduced_sha256:
+                raise DamagedTrial(f"{place / self._place(trial, REDUCED)}: it is not the file that {RECORD} says")
+            rows = numbered(read_rows(content, path=REDUCED), number)
+        except (ValidationError, DamagedTrial) as error:
+            self.say(f"reduced again: {trial}: {error}")
+            return State.DAMAGED
+        return pa.Table.from_batches([rows, *note(number, found)], SCHEMA)
+
+    def _judged(self, trial: str, record: Reduction) -> Kept:
+        now = {one.file: (one.bytes, one.sha256) for one in self.copy.files[trial]}
+        return judged(
+            record, self.code, trial=self.copy.folder / trial, names=now,
+            same=lambda one: now[one.file] == (one.bytes, one.sha256),
+        )  # fmt: skip
+
+    def _made(self, left: Mapping[int, str]) -> list[pa.Table]:
+        work = [(number, trial, self.copy.files[trial]) for number, trial in left.items()]
+        size = sum(one.bytes for _, _, files in work for one in files)
+        campaign, code = self.copy.campaign, self.code
+        if self.master is None and not os.environ.get("SPARK_REMOTE") and trials_s(len(work), size) < START_S:
+            return [reduce_published(campaign, trial, files, number, code) for number, trial, files in work]
+
+        def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for row in batch.column(0).to_pylist():
+                    number, trial, files = work[row]
+                    yield from reduce_published(campaign, trial, files, number, code).to_batches()
+
+        with sessions.session(master=self.master, say=self.say) as spark:
+            rows = spark.range(0, len(work), 1, numPartitions=len(work)).mapInArrow(task, DDL)
+            return [rows.toArrow().cast(SCHEMA)]

@@ -1,0 +1,45 @@
+"""The report of a campaign at a URI, written to a folder of this machine."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from analysis.reductions.published import copy_records, reducing_published
+from analysis.reductions.reduce import Say, silent
+from analysis.report.build import REPORT, WRITTEN, found, write
+from analysis.report.publish import staged
+from analysis.spark.target import Where
+from records.campaign import Campaign
+from records.comparing import problems
+from records.errors import WrongInput
+from records.location import Remote
+from records.publishing import read_published
+from records.scratch import scratch
+
+
+def build_published(
+    campaign: Remote, out: Path, *, master: Where = None, by: str | None = None, say: Say = silent
+) -> Path:
+    """Write what analysis.report.build.build does into `out`; returns the path of report.html.
+
+    Reductions are kept at the URI, where it may be written; nothing else there is touched.  Raises NotPublished when
+    there is no whole campaign, Unreachable, WrongInput when the factor cannot be compared, and what build raises.
+    """
+    with scratch("report") as place:
+        copy = copy_records(campaign, read_published(campaign), place)
+        with reducing_published(copy, master=master, say=say) as reduce:
+            findings = found(copy.folder, reduce)
+        write(findings if by is None else replace(findings, campaign=_by(findings.campaign, by)))
+        out.mkdir(parents=True, exist_ok=True)
+        with staged(out, names=WRITTEN) as stage:
+            for name in WRITTEN:
+                shutil.move(copy.folder / name, stage / name)
+    return out / REPORT
+
+
+def _by(campaign: Campaign, factor: str) -> Campaign:
+    for _, problem in problems(campaign.factors, factor=factor):
+        raise WrongInput(problem)
+    return campaign.by(factor)

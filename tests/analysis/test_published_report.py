@@ -1,0 +1,150 @@
+"""A published campaign's report is that of its folder; reductions are kept at the URI, those that lack are made."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from object_store import Fault, ObjectStore
+from synthetic_campaign import Spec, write_campaign
+
+from analysis import report
+from analysis.packed import encode
+from analysis.reductions.code import code_digest
+from analysis.reductions.kept import place_of
+from analysis.reductions.published import Copy, copy_records, reducing_published
+from analysis.reductions.reduce import reducing
+from analysis.report.build import WRITTEN
+from analysis.report.published import build_published
+from records import location
+from records.location import Remote, locate
+from records.publishing import NotPublished, publish, read_published
+from records.store import trials
+
+SPEC = Spec(bodies=(100,), guarantees=("durable, persistent",), trials=2, packets=4)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_campaign(tmp_path_factory.mktemp("results"), SPEC)
+
+
+@pytest.fixture
+def campaign(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "results" / "synthetic" / made.name))
+
+
+@pytest.fixture
+def target(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Remote:
+    monkeypatch.setattr(location, "_PAUSES_S", (0.0, 0.0))
+    found = locate(store.uri("lab/runs/one"))
+    assert isinstance(found, Remote)
+    return found
+
+
+def rows_of(target: Remote, below: Path) -> tuple[list[bytes], list[str]]:
+    """Each trial's rows, and what was said."""
+    said: list[str] = []
+    copy = copy_records(target, read_published(target), below)
+    paths = [trial.path for trial in trials(copy.folder)]
+    with reducing_published(copy, say=said.append) as reduce:
+        found = reduce(paths)
+    return [encode(found.filter(_is(found, number))) for number in range(len(paths))], said
+
+
+def _is(table: pa.Table, number: int) -> pa.Array:
+    return pc.equal(table["trial"], number)
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    paths: Sequence[Path] = [path for name in WRITTEN for path in (folder / name, *(folder / name).rglob("*"))]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.is_file()}
+
+
+def test_the_report_is_the_folders_to_the_byte_and_reductions_stay_at_the_uri(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    publish(campaign, target)
+    before = set(store.under("lab/runs/one"))
+    build_published(target, tmp_path / "out")
+    report.build(campaign)
+    assert files_in(tmp_path / "out") == files_in(campaign)
+    new = set(store.under("lab/runs/one")) - before
+    assert new == {str(path.relative_to(campaign)) for path in (campaign / "reduced").rglob("*") if path.is_file()}
+
+
+def test_reductions_that_came_along_are_used_and_no_capture_is_read(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    with reducing() as reduce:
+        wanted = reduce([trial.path for trial in trials(campaign)])
+    publish(campaign, target)
+    store.faults = [Fault(kind=503, key=name, times=99) for name in (".pcap", "published.parquet", "delivered.parquet")]
+    store.calls.clear()
+    found, said = rows_of(target, tmp_path / "copy")
+    assert found == [encode(wanted.filter(_is(wanted, number))) for number in range(4)]
+    assert said == []
+    assert store.calls["list"] == 1
+    assert store.calls["put"] == 0
+
+
+def test_only_what_lacks_or_is_damaged_is_made_again_and_that_is_said(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    publish(campaign, target)
+    first, said = rows_of(target, tmp_path / "first")
+    assert said == []
+    one, two, three, _ = (place_of(trial.path).relative_to(campaign).as_posix() for trial in trials(campaign))
+    store.objects[f"lab/runs/one/{one}/reduced.parquet"] = b"cut"
+    store.objects[f"lab/runs/one/{two}/_reduction.json"] = b"{"
+    other = store.objects[f"lab/runs/one/{three}/_reduction.json"].replace(code_digest().encode(), b"0" * 64)
+    store.objects[f"lab/runs/one/{three}/_reduction.json"] = other
+    store.calls.clear()
+    second, said = rows_of(target, tmp_path / "second")
+    assert second == first
+    assert len(said) == 3
+    assert any("reduced again: 1 trials, whose reductions are by other code" in line for line in said)
+    assert store.calls["put"] == 3 * 2
+    assert rows_of(target, tmp_path / "third") == (first, [])
+
+
+def test_where_nothing_may_be_written_the_rows_are_given_and_that_they_are_not_kept_is_said(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    publish(campaign, target)
+    store.faults = [Fault(kind=503, operation="put", times=99)]
+    found, said = rows_of(target, tmp_path / "copy")
+    assert len(found) == 4
+    assert said == [f"reductions are not kept: of 4 trials, at {target}"]
+
+
+def test_a_file_that_is_not_what_was_published_is_damage_of_its_trial_alone(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    publish(campaign, target)
+    bad = trials(campaign)[0].path.relative_to(campaign).as_posix()
+    store.objects[f"lab/runs/one/{bad}/published.parquet"] = b"other"
+    wanted, _ = rows_of(target, tmp_path / "copy")
+    assert [b"are not those that were published" in rows for rows in wanted] == [True, False, False, False]
+    assert sum(name.endswith("_reduction.json") for name in store.under("lab/runs/one")) == 3
+
+
+def test_what_is_not_whole_is_not_read(store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path) -> None:
+    publish(campaign, target)
+    del store.objects["lab/runs/one/_published.json"]
+    with pytest.raises(NotPublished, match="comes last"):
+        build_published(target, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_records_alone_are_copied(store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path) -> None:
+    publish(campaign, target)
+    copy = copy_records(target, read_published(target), tmp_path / "copy")
+    assert isinstance(copy, Copy)
+    names = {path.name for path in copy.folder.rglob("*") if path.is_file()}
+    assert names == {"campaign.json", "manifest.json", "link.json", "verdict.json"}
+    assert copy.folder.name == campaign.name
