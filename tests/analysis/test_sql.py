@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import runpy
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,8 +63,19 @@ def asked(*words: str | Path, results: Path) -> Result:
 def test_the_page_has_ten_questions_and_eight_answers() -> None:
     assert len(QUESTIONS) == 10
     assert sum(bool(answer) for _, answer in QUESTIONS) == 8
+
+
+def test_the_pages_python_has_at_most_20_lines_and_runs(
+    references: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (example,) = re.findall(r"```python\n(from analysis\.spark\.session[^`]+)```", PAGE)
     assert len(example.splitlines()) <= 20
+    script = tmp_path / "example.py"
+    script.write_text(example.replace('"results/', f'"{references}/'))
+    runpy.run_path(str(script))
+    assert re.findall(r"^\|(tls=[\w.]+)\|", capsys.readouterr().out, re.MULTILINE) == [
+        cell for cell in ("tls=1.2", "tls=1.3", "tls=off") for _ in range(2)
+    ]
 
 
 @pytest.mark.parametrize("number", [number for number, (_, answer) in enumerate(QUESTIONS, 1) if answer])
