@@ -5,9 +5,9 @@
     OUT/delivered/..., OUT/resources/..., OUT/trials.parquet
 
 OUT, and what is exported, is a folder of this machine or at a URI (records.location).  Each file is one piece of work:
-an exact range of a capture, or a ledger table.  On this machine all are written into a folder of their own in OUT, looked
-at again by whoever asked for them, by size and digest, and only then put in place.  At a URI each is there when all of
-it is, its size is looked at again, and what was not asked for to the end goes.
+an exact range of a capture, or a ledger table.  On this machine all are written into a folder of their own in OUT,
+looked at again by whoever asked for them, by size and digest, and only then put in place.  At a URI each is there when
+all of it is; sizes are looked at again, and when they are not those that were written all files are removed.
 """
 
 from __future__ import annotations
