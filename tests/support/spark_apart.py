@@ -22,6 +22,13 @@ from analysis.spark.watch import watched
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# No job begins before both workers are there, however slow the machine.
+BOTH = (
+    ("spark.cores.max", "2"),
+    ("spark.scheduler.minRegisteredResourcesRatio", "1"),
+    ("spark.scheduler.maxRegisteredResourcesWaitingTime", "300s"),
+)
+
 
 def die_twice(spark: SparkSession, marks: Path) -> list[int]:
     """What a job gives whose tasks kill their worker until there are two marks in a folder that all share."""
@@ -47,7 +54,7 @@ def main(master: str, out: Path, own: Path, campaign: Path, captures: list[Path]
     """Do it, and print what is said."""
     for name in ("tables", "marks"):
         (out / name).mkdir()
-    with session(master=Target(master=master, env=Env.SHIP), say=print) as spark:
+    with session(master=Target(master=master, env=Env.SHIP, conf=BOTH), say=print) as spark:
         with watched(spark, print, after_s=0):
             made(spark, campaign, captures, out / "tables")
         pieces = plan_campaign(campaign)[0].pieces
