@@ -47,7 +47,7 @@ class Input(Record):
 
 
 class Reduction(Record):
-    """code: digest of the modules that made it (code.py).  made: when, UTC.  inputs: every file of the trial."""
+    """code: digest of modules and libraries that made it (code.py).  made: when, UTC.  inputs: the trial's files."""
 
     version: Literal[1] = 1
     code: Digest
@@ -62,7 +62,7 @@ class State(StrEnum):
     CURRENT = "current"
     AWAY = "of captures that are gone"
     NONE = "none"
-    OTHER_CODE = "by other code"
+    OTHER_CODE = "by other code or libraries"
     CHANGED = "of files that have changed"
     DAMAGED = "damaged"
 

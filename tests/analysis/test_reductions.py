@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
@@ -123,7 +124,7 @@ def test_what_other_code_made_is_made_again_and_said(
     rows_of(campaign, said=said)
     rows_of(campaign, said=said)
     assert len(made) == 3
-    assert said == ["reduced again: 3 trials, whose reductions are by other code"]
+    assert said == ["reduced again: 3 trials, whose reductions are by other code or libraries"]
 
 
 def truncated(place: Path, _: Path) -> None:
@@ -266,6 +267,22 @@ def test_the_code_is_what_reducing_imports_and_nothing_else() -> None:
     names = {str(path.relative_to(code.ROOT)) for path in code.imported()}
     assert {"analysis/trial.py", "analysis/tcp/rtt.py", "analysis/measures/retries.py", "records/waits.py"} <= names
     assert not [name for name in names if name.startswith(("analysis/report", "analysis/plots", "analysis/spark"))]
+
+
+def test_another_version_of_a_library_is_another_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = code.libraries(code.imported())
+    assert {"numpy", "pyarrow", "scipy"} <= set(found)
+    assert all(found.values())
+    assert not {"analysis", "records", "os", "matplotlib", "pyspark"} & set(found)
+    before = code.code_digest()
+    monkeypatch.setattr(code, "version", lambda name: "99.0" if name == "numpy" else found[name])
+    assert code.code_digest() != before
+
+
+def test_a_library_is_found_by_the_name_of_its_module(tmp_path: Path) -> None:
+    (tmp_path / "start.py").write_text("import yaml, not_installed\n")
+    found = code.libraries(code.imported("start", tmp_path), tmp_path)
+    assert found == {"not_installed": "", "yaml": version("PyYAML")}
 
 
 @pytest.mark.parametrize(
