@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 import pyarrow as pa
 
+from analysis.details import TABLES, Asked, Details, Points, Read, Shelf
 from analysis.estimates import estimated
 from analysis.partial import PARTIAL
 from analysis.stationarity import WindowTrend, adjust
@@ -23,7 +25,7 @@ from records.stopping import CellPrecision, Rule, judge
 from records.store import DamagedTrial, Trial, trial_name
 from records.workload import Pattern
 
-Points = list[tuple[float, float]]
+_AT_A_TIME = 10_000
 
 
 class Standing(StrEnum):
@@ -49,10 +51,9 @@ class LinkEvent:
 class TrialFinding:
     """One trial.  metrics: by name, in SI units.  reasons: why it is not valid.
 
-    seconds: series name to (seconds from the window's start, value).  ecdf: (latency in seconds, share).
-    flows: flow name to its figures; directions: flow name to uplink or downlink.  packets: (capture, kind) to
-    number of records.  events: in order of time.  journey: `mean` or a percentile (`p50`, `p99.9`) to a part of the
-    latency (or `latency`, their sum) in seconds; journey_why: what could not be told, '' when all could.
+    details: at hand, or read when they are asked for; the properties give them.  events: in order of time.
+    journey: `mean` or a percentile (`p50`, `p99.9`) to a part of the latency (or `latency`, their sum) in seconds;
+    journey_why: what could not be told, '' when all could.
     percentiles: name to latency, low and high (of its interval), in seconds.  trend_tests: every series that was
     tested for a trend in the window.  at_least: metrics and percentiles whose value is a lower bound.  latency_of:
     whose latency percentiles, ecdf and journey have: of what was sent in the window, or, as older reductions have
@@ -67,11 +68,7 @@ class TrialFinding:
     metrics: dict[str, float] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
     damaged: bool = False
-    seconds: dict[str, Points] = field(default_factory=dict)
-    ecdf: Points = field(default_factory=list)
-    flows: dict[str, dict[str, float]] = field(default_factory=dict)
-    directions: dict[str, str] = field(default_factory=dict)
-    packets: dict[tuple[str, str], float] = field(default_factory=dict)
+    details: Details | Asked = field(default_factory=Details)
     events: list[LinkEvent] = field(default_factory=list)
     journey: dict[str, dict[str, float]] = field(default_factory=dict)
     journey_why: str = ""
@@ -80,6 +77,31 @@ class TrialFinding:
     at_least: set[str] = field(default_factory=set)
     latency_of: Literal["sent", "arrived"] = "sent"
     partial: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> dict[str, Points]:
+        """Series name to (seconds from the window's start, value)."""
+        return self.details.seconds
+
+    @property
+    def ecdf(self) -> Points:
+        """(latency in seconds, share)."""
+        return self.details.ecdf
+
+    @property
+    def flows(self) -> dict[str, dict[str, float]]:
+        """Flow name to its figures."""
+        return self.details.flows
+
+    @property
+    def directions(self) -> dict[str, str]:
+        """Flow name to uplink or downlink."""
+        return self.details.directions
+
+    @property
+    def packets(self) -> dict[tuple[str, str], float]:
+        """(capture, kind) to number of records."""
+        return self.details.packets
 
     @property
     def exact(self) -> dict[str, float]:
@@ -165,8 +187,14 @@ class Findings:
         return tuple(trial for cell in self.cells for trial in cell.trials)
 
 
-def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa.Table) -> Findings:
-    """Sort the job's rows (number i is finished[i]) into cells; what was planned and not run is `missing`."""
+def gather(
+    campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa.Table,
+    details: Mapping[int, Read] = MappingProxyType({}),
+) -> Findings:  # fmt: skip
+    """Sort the job's rows (number i is finished[i]) into cells; what was planned and not run is `missing`.
+
+    details: of trials whose rows lack them (analysis.details.Reduced).
+    """
     found = {
         (planned.cell, planned.trial): TrialFinding(planned.cell, planned.trial, planned.seed)
         for planned in campaign.order
@@ -179,6 +207,9 @@ def gather(campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa
         finding.standing = Standing.DAMAGED
         finding.latency_of = "arrived"  # until a row says otherwise: an older reduction does not know of another
         numbered.append(finding)
+    shelf = Shelf()
+    for number, read in details.items():
+        numbered[number].details = Asked(number, read, shelf)
     _fill(numbered, rows)
     for finding in found.values():
         if finding.standing is Standing.MISSING:
@@ -237,24 +268,21 @@ def _cell(
 def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
     """Hand each row to its trial.  Damage has the last word on a trial's standing."""
     trends: list[dict[str, Trend]] = [{} for _ in numbered]
-    for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+    for row in _cells_of(rows):
         number, table, key, metric, t, value, text = row
         finding = numbered[number]
         if table == "trial":
             _trial_row(finding, metric, value, text)
-        elif table == "second":
-            finding.seconds.setdefault(metric, []).append((t, value))
+        elif table in TABLES:
+            assert isinstance(finding.details, Details)
+            finding.details.add(table, (key, metric, t, value, text))
         elif table == "event":
             finding.events.append(LinkEvent(t, value, text))
-        elif table in ("ecdf", "percentile"):
-            _latency_row(finding, key, metric, t, value)
+        elif table == "percentile":
+            finding.percentiles.setdefault(key, {})[metric] = value
             finding.at_least |= {key} if text == AT_LEAST else set()
-        elif table == "flow":
-            _flow_row(finding, key, metric, value, text)
         elif table == "journey":
             _journey_row(finding, key, metric, value, text)
-        elif table == "packets":
-            finding.packets[key, metric] = value
         elif table == "trend":
             trends[number][metric] = Trend(change=value, p=t)
         else:
@@ -262,6 +290,12 @@ def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
     for finding, tested in zip(numbered, adjust(trends), strict=True):
         finding.trend_tests = tested
         _finish(finding)
+
+
+def _cells_of(rows: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """Row after row, few of them at a time as Python's own objects."""
+    for batch in rows.to_batches(max_chunksize=_AT_A_TIME):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _finish(finding: TrialFinding) -> None:
@@ -295,26 +329,11 @@ def _trial_row(finding: TrialFinding, metric: str, value: float, text: str) -> N
             finding.at_least.add(metric)
 
 
-def _flow_row(finding: TrialFinding, flow: str, metric: str, value: float, text: str) -> None:
-    if metric == "direction":
-        finding.directions[flow] = text
-    else:
-        finding.flows.setdefault(flow, {})[metric] = value
-
-
 def _journey_row(finding: TrialFinding, key: str | None, metric: str, value: float, text: str) -> None:
     if key is None:
         finding.journey_why = text
     else:
         finding.journey.setdefault(key, {})[metric] = value
-
-
-def _latency_row(finding: TrialFinding, key: str | None, metric: str, share: float, value: float) -> None:
-    """A point of the distribution, or with a key one of the percentiles' figures."""
-    if key is None:
-        finding.ecdf.append((value, share))
-    else:
-        finding.percentiles.setdefault(key, {})[metric] = value
 
 
 def _short(text: str, finding: TrialFinding) -> str:

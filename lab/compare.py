@@ -82,7 +82,7 @@ def _compared(
     tolerance = Tolerance(margin=tolerated[0], share_margin=tolerated[1], across=across)
     try:
         with reducing(master=target, say=note) as reduce:
-            a, b = reduced(first, reduce), reduced(second, reduce)
+            a, b = reduced(first, reduce.brief), reduced(second, reduce.brief)
         found = between(a, b, metrics=names, tolerance=tolerance)
         return found, write(found, folder)
     except (NothingToCompare, NothingToReport) as error:

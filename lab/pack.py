@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.campaign import CampaignError, owned
 from experiments.trial import revision
-from lab.common import out, shown, told
+from lab.common import note, out, shown, told
 from lab.start import find, tidy
 from records.campaign import RECORD, read_campaign
 from records.pack import SUFFIX, write_pack
@@ -52,16 +52,15 @@ def _write(folder: Path, scenario: str, target: Path, *, ledgers: bool) -> None:
 
 
 def _reduced(paths: Sequence[Path]) -> pa.Table:
-    """The trials' rows; CampaignError when Spark does not run.  It is not started for nothing."""
-    from analysis.rows import SCHEMA  # noqa: PLC0415 - Spark imports slowly
+    """The trials' rows, those that are kept as a report takes them; CampaignError when Spark does not run."""
+    from analysis.reductions.reduce import reducing  # noqa: PLC0415 - Spark imports slowly
+    from analysis.rows import SCHEMA  # noqa: PLC0415
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
-    from analysis.spark.jobs import reduce_trials  # noqa: PLC0415
-    from analysis.spark.session import session  # noqa: PLC0415
 
     if not paths:
         return SCHEMA.empty_table()
     try:
-        with session() as spark:
-            return reduce_trials(spark, paths)
+        with reducing(say=note) as reduce:
+            return reduce(paths)
     except SparkFailed as error:
         raise CampaignError(f"nothing was packed: {error}") from error

@@ -190,7 +190,7 @@ def _reported(asked: Asked, campaigns: list[Path], *, with_reports: bool) -> Sta
 
     try:
         with reducing(say=note) as reduce:
-            findings = [reduced(one, reduce) for one in campaigns]
+            findings = [reduced(one, reduce.brief) for one in campaigns]
     except (NothingToReport, SparkFailed) as error:
         return _failed(error)
     reports = [_report(found) for found in findings] if with_reports else []

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.findings import Points, TrialFinding
+from analysis.details import Points
+from analysis.findings import TrialFinding
 from analysis.plots.eventmarks import LINE, SIZE, Mark, Tag, listing, marks, named, numbered
 from analysis.plots.panel import Panel
 from analysis.plots.sketch import Label, Line, Shape

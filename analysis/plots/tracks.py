@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
-from analysis.findings import Points, Standing, TrialFinding
+from analysis.details import Points
+from analysis.findings import Standing, TrialFinding
 from analysis.metrics import METRICS
 from analysis.plots.style import INK, MUTED
 from analysis.units import scale

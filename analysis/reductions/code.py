@@ -1,10 +1,15 @@
-"""Which code reduces trials: a digest of all of ours that it imports, so that another's rows are told from its."""
+"""Which code reduces trials: a digest of all of ours that it imports, and of which versions of other libraries.
+
+So rows that other code made, or the same code with another numpy, are told from its own.
+"""
 
 from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import resolve_name
 from pathlib import Path
 
@@ -13,12 +18,21 @@ REDUCES = "analysis.trial"
 
 
 def code_digest(start: str = REDUCES, root: Path = ROOT) -> str:
-    """SHA-256, hexadecimal, over names and contents of the files of `imported`, as they are on disk."""
-    digest = hashlib.sha256()
-    for path in imported(start, root):
+    """SHA-256, hexadecimal, over names and contents of the files of `imported`, as on disk, and over `libraries`."""
+    digest, files = hashlib.sha256(), imported(start, root)
+    for path in files:
         content = path.read_bytes()
         digest.update(f"{path.relative_to(root)}\0{len(content)}\0".encode() + content)
+    for name, number in libraries(files, root).items():
+        digest.update(f"{name}\0{number}\0".encode())
     return digest.hexdigest()
+
+
+def libraries(files: list[Path], root: Path = ROOT) -> Mapping[str, str]:
+    """The versions of what these files import that is neither of ours nor Python's, by the name that they import."""
+    names = {name.partition(".")[0] for path in files for name in names_in(path, root)}
+    others = sorted(name for name in names - sys.stdlib_module_names if not any(_files(name, root)))
+    return {name: _version(name) for name in others}
 
 
 def imported(start: str | Sequence[str] = REDUCES, root: Path = ROOT) -> list[Path]:
@@ -48,6 +62,14 @@ def _files(name: str, root: Path) -> Iterator[Path]:
         yield from (place / last).glob("*.py")
     elif (place / f"{last}.py").is_file():
         yield place / f"{last}.py"
+
+
+def _version(name: str) -> str:
+    """Of the distribution called like the module, or of all that have it: '' where nothing is installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:  # to ask which distributions have a module takes 0.2 s
+        return " ".join(version(one) for one in sorted(set(packages_distributions().get(name, ()))))
 
 
 def names_in(path: Path, root: Path) -> tuple[str, ...]:

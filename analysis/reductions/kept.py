@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -24,14 +24,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
+from analysis.details import without
 from analysis.packed import encode, read_rows, without_folder
 from analysis.partial import PARTIAL
+from analysis.rows import Rows
 from analysis.trial import reduce_trial
-from records.packed import REDUCED, Digest
+from records.packed import PACKED, REDUCED, Digest
 from records.record import Record
 from records.store import DamagedTrial, Trial
 
 FOLDER, RECORD = "reduced", "_reduction.json"
+KEPT = "kept"
 FRESH = ".new-"  # begins the name of a file that is being written
 _FAILED = ("damage", PARTIAL)
 Stamps = Mapping[str, tuple[int, int]]
@@ -47,7 +50,7 @@ class Input(Record):
 
 
 class Reduction(Record):
-    """code: digest of the modules that made it (code.py).  made: when, UTC.  inputs: every file of the trial."""
+    """code: digest of modules and libraries that made it (code.py).  made: when, UTC.  inputs: the trial's files."""
 
     version: Literal[1] = 1
     code: Digest
@@ -62,7 +65,7 @@ class State(StrEnum):
     CURRENT = "current"
     AWAY = "of captures that are gone"
     NONE = "none"
-    OTHER_CODE = "by other code"
+    OTHER_CODE = "by other code or libraries"
     CHANGED = "of files that have changed"
     DAMAGED = "damaged"
 
@@ -136,20 +139,44 @@ def rows_of(trial: Path) -> pa.Table:
     return read_rows(path.read_bytes(), path=str(path))
 
 
-def keep(trial: Path, rows: pa.Table, *, code: str, before: Stamps) -> None:
+@dataclass(frozen=True, slots=True)
+class KeptRows:
+    """All rows of `trial`, from the file `path` of that digest; made again where it is no longer that."""
+
+    trial: Path
+    path: Path
+    sha256: str
+
+    def __call__(self) -> pa.Table:
+        """In analysis.rows.SCHEMA, of any number."""
+        with suppress(OSError, DamagedTrial):
+            content = self.path.read_bytes()
+            if hashlib.sha256(content).hexdigest() == self.sha256:
+                return read_rows(content, path=str(self.path))
+        return _made(self.trial, 0)
+
+
+def kept_rows(trial: Path, sha256: str) -> KeptRows:
+    """What reads the rows that are kept of a trial, or that a pack left in its folder."""
+    packed = (trial / PACKED).exists() and Trial(trial).elsewhere()
+    return KeptRows(trial, (trial if packed else place_of(trial)) / REDUCED, sha256)
+
+
+def keep(trial: Path, rows: pa.Table, *, code: str, before: Stamps) -> str:
     """Keep a trial's rows, unless a file has changed since `before`, when they were about to be made.
 
+    Returns the digest of what is kept, '' when nothing is.
     Where something failed it is tried again each time: the reason may not have been in the files.  What a pack left
     without its files has its rows with it (records.packed).  OSError when the disk does not take it.
     """
     if _failed(rows) or Trial(trial).elsewhere():
-        return
+        return ""
     inputs = tuple(
         Input(file=name, bytes=size, mtime_ns=mtime, sha256=_sha256(trial / name))
         for name, (size, mtime) in sorted(before.items())
     )
     if stamps(trial) != before:
-        return
+        return ""
     content = encode(rows)
     record = Reduction(
         code=code, made=datetime.now(UTC).isoformat(timespec="seconds"), inputs=inputs,
@@ -159,15 +186,66 @@ def keep(trial: Path, rows: pa.Table, *, code: str, before: Stamps) -> None:
     place.mkdir(parents=True, exist_ok=True)
     _put(place / REDUCED, content)
     _put(place / RECORD, f"{record.model_dump_json(indent=1)}\n".encode())
+    return record.reduced_sha256
 
 
-def reduce_and_keep(trial: Path, number: int, code: str) -> pa.Table:
-    """The trial's rows, with file names as seen from its folder, and kept where the disk takes them."""
+def reduce_and_keep(trial: Path, number: int, code: str, *, brief: bool = False) -> pa.Table:
+    """The trial's rows, with file names as seen from its folder, and kept where the disk takes them.
+
+    brief: of what is kept, without its details (analysis.details), and with a row of table KEPT, whose text is the
+    digest.
+    """
     before = stamps(trial)
-    rows = without_folder(pa.Table.from_batches([reduce_trial(trial, number)]), str(trial))
+    rows = _made(trial, number)
+    digest = ""
     with suppress(OSError):  # whoever asked for the rows sees that they are not kept, and says so
-        keep(trial, rows, code=code, before=before)
-    return rows
+        digest = keep(trial, rows, code=code, before=before) or _in_pack(trial, rows)
+    if not (brief and digest):
+        return rows
+    said = Rows(number)
+    said.add(KEPT, text=digest)
+    return pa.concat_tables([without(rows), pa.Table.from_batches([said.batch()])])
+
+
+def _made(trial: Path, number: int) -> pa.Table:
+    return without_folder(pa.Table.from_batches([reduce_trial(trial, number)]), str(trial))
+
+
+def _in_pack(trial: Path, rows: pa.Table) -> str:
+    """The digest of the rows that a pack left in the trial's folder, '' when these are not they."""
+    try:
+        packed = Trial(trial).packed() if Trial(trial).elsewhere() else None
+    except DamagedTrial:
+        return ""
+    unread = pc.any(pc.and_(pc.equal(rows.column("table"), "damage"), pc.equal(rows.column("metric"), "reduction")))
+    return "" if packed is None or unread.as_py() else packed.reduced_sha256
+
+
+@contextmanager
+def shared(trials: Iterable[Path]) -> Iterator[str]:
+    """The name of a file beside the reductions of these trials' campaigns, while it is there.
+
+    A task that sees it (`is_shared`) writes where this process reads.
+    """
+    name = f"{FRESH}shared-{uuid4().hex}"
+    folders = {path.parent.parent / FOLDER for path in trials}
+    try:
+        for folder in folders:
+            with suppress(OSError):  # nothing can be kept there: the rows come back whole
+                folder.mkdir(exist_ok=True)
+                (folder / name).touch()
+        yield name
+    finally:
+        for folder in folders:
+            with suppress(OSError):
+                (folder / name).unlink()
+            with suppress(OSError):  # something is in it
+                folder.rmdir()
+
+
+def is_shared(trial: Path, name: str) -> bool:
+    """Whether the file `name` of `shared` is seen here."""
+    return (trial.parent.parent / FOLDER / name).exists()
 
 
 def _fault(path: Path, record: Reduction) -> str:
@@ -221,6 +299,8 @@ def prune(campaign: Path, unwanted: Iterable[Path]) -> int:
     """
     gone = 0
     chosen = set(unwanted)
+    for path in (campaign / FOLDER).glob(f"{FRESH}*"):
+        path.unlink()
     for place in places(campaign):
         for path in sorted(place.iterdir()):
             if path.name.startswith(FRESH) or (place in chosen and path.name in (REDUCED, RECORD)):

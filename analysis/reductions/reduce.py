@@ -14,10 +14,23 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.details import Read, Reduced, without
 from analysis.packed import numbered
 from analysis.reductions.code import code_digest
 from analysis.reductions.cost import START_S, trials_s
-from analysis.reductions.kept import Kept, Stamps, State, keep, look, reduce_and_keep, rows_of, stamps
+from analysis.reductions.kept import (
+    KEPT,
+    Kept,
+    Stamps,
+    State,
+    keep,
+    kept_rows,
+    look,
+    reduce_and_keep,
+    rows_of,
+    shared,
+    stamps,
+)
 from analysis.rows import SCHEMA, Rows
 from analysis.spark import jobs
 from analysis.spark import session as sessions
@@ -38,7 +51,7 @@ def silent(_line: str) -> None:
 
 
 @contextmanager
-def reducing(*, master: Where = None, say: Say = silent) -> Iterator[Reduce]:
+def reducing(*, master: Where = None, say: Say = silent) -> Iterator[Reducing]:
     """What gives the rows (analysis.rows.SCHEMA) of trial folders, number i those of the i-th.
 
     Spark starts when trials have to be reduced for the first time, and not for what costs less than that in this
@@ -49,11 +62,11 @@ def reducing(*, master: Where = None, say: Say = silent) -> Iterator[Reduce]:
     with ExitStack() as stack:
         started = cache(lambda: stack.enter_context(sessions.session(master=master, say=say)))
         alone = master is None and not os.environ.get("SPARK_REMOTE")
-        yield _Reducing(code=code, spark=started, alone=alone, say=say)
+        yield Reducing(code=code, spark=started, alone=alone, say=say)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reducing:
+class Reducing:
     """spark: starts it at the first call.  alone: whether this process may reduce a few trials itself."""
 
     code: str
@@ -62,9 +75,18 @@ class _Reducing:
     say: Say
 
     def __call__(self, paths: Sequence[Path]) -> pa.Table:
+        """All rows of all trials."""
+        return self._reduced(paths, brief=False).rows
+
+    def brief(self, paths: Sequence[Path]) -> Reduced:
+        """The rows without details where these are kept in files: so many trials need not fit into memory."""
+        return self._reduced(paths, brief=True)
+
+    def _reduced(self, paths: Sequence[Path], *, brief: bool) -> Reduced:
         folders = [path.resolve() for path in paths]
         tables: list[pa.Table] = []
         left: dict[int, Path] = {}
+        details: dict[int, Read] = {}
         again: Counter[State] = Counter()
         for number, path in enumerate(folders):
             found = look(path, self.code)
@@ -72,39 +94,68 @@ class _Reducing:
             if kept is None:
                 left[number] = path
                 again[found.state] += 1
-            else:
-                tables.append(kept)
+                continue
+            if brief and found.record is not None:
+                kept, details[number] = without(kept), kept_rows(path, found.record.reduced_sha256)
+            tables.append(kept)
         say_again(again, self.say)
         if left:
-            tables.append(self._made(left))
-        return pa.concat_tables([SCHEMA.empty_table(), *tables])
+            made, digests = self._made(left, brief=brief)
+            tables.append(made)
+            if brief:
+                details |= {number: kept_rows(folders[number], digest) for number, digest in digests.items()}
+        return Reduced(rows=pa.concat_tables([SCHEMA.empty_table(), *tables]), details=details)
 
-    def _made(self, left: dict[int, Path]) -> pa.Table:
-        """Those of `left`, number to folder.  What a pack left without its files is read, and needs no Spark."""
+    def _made(self, left: dict[int, Path], *, brief: bool) -> tuple[pa.Table, dict[int, str]]:
+        """Those of `left`, number to folder, and of which the details are kept, with the digest.
+
+        What a pack left without its files is read, and needs no Spark.
+        """
         before = {number: stamps(path) for number, path in left.items()}
         heavy = {number: path for number, path in left.items() if not _is_packed(path)}
         size = sum(sum(bytes_ for bytes_, _ in before[number].values()) for number in heavy)
         if self.alone and trials_s(len(heavy), size) < START_S:
             heavy = {}
-        tables = [reduce_and_keep(path, number, self.code) for number, path in left.items() if number not in heavy]
+        tables = [
+            reduce_and_keep(path, number, self.code, brief=brief)
+            for number, path in left.items() if number not in heavy
+        ]  # fmt: skip
         if heavy:
-            rows = jobs.reduce_trials(self.spark(), list(heavy.values()), code=self.code)
+            with shared(heavy.values()) as token:
+                rows = jobs.reduce_trials(
+                    self.spark(), list(heavy.values()), code=self.code, token=token if brief else None
+                )
             numbers = pa.array(list(heavy), pa.int32()).take(rows.column("trial").combine_chunks())
             tables.append(rows.set_column(0, SCHEMA.field("trial"), numbers).cast(SCHEMA))
         made = pa.concat_tables(tables)
-        self._keep(made, left, before)
-        return made
+        is_kept = pc.equal(made.column("table"), KEPT)
+        said, made = made.filter(is_kept), made.filter(pc.invert(is_kept))
+        digests = dict(zip(said.column("trial").to_pylist(), said.column("text").to_pylist(), strict=True))
+        digests |= self._keep(made, {number: path for number, path in left.items() if number not in digests}, before)
+        if brief:
+            of_kept = pc.is_in(made.column("trial"), pa.array(digests, pa.int32()))
+            made = pa.concat_tables([made.filter(pc.invert(of_kept)), without(made.filter(of_kept))])
+        return made, digests
 
-    def _keep(self, made: pa.Table, left: Mapping[int, Path], before: Mapping[int, Stamps]) -> None:
-        """Keep what was made where the campaign's folder cannot be written: here it may be, and else it is said."""
+    def _keep(self, made: pa.Table, left: Mapping[int, Path], before: Mapping[int, Stamps]) -> dict[int, str]:
+        """Keep what was made where the campaign's folder cannot be written: here it may be, and else it is said.
+
+        Returns the digest of each that is kept.
+        """
+        digests: dict[int, str] = {}
         for number, path in left.items():
-            if look(path, self.code).state is State.CURRENT:
+            found = look(path, self.code)
+            if found.state is State.CURRENT and found.record is not None:
+                digests[number] = found.record.reduced_sha256
                 continue
+            rows = made.filter(pc.equal(made.column("trial"), number))
             try:
-                keep(path, made.filter(pc.equal(made.column("trial"), number)), code=self.code, before=before[number])
+                if digest := keep(path, rows, code=self.code, before=before[number]):
+                    digests[number] = digest
             except OSError as error:
                 self.say(f"reductions are not kept: {error}")
-                return
+                break
+        return digests
 
 
 def rows_of_one(path: Path, code: str) -> pa.Table:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from analysis.details import Reduced
 from analysis.findings import Findings, gather
 from analysis.plots.answer import answer_plot
 from analysis.plots.journeybars import journey_bars, journey_plots
 from analysis.plots.latency import latency_plots
 from analysis.plots.overtime import overtime_plots
 from analysis.plots.section import Section, attempted, drawn
-from analysis.reductions.reduce import Reduce, Say, reducing, silent
+from analysis.reductions.reduce import Say, reducing, silent
 from analysis.report.failures import not_analysed, not_drawn
 from analysis.report.page import Pages
 from analysis.report.provenance import sources
@@ -50,21 +51,21 @@ def build(campaign: Path, *, master: Where = None, by: str | None = None, say: S
     """
     _must_have_trials(campaign)
     with reducing(master=master, say=say) as reduce:
-        findings = found(campaign, reduce)
+        findings = found(campaign, reduce.brief)
     return write(findings if by is None else replace(findings, campaign=findings.campaign.by(by)))
 
 
 def find(campaign: Path, spark: SparkSession) -> Findings:
     """Reduce all finished trials of a campaign in one job, and keep nothing."""
-    return found(campaign, partial(reduce_trials, spark))
+    return found(campaign, lambda paths: Reduced(rows=reduce_trials(spark, paths)))
 
 
-def found(campaign: Path, reduce: Reduce) -> Findings:
-    """What came of a campaign, by the rows that `reduce` gives of all its finished trials; NothingToReport of none."""
+def found(campaign: Path, reduce: Callable[[Sequence[Path]], Reduced]) -> Findings:
+    """What came of a campaign, by what `reduce` gives of all its finished trials; NothingToReport of none."""
     _must_have_trials(campaign)
     finished = trials(campaign)
-    rows = reduce([trial.path for trial in finished])
-    return gather(read_campaign(campaign), campaign, finished, rows)
+    reduced = reduce([trial.path for trial in finished])
+    return gather(read_campaign(campaign), campaign, finished, reduced.rows, reduced.details)
 
 
 def write(findings: Findings) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 
 from analysis.findings import TrialFinding
 from analysis.metric import Metric, Unit
@@ -33,9 +34,10 @@ class FlowRows:
 
 def flow_rows(trials: Sequence[TrialFinding], *, most: int | None = None) -> FlowRows:
     """The flows of these trials, of each trial the largest first; most: only that many of all, the largest."""
-    flows = [(trial, name, figures) for trial in trials for name, figures in trial.flows.items()]
-    flows.sort(key=lambda one: -one[2].get("wire_bytes", 0.0))
-    kept = sorted(flows[:most], key=lambda one: one[0].number)
+    number = sum(len(trial.flows) for trial in trials)
+    flows = ((trial, name, figures) for trial in trials for name, figures in trial.flows.items())
+    largest = nlargest(number if most is None else most, flows, key=lambda one: one[2].get("wire_bytes", 0.0))
+    kept = sorted(largest, key=lambda one: one[0].number)
     columns = [name for name in HEADINGS if any(name in figures for _, _, figures in kept)]
     return FlowRows(
         headings=tuple(HEADINGS[name] for name in columns),
@@ -43,7 +45,7 @@ def flow_rows(trials: Sequence[TrialFinding], *, most: int | None = None) -> Flo
             (trial.number, flow, trial.directions.get(flow, ""), tuple(_cell(n, figures.get(n)) for n in columns))
             for trial, flow, figures in kept
         ),
-        left=len(flows) - len(kept),
+        left=number - len(kept),
     )
 
 

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+from analysis.details import Reduced
 from analysis.reductions.published import copy_records, reducing_published
 from analysis.reductions.reduce import Say, silent
 from analysis.report.build import REPORT, WRITTEN, found, write
@@ -30,7 +31,7 @@ def build_published(
     with scratch("report") as place:
         copy = copy_records(campaign, read_published(campaign), place)
         with reducing_published(copy, master=master, say=say) as reduce:
-            findings = found(copy.folder, reduce)
+            findings = found(copy.folder, lambda paths: Reduced(rows=reduce(paths)))
         write(findings if by is None else replace(findings, campaign=_by(findings.campaign, by)))
         out.mkdir(parents=True, exist_ok=True)
         with staged(out, names=WRITTEN) as stage:

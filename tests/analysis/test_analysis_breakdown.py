@@ -14,6 +14,7 @@ from journeys import journey, travelled
 from report_read import AIR, WIRED, pair, rows
 
 from analysis.breakdown import Breakdown, breakdowns, whys
+from analysis.details import Details
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding, gather
 from analysis.journey.parts import EVERY, KEYS, LATENCY, PARTS
 from analysis.plots.journeybars import (
@@ -168,7 +169,7 @@ def test_a_campaign_without_journeys_says_why(findings: Findings, tmp_path: Path
 
 
 def test_tracks_are_those_that_have_points(findings: Findings, tmp_path: Path) -> None:
-    bare = trial(seconds={"delivered_per_s": [(0.5, 3.0), (1.5, 4.0)]})
+    bare = trial(details=Details(seconds={"delivered_per_s": [(0.5, 3.0), (1.5, 4.0)]}))
     assert [track.title for track in tracks([bare], colour="#000000", words=GENERAL, dotted=True)] == [
         "messages per second"
     ]
@@ -182,7 +183,10 @@ def test_tracks_are_those_that_have_points(findings: Findings, tmp_path: Path) -
 
 def test_lines_of_trials_that_do_not_count_are_dotted() -> None:
     seconds = {"delivered_per_s": [(0.5, 3.0), (1.5, 4.0)]}
-    made = [trial(1, seconds=seconds), trial(2, seconds=seconds, standing=Standing.INVALID)]
+    made = [
+        trial(1, details=Details(seconds=seconds)),
+        trial(2, details=Details(seconds=seconds), standing=Standing.INVALID),
+    ]
     for dotted in (True, False):
         (track,) = tracks(made, colour="#000000", words=GENERAL, dotted=dotted)
         assert [bool(dash) for _, dash in track.curves[0].lines] == [False, dotted]

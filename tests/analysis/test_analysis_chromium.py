@@ -13,6 +13,7 @@ from journeys import travelled
 
 from analysis.campaign_compare import between
 from analysis.campaign_compare import write as write_comparison
+from analysis.details import Details
 from analysis.findings import Findings
 from analysis.report.build import write
 
@@ -84,7 +85,7 @@ def test_tables_are_sorted_by_a_click(tmp_path: Path, findings: Findings) -> Non
         "c": {"packets": 10.0, "wire_bytes": 3e6},
         "d": {"packets": 9.0, "wire_bytes": 2e6, "rtt_mean_s": 0.05},
     }
-    cell = replace(said.cells[0], trials=(replace(said.cells[0].trials[0], flows=flows),))
+    cell = replace(said.cells[0], trials=(replace(said.cells[0].trials[0], details=Details(flows=flows)),))
     report = write(replace(said, cells=(cell,)))
     (page,) = (report.parent / "trials").iterdir()
     clicks = [["packets", 2], ["packets down", 2], ["rtt", 4], ["rtt down", 4], ["name", 0]]

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from journeys import travelled
+from journeys import held, travelled
 from report_read import AIR, WIRED, References, pair
 from synthetic_campaign import Spec, write_campaign
 
+from analysis.details import Details
 from analysis.findings import Findings
 from analysis.names import plain, trial_page
 from analysis.report.build import find, write
@@ -123,9 +124,12 @@ def test_what_files_say_cannot_become_markup(findings: Findings, tmp_path: Path)
                 replace(
                     trial,
                     reasons=[HOSTILE],
-                    flows={HOSTILE: {"packets": 1.0}},
-                    directions={HOSTILE: HOSTILE},
-                    packets={(HOSTILE, HOSTILE): 1.0},
+                    details=replace(
+                        held(trial),
+                        flows={HOSTILE: {"packets": 1.0}},
+                        directions={HOSTILE: HOSTILE},
+                        packets={(HOSTILE, HOSTILE): 1.0},
+                    ),
                 )
                 for trial in cell.trials
             ),
@@ -152,13 +156,11 @@ def test_names_of_real_cells_stay_as_they_are() -> None:
 
 
 def test_a_flow_without_a_column_has_a_dash_there(findings: Findings) -> None:
-    trial = replace(
-        findings.trials[0],
-        flows={
-            "a": {"packets": 5.0, "wire_bytes": 500.0, "recovery_s": 0.25},
-            "b": {"packets": 7.0, "wire_bytes": 900.0},
-        },
-    )
+    flows = {
+        "a": {"packets": 5.0, "wire_bytes": 500.0, "recovery_s": 0.25},
+        "b": {"packets": 7.0, "wire_bytes": 900.0},
+    }
+    trial = replace(findings.trials[0], details=Details(flows=flows))
     table = flow_rows([trial])
     assert table.headings == ("Packets", "Bytes", "In loss recovery")
     assert [[cell.text for cell in cells] for _, _, _, cells in table.rows] == [

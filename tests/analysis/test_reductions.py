@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,9 +17,11 @@ from pyarrow import dataset
 from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner
 
+from analysis import findings
+from analysis.details import TABLES, Reduced, Shelf
 from analysis.reductions import code, kept, reduce
-from analysis.reductions.kept import FOLDER, FRESH, RECORD, State, place_of
-from analysis.report.build import found
+from analysis.reductions.kept import FOLDER, FRESH, KEPT, RECORD, State, place_of
+from analysis.report.build import found, write
 from analysis.trial import reduce_trial
 from experiments.campaign.unpack import unpack
 from lab.main import app
@@ -83,11 +87,62 @@ def test_rows_and_findings_are_the_same_kept_or_not(campaign: Path, made: list[s
     plain = reduced(paths(campaign))
     assert rows_of(campaign) == plain
     assert made == []
-    told = found(campaign, lambda _: rows_of(campaign))
+    told = found(campaign, lambda _: Reduced(rows=rows_of(campaign)))
     shutil.rmtree(campaign / FOLDER)
     assert rows_of(campaign) == plain
     assert made == ["trial-001", "trial-002", "trial-003"]
-    assert found(campaign, reduced) == told
+    assert found(campaign, lambda every: Reduced(rows=reduced(every))) == told
+
+
+def written(campaign: Path, to: Path, reduce: Callable[[list[Path]], Reduced]) -> dict[str, bytes]:
+    """Every file of the report."""
+    write(replace(found(campaign, reduce), folder=to))
+    return files(to)
+
+
+def places_to_write(tmp_path: Path, *names: str) -> list[Path]:
+    """Folders of one name, since a report has that of its campaign in it."""
+    found = [tmp_path / name / SPEC.name for name in names]
+    for one in found:
+        one.mkdir(parents=True)
+    return found
+
+
+@pytest.mark.parametrize("held", [100_000, 0], ids=["held", "read each time"])
+def test_a_report_whose_details_are_read_when_asked_for_is_the_same(
+    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
+    monkeypatch.setattr(findings, "Shelf", lambda: Shelf(held))
+    (paths(campaign)[0] / "sta1.pcap").write_bytes(b"no capture")  # what failed is not kept, and comes back whole
+    whole, first, again = places_to_write(tmp_path, "whole", "first", "again")
+    shutil.rmtree(place_of(paths(campaign)[1]))
+    plain = written(campaign, whole, lambda every: Reduced(rows=reduced(every)))
+    with reduce.reducing() as rows:
+        assert written(campaign, first, rows.brief) == plain
+        brief = rows.brief(paths(campaign))
+        assert written(campaign, again, lambda _: brief) == plain
+    assert sorted(brief.details) == [1, 2]
+    told = brief.rows.filter(pc.is_in(brief.rows.column("table"), pa.array(TABLES)))
+    assert set(told.column("trial").to_pylist()) <= {0}
+    assert KEPT not in brief.rows.column("table").to_pylist()
+
+
+def test_details_of_a_packed_trial_are_read_from_its_folder(original: Path, tmp_path: Path) -> None:
+    folder = unpack(pack(original, tmp_path / "pack"), tmp_path / "results").folder
+    with reduce.reducing() as rows:
+        brief = rows.brief(paths(folder))
+    assert sorted(brief.details) == [0, 1, 2]
+    assert found(folder, lambda _: brief) == found(folder, lambda every: Reduced(rows=reduced(every)))
+
+
+def test_details_that_another_command_has_removed_or_replaced_are_made_again(campaign: Path) -> None:
+    with reduce.reducing() as rows:
+        brief = rows.brief(paths(campaign))
+    told = found(campaign, lambda every: Reduced(rows=reduced(every)))
+    first, second, third = paths(campaign)
+    shutil.rmtree(place_of(first))
+    shutil.copy(place_of(third) / REDUCED, place_of(second) / REDUCED)
+    assert found(campaign, lambda _: brief) == told
 
 
 def test_only_a_trial_that_has_changed_is_reduced_again(campaign: Path, made: list[str]) -> None:
@@ -123,7 +178,7 @@ def test_what_other_code_made_is_made_again_and_said(
     rows_of(campaign, said=said)
     rows_of(campaign, said=said)
     assert len(made) == 3
-    assert said == ["reduced again: 3 trials, whose reductions are by other code"]
+    assert said == ["reduced again: 3 trials, whose reductions are by other code or libraries"]
 
 
 def truncated(place: Path, _: Path) -> None:
@@ -266,6 +321,22 @@ def test_the_code_is_what_reducing_imports_and_nothing_else() -> None:
     names = {str(path.relative_to(code.ROOT)) for path in code.imported()}
     assert {"analysis/trial.py", "analysis/tcp/rtt.py", "analysis/measures/retries.py", "records/waits.py"} <= names
     assert not [name for name in names if name.startswith(("analysis/report", "analysis/plots", "analysis/spark"))]
+
+
+def test_another_version_of_a_library_is_another_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = code.libraries(code.imported())
+    assert {"numpy", "pyarrow", "scipy"} <= set(found)
+    assert all(found.values())
+    assert not {"analysis", "records", "os", "matplotlib", "pyspark"} & set(found)
+    before = code.code_digest()
+    monkeypatch.setattr(code, "version", lambda name: "99.0" if name == "numpy" else found[name])
+    assert code.code_digest() != before
+
+
+def test_a_library_is_found_by_the_name_of_its_module(tmp_path: Path) -> None:
+    (tmp_path / "start.py").write_text("import yaml, not_installed\n")
+    found = code.libraries(code.imported("start", tmp_path), tmp_path)
+    assert found == {"not_installed": "", "yaml": version("PyYAML")}
 
 
 @pytest.mark.parametrize(

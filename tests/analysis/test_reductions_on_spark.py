@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from object_store import ObjectStore
 from packs import reduced
 from synthetic_campaign import Spec, write_campaign
 
+from analysis.details import TABLES, Asked, Reduced
+from analysis.reductions import reduce
 from analysis.reductions.code import code_digest
-from analysis.reductions.kept import State, look
+from analysis.reductions.kept import FOLDER, State, look
 from analysis.reductions.published import copy_records, reducing_published
 from analysis.reductions.reduce import reducing
+from analysis.report.build import found
+from analysis.spark.jobs import reduce_trials
 from records.location import Remote, locate
 from records.publishing import publish, read_published
 from records.store import trials
@@ -23,9 +30,9 @@ from records.store import trials
 def test_tasks_keep_their_trials_and_give_the_same_rows(tmp_path: Path) -> None:
     spec = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=3, packets=6)
     paths = [trial.path for trial in trials(write_campaign(tmp_path, spec))]
-    with reducing(master="local[2]") as reduce:
-        reduce(paths[1:2])
-        rows = reduce(paths)
+    with reducing(master="local[2]") as made:
+        made(paths[1:2])
+        rows = made(paths)
     plain = reduced(paths)
     for number in range(len(paths)):
         mine, theirs = (table.filter(pc.equal(table.column("trial"), number)) for table in (rows, plain))
@@ -51,3 +58,27 @@ def test_tasks_fetch_what_they_reduce_of_a_published_campaign_and_keep_it_there(
     assert second.column("table").to_pylist() == ["damage"]
     assert "no such file" in second.column("text").to_pylist()[0]
     assert sum(name.startswith("lab/c/reduced/") for name in store.objects) == 2
+
+
+@pytest.mark.usefixtures("shared_session")
+@pytest.mark.parametrize("seen", [True, False], ids=["shared storage", "disks of their own"])
+def test_tasks_give_back_details_only_where_this_side_cannot_read_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, seen: bool
+) -> None:
+    spec = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=2, packets=6)
+    folder = write_campaign(tmp_path, spec)
+    if not seen:
+        monkeypatch.setattr(reduce, "shared", lambda _: nullcontext("no-such-file"))
+    given: list[pa.Table] = []
+
+    def watched(*words: Any, **named: Any) -> pa.Table:
+        given.append(reduce_trials(*words, **named))
+        return given[-1]
+
+    monkeypatch.setattr("analysis.reductions.reduce.jobs.reduce_trials", watched)
+    with reducing(master="local[2]") as made:
+        told = found(folder, made.brief)
+    assert bool(set(TABLES) & set(given[0].column("table").to_pylist())) is not seen
+    assert told == found(folder, lambda paths: Reduced(rows=reduced(paths)))
+    assert all(isinstance(trial.details, Asked) for trial in told.trials)
+    assert [path.name for path in (folder / FOLDER).iterdir()] == ["cell=nistnet-80211_100_dp"]

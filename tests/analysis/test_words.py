@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from analysis.details import Details
 from analysis.findings import CellFinding, Standing, TrialFinding
 from analysis.headlines import headlines, leading, trends_line
 from analysis.metrics import METRICS, worded
@@ -134,7 +135,7 @@ def test_plots_are_in_the_patterns_words() -> None:
     assert plot.title == "Rate of answered requests"
     assert b"requests per second" in plot.svg
     seconds = {name: [(0.5, 3.0), (1.5, 4.0)] for name in ("published_per_s", "delivered_per_s")}
-    one = TrialFinding("air", 1, 1, seconds=seconds, ecdf=[(0.01, 0.5), (0.02, 1.0)])
+    one = TrialFinding("air", 1, 1, details=Details(seconds=seconds, ecdf=[(0.01, 0.5), (0.02, 1.0)]))
     words = words_of([Pattern.REQUEST_REPLY])
     (track,) = tracks([one], colour="#000000", words=words, dotted=False)
     assert track.title == "requests per second"

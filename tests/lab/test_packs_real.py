@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from lab_command import lab
 from packs import copy
 from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner
 
+from analysis.reductions import kept
 from analysis.spark.errors import SparkFailed
+from analysis.trial import reduce_trial
 from experiments.campaign.campaign import owned
 from lab.main import app
 from records.store import MANIFEST
@@ -27,7 +31,6 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_campaign(tmp_path_factory.mktemp("original"), Spec(**SMALL))
 
 
-@pytest.mark.usefixtures("shared_session")
 def test_a_campaign_goes_into_a_file_and_comes_out_of_it(
     original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,11 +48,44 @@ def test_a_campaign_goes_into_a_file_and_comes_out_of_it(
     assert "campaign results/synthetic/c1: 4 trials added" in done.stdout
     assert "only where it was packed: 16 files, " in done.stdout
 
-    # Packed already, so nothing is reduced and Spark is not needed.
+    # Packed already, so nothing is reduced.
     done = lab("pack", "--results", "results", "--out", "again", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "again").read_bytes() == (tmp_path / name).read_bytes()
     assert "4 valid; 4 out of a pack" in lab("list", "--results", "results", cwd=tmp_path).stdout
+
+
+def test_trials_whose_reductions_are_kept_are_not_reduced_for_a_pack(
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, made = unreduced(original, tmp_path), list[str]()
+
+    def counted(path: Path, number: int) -> pa.RecordBatch:
+        made.append(f"{path.parent.name}/{path.name}")
+        return reduce_trial(path, number)
+
+    monkeypatch.setattr(kept, "reduce_trial", counted)
+    packed(folder, tmp_path / "first")
+    assert len(made) == 4
+    record = folder / CELL / "trial-001" / "verdict.json"
+    record.write_text(record.read_text() + "\n")
+    packed(folder, tmp_path / "changed")
+    assert made[4:] == [f"{CELL}/trial-001"]
+    for name in ("of kept ones", "of none"):
+        packed(folder, tmp_path / name)
+        shutil.rmtree(folder / kept.FOLDER)
+    assert (tmp_path / "of none").read_bytes() == (tmp_path / "of kept ones").read_bytes()
+
+
+def unreduced(campaign: Path, root: Path) -> Path:
+    """A copy below `root`, of which no reduction is kept."""
+    folder = copy(campaign, root)
+    shutil.rmtree(folder / kept.FOLDER, ignore_errors=True)
+    return folder
+
+
+def packed(campaign: Path, to: Path) -> None:
+    assert CliRunner().invoke(app, ["pack", str(campaign), "--out", str(to)]).exit_code == 0
 
 
 def refused(campaign: Path | str, tmp_path: Path, *words: str) -> str:
@@ -73,11 +109,12 @@ def test_a_trial_that_cannot_be_read_is_named(original: Path, tmp_path: Path) ->
 def test_when_the_trials_cannot_be_reduced_there_is_a_message_and_no_file(
     original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*_: object) -> None:
+    def fails(**_: object) -> None:
         raise SparkFailed("no Java here")
 
+    monkeypatch.setenv("SPARK_REMOTE", "sc://a-server-that-has-to-reduce")
     monkeypatch.setattr("analysis.spark.session.session", fails)
-    assert refused(original, tmp_path) == "nothing was packed: no Java here\n"
+    assert refused(unreduced(original, tmp_path), tmp_path) == "nothing was packed: no Java here\n"
 
 
 def test_a_campaign_that_is_being_run_is_not_packed(original: Path, tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
+from analysis.details import Details
 from analysis.findings import Findings, TrialFinding
 from analysis.journey.parts import KEYS, LATENCY, PARTS, REPLY_PARTS
 
@@ -27,6 +28,11 @@ def journey(latency: float, *, without: tuple[str, ...] = (), replies: bool = Fa
     return found
 
 
+def held(trial: TrialFinding) -> Details:
+    """A trial's details, wherever they are."""
+    return Details(**{one.name: getattr(trial, one.name) for one in fields(Details)})
+
+
 def travelled(findings: Findings, folder: Path, *, untold: tuple[str, ...] = (), why: str = "") -> Findings:
     """The findings with journeys, to be written into `folder`; cells named in `untold` have none, for the reason."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -41,7 +47,8 @@ def travelled(findings: Findings, folder: Path, *, untold: tuple[str, ...] = (),
             "retr_per_s_uplink": [(t, 2.0) for t in times], "retr_per_s_downlink": [(t, 4.0) for t in times],
             "recovery_uplink": [(t, 0.5) for t in times], "recovery_downlink": [(t, 0.25) for t in times],
         }  # fmt: skip
-        return replace(trial, journey=found, metrics=trial.metrics | shares, seconds=trial.seconds | series)
+        details = replace(held(trial), seconds=trial.seconds | series)
+        return replace(trial, journey=found, metrics=trial.metrics | shares, details=details)
 
     cells = tuple(replace(cell, trials=tuple(map(told, cell.trials))) for cell in findings.cells)
     return replace(findings, folder=folder, cells=cells)

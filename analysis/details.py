@@ -1,0 +1,130 @@
+"""What only a trial's own page and some plots show of it: too much of all trials at once, so it is read when asked for.
+
+A trial of 400 pairs has 51,000 such rows, of 100 others.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Points = list[tuple[float, float]]
+Read = Callable[[], pa.Table]
+TABLES = ("second", "ecdf", "flow", "packets")
+MOST_ROWS = 400_000  # that are held of all trials; one takes some 150 bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reduced:
+    """Trials' rows (analysis.rows.SCHEMA).  details: what gives all of trial i, where `rows` has none of TABLES."""
+
+    rows: pa.Table
+    details: Mapping[int, Read] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class Details:
+    """What the properties of analysis.findings.TrialFinding of the same names say."""
+
+    seconds: dict[str, Points] = field(default_factory=dict)
+    ecdf: Points = field(default_factory=list)
+    flows: dict[str, dict[str, float]] = field(default_factory=dict)
+    directions: dict[str, str] = field(default_factory=dict)
+    packets: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def add(self, table: str, cells: tuple[Any, ...]) -> None:
+        """Take key, metric, t, value and text of a row of a table of TABLES."""
+        key, metric, t, value, text = cells
+        if table == "second":
+            self.seconds.setdefault(metric, []).append((t, value))
+        elif table == "ecdf":
+            self.ecdf.append((value, t))
+        elif table == "packets":
+            self.packets[key, metric] = value
+        elif metric == "direction":
+            self.directions[key] = text
+        else:
+            self.flows.setdefault(key, {})[metric] = value
+
+
+class Shelf:
+    """The details that were asked for last, of at most so many rows, but for the last of all."""
+
+    def __init__(self, most_rows: int = MOST_ROWS) -> None:
+        self._most, self._rows = most_rows, 0
+        self._held: OrderedDict[tuple[int, str], tuple[Details, int]] = OrderedDict()
+
+    def part(self, number: int, table: str, read: Read) -> Details:
+        """One table of trial `number`, of which `read` gives all rows."""
+        place = (number, table)
+        if place not in self._held:
+            rows = read()
+            rows = rows.filter(pc.equal(rows.column("table"), table))
+            self._held[place] = parsed(rows), rows.num_rows
+            self._rows += rows.num_rows
+        self._held.move_to_end(place)
+        while self._rows > self._most and len(self._held) > 1:
+            _, (_, gone) = self._held.popitem(last=False)
+            self._rows -= gone
+        return self._held[place][0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """The details of trial `number`, read when they are looked at."""
+
+    number: int
+    read: Read
+    shelf: Shelf
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Asked | Details) and _values(self) == _values(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def seconds(self) -> dict[str, Points]:
+        """As of Details."""
+        return self.shelf.part(self.number, "second", self.read).seconds
+
+    @property
+    def ecdf(self) -> Points:
+        """As of Details."""
+        return self.shelf.part(self.number, "ecdf", self.read).ecdf
+
+    @property
+    def flows(self) -> dict[str, dict[str, float]]:
+        """As of Details."""
+        return self.shelf.part(self.number, "flow", self.read).flows
+
+    @property
+    def directions(self) -> dict[str, str]:
+        """As of Details."""
+        return self.shelf.part(self.number, "flow", self.read).directions
+
+    @property
+    def packets(self) -> dict[tuple[str, str], float]:
+        """As of Details."""
+        return self.shelf.part(self.number, "packets", self.read).packets
+
+
+def _values(one: Asked | Details) -> list[object]:
+    return [getattr(one, name.name) for name in fields(Details)]
+
+
+def parsed(rows: pa.Table) -> Details:
+    """Rows of TABLES of one trial, in analysis.rows.SCHEMA."""
+    found = Details()
+    for table, *cells in zip(*(column.to_pylist() for column in rows.columns[1:]), strict=True):
+        found.add(table, tuple(cells))
+    return found
+
+
+def without(rows: pa.Table) -> pa.Table:
+    """The rows but for those of TABLES."""
+    return rows.filter(pc.invert(pc.is_in(rows.column("table"), pa.array(TABLES))))
