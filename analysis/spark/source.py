@@ -44,10 +44,16 @@ class NoColumn(WrongInput):
     """A schema names a column that packets do not have, or gives it another type; the message names it."""
 
 
+class BadOption(WrongInput):
+    """An option has a value that it cannot have; the message names both."""
+
+
 class PcapSource(DataSource):  # type: ignore[misc]
     """Options: path (file, pattern or folder; `load` takes a list), range_bytes (of a partition; default 64 MB).
 
-    keep_index: whether the index of ranges is kept beside a capture; default true.
+    keep_index: whether the index of ranges is kept beside a capture; default true.  pushdown: whether a query's filters
+    choose what is read; default false, as it is right only for a DataFrame that occurs once, in one query: Spark 4.3
+    plans a source's partitions once for each `load`, and would use those of one filter where there is another or none.
     """
 
     @classmethod
@@ -65,9 +71,16 @@ class PcapSource(DataSource):  # type: ignore[misc]
         return PcapReader(
             [path for path in paths if path],
             range_bytes=int(self.options.get("range_bytes", RANGE_BYTES)),
-            keep_index=str(self.options.get("keep_index", "true")).lower() != "false",
+            keep_index=self._flag("keep_index", "true"),
+            pushdown=self._flag("pushdown", "false"),
             columns=columns_of(schema),
         )
+
+    def _flag(self, name: str, default: str) -> bool:
+        value = str(self.options.get(name, default)).lower()
+        if value not in ("true", "false"):
+            raise BadOption(f"{name}: {value!r} is neither true nor false")
+        return value == "true"
 
 
 class PcapPartition(InputPartition):  # type: ignore[misc]
@@ -83,14 +96,16 @@ class PcapReader(DataSourceReader):  # type: ignore[misc]
 
     def __init__(
         self, paths: Sequence[str], *, range_bytes: int = RANGE_BYTES, keep_index: bool = True,
-        columns: Sequence[str] = tuple(TYPES),
+        pushdown: bool = False, columns: Sequence[str] = tuple(TYPES),
     ) -> None:  # fmt: skip
         self.paths, self.range_bytes, self.keep_index, self.columns = paths, range_bytes, keep_index, columns
+        self.pushdown = pushdown
         self.wanted = Wanted()
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Notes what cannot match; Spark applies every filter all the same, so its answer is exact."""
-        self.wanted = pushed(filters)
+        """Notes what cannot match, where that was asked; Spark applies every filter all the same."""
+        if self.pushdown:
+            self.wanted = pushed(filters)
         return filters
 
     def partitions(self) -> Sequence[InputPartition]:

@@ -93,7 +93,7 @@ def test_answers_are_the_same_with_and_without_filters_pushed_and_index_kept(
     path.write_bytes(random_capture(Random(seed), packets=25).data)
     wanted = exactly(rows(PcapReader([str(path)], range_bytes=range_bytes, keep_index=False)), asked)
     for _ in range(2):  # the first keeps the index, the second uses it
-        reader = PcapReader([str(path)], range_bytes=range_bytes)
+        reader = PcapReader([str(path)], range_bytes=range_bytes, pushdown=True)
         assert list(reader.pushFilters(asked)) == asked, "Spark applies them all"
         assert exactly(rows(reader), asked).equals(wanted)
     assert index_file(path).exists()
@@ -116,7 +116,7 @@ def test_a_kept_index_is_the_index_and_says_the_times_of_its_ranges(
 
 
 def test_only_ranges_of_the_time_asked_for_are_read_and_only_its_packets_sent(capture: Path) -> None:
-    reader = PcapReader([str(capture)], range_bytes=100_000)
+    reader = PcapReader([str(capture)], range_bytes=100_000, pushdown=True)
     pieces, whole = index(capture, range_bytes=100_000).ranges, rows(reader)
     assert len(pieces) > 10
     low, high = pieces[4].first_ns, pieces[4].last_ns
@@ -134,7 +134,7 @@ def test_only_ranges_of_the_time_asked_for_are_read_and_only_its_packets_sent(ca
 
 def test_captures_that_are_not_asked_for_are_not_opened(capture: Path, tmp_path: Path, walks: list[Path]) -> None:
     (tmp_path / "b.pcap").write_text("not a capture at all, and nobody asks for it")
-    reader = PcapReader([str(tmp_path)])
+    reader = PcapReader([str(tmp_path)], pushdown=True)
     reader.pushFilters([In(("capture",), (str(capture), "elsewhere"))])
     assert ranges_read(reader) == 1
     assert walks == [capture]
