@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +24,9 @@ _BATCH = 65_536
 class Range:
     """Bytes [start, end) of a file: `records` packet records, the first of them number `first_frame` of the file.
 
-    state: what must be known of the bytes before them.
+    state: what must be known of the bytes before them.  first_ns, last_ns: times of the first and the last record,
+    low_ns, high_ns: the earliest and the latest of all (a capture need not be in order of time), wall clock, ns; a
+    record without a time counts as 0, as it does in `Packets`.  All are 0 where there is no record.
     """
 
     start: int
@@ -30,6 +34,10 @@ class Range:
     first_frame: int
     records: int
     state: State
+    first_ns: int
+    last_ns: int
+    low_ns: int
+    high_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +67,9 @@ def index(path: Place, *, range_bytes: int = RANGE_BYTES) -> Index:
         while at < size:
             data = load(file, start=at, end=at + window)
             found = find(data, start=0, state=state, base=at)
-            records, end, fault = _checked(data, found, base=at)
+            records, end, fault, times = _checked(data, found, base=at)
             if end:
-                piece = Range(start=at, end=at + end, first_frame=frame, records=records, state=state)
+                piece = Range(start=at, end=at + end, first_frame=frame, records=records, state=state, **times)
                 ranges.append(piece)
                 frame += records
             if fault is not None:
@@ -75,16 +83,24 @@ def index(path: Place, *, range_bytes: int = RANGE_BYTES) -> Index:
     return Index(ranges=tuple(ranges), damage=None)
 
 
-def _checked(data: np.ndarray, found: Found, *, base: int) -> tuple[int, int, str | None]:
-    """How many records are right, the byte after them, and what is wrong there."""
-    records = 0
+def _checked(data: np.ndarray, found: Found, *, base: int) -> tuple[int, int, str | None, dict[str, int]]:
+    """How many records are right, the byte after them, what is wrong there, and the times of a Range."""
+    records, times = 0, dict.fromkeys(("first_ns", "last_ns", "low_ns", "high_ns"), 0)
     for stretch in found.stretches:
         for start in range(0, len(stretch.offsets), _BATCH):
             part = describe(data, stretch, start=start, stop=start + _BATCH, front=0, base=base)
+            if len(part):
+                low, high = int(part.t_ns.min()), int(part.t_ns.max())
+                times = {
+                    "first_ns": times["first_ns"] if records else int(part.t_ns[0]),
+                    "last_ns": int(part.t_ns[-1]),
+                    "low_ns": min(times["low_ns"], low) if records else low,
+                    "high_ns": max(times["high_ns"], high) if records else high,
+                }
             records += len(part)
             if part.fault is not None:
-                return records, int(stretch.offsets[start + len(part)]), part.fault
-    return records, found.end, None
+                return records, int(stretch.offsets[start + len(part)]), part.fault, times
+    return records, found.end, None, times
 
 
 def to_json(piece: Range) -> str:
@@ -94,7 +110,11 @@ def to_json(piece: Range) -> str:
 
 def from_json(text: str) -> Range:
     """What to_json made; ValueError, KeyError or TypeError when it is something else."""
-    plain = json.loads(text)
-    state = plain.pop("state")
+    return from_plain(json.loads(text))
+
+
+def from_plain(plain: Mapping[str, Any]) -> Range:
+    """The range of which `plain` is the asdict; raises as from_json does."""
+    state = dict(plain["state"])
     interfaces = tuple(Interface(**one) for one in state.pop("interfaces"))
-    return Range(**plain, state=State(**state, interfaces=interfaces))
+    return Range(**{**plain, "state": State(**state, interfaces=interfaces)})

@@ -5,7 +5,7 @@ Spark has no unsigned numbers, so ports and sequence numbers stand in the next w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -36,22 +36,25 @@ _COLUMNS: dict[str, tuple[pa.DataType, str]] = {
     "tos": (pa.int32(), "IPv4 type of service, IPv6 traffic class"),
 }
 _READERS = {"ts_ns": "t_ns", "cap_len": "kept", "wire_len": "wire", "payload_len": "payload"}
-_SPARK = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long"}
+_SPARK = {pa.string(): "string", pa.int32(): "int", pa.int64(): "bigint"}
 
 PACKETS = pa.schema([pa.field(name, kind, metadata={"about": about}) for name, (kind, about) in _COLUMNS.items()])
 PLAIN = pa.schema([pa.field(name, kind) for name, (kind, _) in _COLUMNS.items()])
-DDL = ", ".join(f"{name} {_SPARK[kind]}" for name, (kind, _) in _COLUMNS.items())
+TYPES = {name: _SPARK[kind] for name, (kind, _) in _COLUMNS.items()}  # of Spark's, by column
+DDL = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
 
 
 def packet_batches(
-    packets: Packets, *, capture: str, v6: Mapping[int, bytes], rows: int = BATCH_ROWS
-) -> Iterator[pa.RecordBatch]:
-    """The packets as batches of PLAIN, at most `rows` rows each, in file order."""
+    packets: Packets, *, capture: str, v6: Mapping[int, bytes], rows: int = BATCH_ROWS,
+    columns: Sequence[str] = tuple(PLAIN.names),
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    """The packets as batches of these columns of PLAIN, at most `rows` rows each, in file order."""
+    schema = pa.schema([PLAIN.field(name) for name in columns])
     for start in range(0, len(packets), rows):
         part = slice(start, min(start + rows, len(packets)))
         count = part.stop - start
-        arrays = [_array(packets, name, part, count, capture=capture, v6=v6) for name in PLAIN.names]
-        yield pa.RecordBatch.from_arrays(arrays, schema=PLAIN)
+        arrays = [_array(packets, name, part, count, capture=capture, v6=v6) for name in columns]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _array(packets: Packets, name: str, part: slice, count: int, *, capture: str, v6: Mapping[int, bytes]) -> pa.Array:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.datasource import DataSource
 
 ROOT = Path(__file__).resolve().parents[2]
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 PACKAGES = ("analysis", "records")  # all that a task imports of ours
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same sources give the same file
 
@@ -51,3 +53,10 @@ def ship(spark: SparkSession) -> None:
     folder = tempfile.mkdtemp(prefix="airwire-ship-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     send(spark, bundle(Path(folder)))
+
+
+def register_source(spark: SparkSession, source: type[DataSource]) -> None:
+    """Make a source of ours known to a session, with its code, and let it see what queries filter by."""
+    ship(spark)
+    spark.conf.set(PUSHDOWN, "true")
+    spark.dataSource.register(source)

@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter
 
 from analysis.reductions.code import code_digest
 from analysis.spark.schema import BATCH_ROWS
-from analysis.spark.ship import ship
+from analysis.spark.ship import register_source
 from analysis.sql import recorded, reduced
 from analysis.sql.columns import View, batch
 from analysis.sql.views import VIEWS
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FORMAT = "airwire"
-PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 _PUSHED = ("campaign", "cell", "trial")
 
 
@@ -122,13 +121,11 @@ def register(spark: SparkSession) -> None:
     """Make `format("airwire")` known to a session, and the code behind it to its workers; once is enough."""
     if spark in _KNOWING:
         return
-    ship(spark)
 
     class Registered(AirwireSource):
         """Travels with the digest: workers may have the code from an archive, which has no sources to be read."""
 
         code = code_digest()
 
-    spark.conf.set(PUSHDOWN, "true")
-    spark.dataSource.register(Registered)
+    register_source(spark, Registered)
     _KNOWING.add(spark)

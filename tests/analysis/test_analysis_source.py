@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from common.capture import write_capture
@@ -89,6 +90,36 @@ def test_the_data_source_reads_a_pattern_of_uris_in_ranges(
     assert found.cast(whole.schema).combine_chunks().equals(whole.combine_chunks())
     with pytest.raises(PySparkException, match="no file matches"):
         spark.read.format("pcap").load(store.uri("lab/none/*.pcap")).count()
+
+
+def test_filters_choose_ranges_and_a_schema_chooses_columns(spark: SparkSession, captures: Sequence[Path]) -> None:
+    register(spark)
+    names = [str(path) for path in captures]
+    pieces = index(captures[0], range_bytes=50_000).ranges
+    low, high = pieces[3].first_ns, pieces[3].last_ns
+    read = spark.read.format("pcap").option("range_bytes", 50_000).option("pushdown", True)
+    frame = read.schema("frame long, ts_ns long, capture string, dport int").load([*names, names[0]])
+    some = frame.where(f"ts_ns >= {low} AND ts_ns <= {high} AND capture = '{names[0]}' AND dport = 443")
+    found = some.orderBy("frame").toArrow()
+    whole = expected(captures[0], names[0]).select(found.schema.names)
+    asked = pc.and_(pc.greater_equal(whole["ts_ns"], low), pc.less_equal(whole["ts_ns"], high))
+    wanted = whole.filter(pc.and_(asked, pc.equal(whole["dport"], 443)))
+    assert found.schema.names == ["frame", "ts_ns", "capture", "dport"]
+    assert found.cast(wanted.schema).combine_chunks().equals(wanted.combine_chunks())
+    assert some.rdd.getNumPartitions() < 5 < len(pieces)
+    with pytest.raises(PySparkException, match="'perhaps' is neither true nor false"):
+        read.option("pushdown", "perhaps").load(names).count()
+
+
+def test_a_frame_gives_all_packets_after_a_filter_and_beside_one(spark: SparkSession, captures: Sequence[Path]) -> None:
+    """Spark keeps the partitions that it planned first, so filters must not choose them unasked."""
+    register(spark)
+    count = sum(len(read_capture(path).packets) for path in captures)
+    frame = spark.read.format("pcap").load([str(path) for path in (*captures, captures[0])])
+    some = frame.where("dport = 443")
+    few = some.count()
+    assert 0 < few < count == frame.count()
+    assert some.unionByName(frame).count() == few + count
 
 
 def test_the_data_source_says_which_file_is_not_there(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,84 @@
+"""The index of a capture, kept beside it in `.NAME.airwire-index.json` for as long as the capture stays what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from analysis.capture.ranges import RANGE_BYTES, Index, from_plain, index
+from records.location import Place
+from records.store import MANIFEST
+
+_VERSION = 1  # another when ranges are cut otherwise or say more
+_SAMPLES, _SAMPLE_BYTES = 16, 4096
+
+
+def index_file(path: Path) -> Path:
+    """Where the index of a capture is kept."""
+    return path.with_name(f".{path.name}.airwire-index.json")
+
+
+def kept_index(path: Place, *, range_bytes: int = RANGE_BYTES, keep: bool = True) -> Index:
+    """What `ranges.index` gives, from the file beside the capture where that is of the capture as it is now.
+
+    Otherwise it is made, and kept unless keep is False, the capture stands at a URI or in a trial's folder, which stays
+    as it was written, or was changed meanwhile, or the folder cannot be written.  Raises as `ranges.index` does.
+    """
+    if not isinstance(path, Path) or not keep or (path.parent / MANIFEST).exists():
+        return index(path, range_bytes=range_bytes)
+    before = _key(path, range_bytes)
+    if (found := _read(path, before)) is not None:
+        return found
+    made = index(path, range_bytes=range_bytes)
+    if _key(path, range_bytes) == before:
+        _write(path, before, made)
+    return made
+
+
+def _key(path: Path, range_bytes: int) -> dict[str, object]:
+    """What an index is of.  A time of change is nobody's to set, unlike one of modification."""
+    with path.open("rb") as file:
+        now = os.fstat(file.fileno())
+        sample = hashlib.sha256()
+        for number in range(_SAMPLES):
+            file.seek(max(now.st_size - _SAMPLE_BYTES, 0) * number // (_SAMPLES - 1))
+            sample.update(file.read(_SAMPLE_BYTES))
+    return {
+        "version": _VERSION, "range_bytes": range_bytes, "bytes": now.st_size, "mtime_ns": now.st_mtime_ns,
+        "ctime_ns": now.st_ctime_ns, "sample": sample.hexdigest(),
+    }  # fmt: skip
+
+
+def _read(path: Path, key: dict[str, object]) -> Index | None:
+    """The kept index, None when there is none of this key or it is not as it was written."""
+    try:
+        kept = json.loads(index_file(path).read_bytes())
+        body = kept["index"]
+        if kept["sha256"] != _digest(body) or body["of"] != key:
+            return None
+        return Index(ranges=tuple(map(from_plain, body["ranges"])), damage=body["damage"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _write(path: Path, key: dict[str, object], made: Index) -> None:
+    body = {"of": key, "damage": made.damage, "ranges": [asdict(piece) for piece in made.ranges]}
+    place = index_file(path)
+    partial = place.with_name(f"{place.name}.{os.getpid()}-{threading.get_ident()}")
+    try:
+        partial.write_text(json.dumps({"sha256": _digest(body), "index": body}))
+        partial.replace(place)
+    except OSError:  # it is made again for the next query
+        try:
+            partial.unlink(missing_ok=True)
+        except OSError:
+            return
+
+
+def _digest(body: Any) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
