@@ -1,0 +1,140 @@
+"""What a report costs as its trials become many: CPU-seconds by trial, and the peak of the driver's memory.
+
+    python benchmarks/spark_scale.py FOLDER [--trials 100,1000] [--flows 50] [--only second]
+
+Makes campaigns of so many trials in FOLDER: one trial of each of two cells is written and captured, the others are its
+files by hard links, each with a manifest of its own (number and seed).  For each size it measures the first report,
+which reduces all of them, then one after a new trial.  What FOLDER/measured.jsonl has is not measured again, so a run
+that was ended goes on with the next.  --only second: reductions that stand are used, only the second report is made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "tests" / "support")]
+
+from common.cpu import counted  # noqa: E402
+from pcap_files import segments_pcap  # noqa: E402
+from synthetic_campaign import Spec, conversation, write_campaign  # noqa: E402
+
+from records import campaign as records  # noqa: E402
+from records.store import MANIFEST, Trial, trial_name, write_record  # noqa: E402
+
+_PACKETS = 12  # of each flow
+_FIRST_SEED = 101
+
+
+def make(folder: Path, trials: int, flows: int) -> Path:
+    """A campaign of so many trials in two cells, or what is left to be made of it."""
+    name = f"s{trials}-{flows}"
+    campaign = folder / "synthetic" / name
+    if not campaign.exists():
+        segments = [
+            replace(one, sport=40000 + flow) if one.dport == 61613 else replace(one, dport=40000 + flow)
+            for flow in range(flows) for one in conversation(packets=_PACKETS)
+        ]  # fmt: skip
+        segments.sort(key=lambda one: one.t_ns)
+        capture = [("sta1", "station", segments_pcap(segments), len(segments))]
+        spec = Spec(bodies=(100,), guarantees=("durable, persistent",), trials=1, name=name, captures=lambda _: capture)
+        write_campaign(folder, spec)
+    grow(campaign, trials)
+    return campaign
+
+
+def grow(campaign: Path, trials: int) -> None:
+    """Bring it to so many trials, by hard links to the first of each cell."""
+    record = records.read_campaign(campaign)
+    each = trials // len(record.cells)
+    order = [
+        records.Planned(cell=cell.name, trial=number, seed=_FIRST_SEED + number - 1)
+        for number in range(1, each + 1) for cell in record.cells
+    ]  # fmt: skip
+    for planned in order:
+        first, path = campaign / planned.cell / trial_name(1), campaign / planned.cell / trial_name(planned.trial)
+        if path.exists():
+            continue
+        fresh = path.with_name(f".{path.name}")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        for one in first.iterdir():
+            if one.name != MANIFEST:
+                os.link(one, fresh / one.name)
+        told = Trial(first).manifest()
+        write_record(fresh / MANIFEST, told.model_copy(update={"trial": planned.trial, "seed": planned.seed}))
+        fresh.rename(path)
+    write_record(campaign / records.RECORD, record.model_copy(update={"order": tuple(order)}))
+
+
+def report(campaign: Path) -> None:
+    """Build the report, and print what this process and what it started used, as JSON."""
+    from analysis.report.build import build  # noqa: PLC0415 - part of what is measured
+
+    began = time.perf_counter()
+    with counted() as use:
+        build(campaign)
+    peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    found = {
+        "driver": use.driver, "java": use.java, "workers": use.workers, "wall": time.perf_counter() - began,
+        "peak_mb": int(peak[1]) / 1024 if peak else 0.0,
+    }  # fmt: skip
+    print(json.dumps(found))
+
+
+def measured(folder: Path, campaign: Path, name: str, trials: int) -> dict[str, Any]:
+    """One report in a process of its own, or what is noted of it."""
+    notes = folder / "measured.jsonl"
+    for line in notes.read_text().splitlines() if notes.exists() else ():
+        if (found := json.loads(line))["of"] == [campaign.name, name, str(ROOT)]:
+            return dict(found)
+    command = [sys.executable, __file__, str(folder), "--report", str(campaign)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout.splitlines()[-1]) | {"of": [campaign.name, name, str(ROOT)], "trials": trials}
+    with notes.open("a") as file:
+        file.write(f"{json.dumps(found)}\n")
+    return dict(found)
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--trials", default="100,1000")
+    parser.add_argument("--flows", type=int, default=50, help="connections of a trial")
+    parser.add_argument("--only", choices=("second",))
+    parser.add_argument("--report", type=Path, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.report:
+        report(asked.report)
+        return
+    print(
+        f"{'trials':>7} {'report':8}{'driver':>9}{'Java':>9}{'workers':>9}{'a trial':>9} s{'peak':>9} MB{'wall':>9} s"
+    )
+    for trials in map(int, asked.trials.split(",")):
+        campaign = make(asked.folder, trials, asked.flows)
+        for name in ("first", "second"):
+            if name == "second":
+                grow(campaign, trials + 2)
+                if asked.only:  # all may be reduced already
+                    shutil.rmtree(max(campaign.glob("reduced/*/*"), key=lambda path: path.stat().st_mtime_ns))
+            elif asked.only:
+                continue
+            one = measured(asked.folder, campaign, name, trials)
+            total = one["driver"] + one["java"] + one["workers"]
+            figures = [one["driver"], one["java"], one["workers"], total / trials, one["peak_mb"], one["wall"]]
+            print(f"{trials:7,} {name:8}" + "".join(f"{figure:11.2f}" for figure in figures), flush=True)
+
+
+if __name__ == "__main__":
+    main()
