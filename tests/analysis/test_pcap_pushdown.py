@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,9 +29,9 @@ from analysis.spark.source import NoCapture, NoColumn, PcapReader, columns_of, m
 from records.store import MANIFEST
 
 MANY = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-EXACT: dict[type[Filter], Callable[[object, object], bool]] = {
+EXACT: dict[type[Filter], Callable[[Any, Any], bool]] = {
     EqualTo: operator.eq, GreaterThan: operator.gt, GreaterThanOrEqual: operator.ge, LessThan: operator.lt,
-    LessThanOrEqual: operator.le, In: lambda value, values: value in values,  # type: ignore[operator]
+    LessThanOrEqual: operator.le, In: lambda value, values: value in values,
 }  # fmt: skip
 
 
@@ -220,7 +221,7 @@ def test_nothing_is_kept_where_it_is_not_wanted_or_cannot_be(capture: Path, tmp_
     trial = tmp_path / "trial-001"
     trial.mkdir()
     (trial / MANIFEST).touch()
-    kept_index(shutil.copy(capture, trial / "a.pcap"))
+    kept_index(Path(shutil.copy(capture, trial / "a.pcap")))
     assert [path.name for path in tmp_path.rglob("*index*")] == []
     index_file(capture).mkdir()  # it cannot be put in place, whoever asks
     assert kept_index(capture) == index(capture)
