@@ -1,26 +1,30 @@
 """CPU-seconds of the jobs on Spark: driver, Java and Python workers together.
 
-    python benchmarks/spark_report.py [--master local[2]] [--only small,large,split,ledger,memory]
+    python benchmarks/spark_report.py [--master local[2]] [--only small,large,split,ledger,memory,scan,first,kept,index]
 
 small: the flow report of 100,000 packets.  large: of a 1 GB capture, one task.  split: the same in ranges of
 64 MB.  ledger: ten trials, ten million deliveries.  memory: the peak of a task's process beside its range, for
-one capture of 300 MB as a whole, without Spark.
+one capture of 300 MB as a whole, without Spark.  scan, first, kept: the packets of one second of the 1 GB capture,
+counted by format("pcap"): without an index and pushdown, with both for the first time, and with the index kept.
+index: that capture and a copy are walked one after the other and by threads, without Spark.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "tests" / "support")]
 
-from common.capture import write_capture  # noqa: E402
+from common.capture import BEGIN_NS, write_capture  # noqa: E402
 from common.cpu import Use, counted  # noqa: E402
 
 # What the design asks, CPU-seconds; split has no target of its own.
@@ -64,6 +68,38 @@ def ledger_job(folder: Path, master: str) -> Callable[[], int]:
     return work
 
 
+def second_job(path: Path, master: str, job: str) -> Callable[[], int]:
+    """The packets of the sixth second, counted by a query."""
+
+    def work() -> int:
+        from analysis.capture.kept_index import index_file  # noqa: PLC0415
+        from analysis.spark.session import session  # noqa: PLC0415
+        from analysis.spark.source import register  # noqa: PLC0415
+
+        if job != "kept":
+            index_file(path).unlink(missing_ok=True)
+        with session(master=master) as spark:
+            register(spark)
+            read = spark.read.format("pcap").option("pushdown", job != "scan").option("keep_index", job != "scan")
+            second = (BEGIN_NS // 10**9 + 5) * 10**9
+            asked = f"ts_ns >= {second} AND ts_ns < {second + 10**9}"
+            return int(read.load(str(path)).where(asked).count())
+
+    return work
+
+
+def walks(path: Path) -> Iterator[tuple[int, float, float]]:
+    """Threads, CPU-seconds and wall time of walking a capture and a copy of it, the pages of both read before."""
+    from analysis.capture.ranges import index  # noqa: PLC0415
+
+    copy = Path(shutil.copy(path, path.with_name("copy.pcap")))
+    for threads in (1, 2, 1, 2):
+        began, used = time.perf_counter(), time.process_time()
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(index, (path, copy)))
+        yield threads, time.process_time() - used, time.perf_counter() - began
+
+
 def measure(work: Callable[[], int]) -> tuple[int, Use, float]:
     """What the work counted, what it used, and its wall time."""
     began = time.perf_counter()
@@ -92,7 +128,7 @@ def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--master", default="local[2]")
-    parser.add_argument("--only", default="small,large,split,ledger,memory")
+    parser.add_argument("--only", default="small,large,split,ledger,memory,scan,first,kept,index")
     asked = parser.parse_args()
     wanted = asked.only.split(",")
     print(f"{'job':8}{'count':>12}{'driver':>9}{'Java':>9}{'workers':>9}{'total':>9}{'limit':>9}{'wall':>9}")
@@ -110,8 +146,15 @@ def main() -> None:
                 path = folder / f"{size}.pcap"
                 if not path.is_file():
                     write_capture(path, packets=_PACKETS[size])
+                if job == "index":
+                    for threads, used, wall in walks(path):
+                        print(f"{job:8}{threads:12} threads: {used:.2f} CPU-s, {wall:.2f} s")
+                    continue
                 how = {"split_above": 1 << 26} if job == "split" else {}
-                work = capture_job(path, asked.master, **how)
+                if job in {"scan", "first", "kept"}:
+                    work = second_job(path, asked.master, job)
+                else:
+                    work = capture_job(path, asked.master, **how)
             count, use, wall = measure(work)
             limit = f"{LIMITS[job]:9.0f}" if job in LIMITS else " " * 9
             print(

@@ -23,6 +23,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPa
 from analysis.capture.kept_index import kept_index
 from analysis.capture.ranges import RANGE_BYTES, from_json, to_json
 from analysis.capture.reader import read_range
+from analysis.spark.options import flag
 from analysis.spark.pushed import Wanted, pushed
 from analysis.spark.schema import DDL, TYPES, packet_batches
 from analysis.spark.ship import register_source
@@ -42,10 +43,6 @@ class NoCapture(ValueError):
 
 class NoColumn(WrongInput):
     """A schema names a column that packets do not have, or gives it another type; the message names it."""
-
-
-class BadOption(WrongInput):
-    """An option has a value that it cannot have; the message names both."""
 
 
 class PcapSource(DataSource):  # type: ignore[misc]
@@ -71,16 +68,10 @@ class PcapSource(DataSource):  # type: ignore[misc]
         return PcapReader(
             [path for path in paths if path],
             range_bytes=int(self.options.get("range_bytes", RANGE_BYTES)),
-            keep_index=self._flag("keep_index", "true"),
-            pushdown=self._flag("pushdown", "false"),
+            keep_index=flag(self.options, "keep_index", default=True),
+            pushdown=flag(self.options, "pushdown", default=False),
             columns=columns_of(schema),
         )
-
-    def _flag(self, name: str, default: str) -> bool:
-        value = str(self.options.get(name, default)).lower()
-        if value not in ("true", "false"):
-            raise BadOption(f"{name}: {value!r} is neither true nor false")
-        return value == "true"
 
 
 class PcapPartition(InputPartition):  # type: ignore[misc]

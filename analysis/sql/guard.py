@@ -104,3 +104,10 @@ def named(query: str, names: Collection[str]) -> tuple[str, ...]:
         return tuple(names)
     said = {one.name for one in found if one.kind in ("word", "quoted")}
     return tuple(name for name in names if name in said)
+
+
+def once(query: str, name: str) -> bool:
+    """Whether a query surely reads a view at one place only: it names it once, and has no query inside it."""
+    said = [one for one in tokens(query) if one.kind in ("word", "quoted")]
+    words = [one.name for one in said if one.kind == "word"]
+    return words.count("select") == 1 and "with" not in words and [one.name for one in said].count(name) == 1

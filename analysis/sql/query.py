@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from analysis.sql.guard import check, named
+from analysis.sql.guard import check, named, once
 from analysis.sql.source import FORMAT, register
 from analysis.sql.views import VIEWS
 from records.errors import WrongInput
@@ -54,7 +54,7 @@ def ask(spark: SparkSession, query: str, folders: Sequence[Path], *, most: int |
 
     check(query)
     used = named(query, VIEWS)
-    with _quiet(), _views(spark, folders, used):
+    with _quiet(), _views(spark, folders, {name: once(query, name) for name in used}):
         try:
             frame = spark.sql(query)
             if most is None:
@@ -82,13 +82,14 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _views(spark: SparkSession, folders: Sequence[Path], names: Sequence[str]) -> Iterator[None]:
+def _views(spark: SparkSession, folders: Sequence[Path], names: Mapping[str, bool]) -> Iterator[None]:
+    """names: of views, and whether filters may choose what is read of them."""
     register(spark)
     before = spark.conf.get(_FILES, "true")
     spark.conf.set(_FILES, "false")  # a path in a query's FROM is no view
     try:
-        for name in names:
-            source = spark.read.format(FORMAT).option("table", name)
+        for name, pushdown in names.items():
+            source = spark.read.format(FORMAT).option("table", name).option("pushdown", pushdown)
             source.load([str(folder) for folder in folders]).createOrReplaceTempView(name)
         yield
     finally:

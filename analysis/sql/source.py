@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
 
 from analysis.reductions.code import code_digest
+from analysis.spark.options import flag
 from analysis.spark.schema import BATCH_ROWS
 from analysis.spark.ship import register_source
 from analysis.sql import recorded, reduced
@@ -48,6 +49,8 @@ def view_of(name: str) -> View:
 class AirwireSource(DataSource):  # type: ignore[misc]
     """Options: path (a campaign's folder; `load` takes a list too), table (a view, by default trials).
 
+    pushdown: whether filters of campaign, cell and trial choose partitions; default false, see analysis.spark.source.
+
     code: digest of the modules that reduce, which `register` computes where their sources are.
     """
 
@@ -65,7 +68,8 @@ class AirwireSource(DataSource):  # type: ignore[misc]
     def reader(self, schema: object) -> AirwireReader:  # noqa: ARG002 - the columns are the view's
         """A reader of the view."""
         paths = json.loads(self.options["paths"]) if "paths" in self.options else [self.options.get("path")]
-        return AirwireReader(self._view().name, [path for path in paths if path], self.code)
+        asked = flag(self.options, "pushdown", default=False)
+        return AirwireReader(self._view().name, [path for path in paths if path], self.code, pushdown=asked)
 
     def _view(self) -> View:
         return view_of(self.options.get("table", "trials"))
@@ -82,15 +86,15 @@ class AirwirePartition(InputPartition):  # type: ignore[misc]
 class AirwireReader(DataSourceReader):  # type: ignore[misc]
     """Finds trials where the query is planned, reads or reduces them where it is run."""
 
-    def __init__(self, view: str, paths: list[str], code: str) -> None:
-        self.view, self.paths, self.code = view, paths, code
+    def __init__(self, view: str, paths: list[str], code: str, *, pushdown: bool) -> None:
+        self.view, self.paths, self.code, self.pushdown = view, paths, code, pushdown
         self.wanted: dict[str, frozenset[object]] = {}
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Takes `=` and IN of campaign, cell and trial, which whole partitions answer."""
+        """Takes `=` and IN of campaign, cell and trial, which whole partitions answer, where that was asked."""
         for one in filters:
             name = ".".join(getattr(one, "attribute", ()))
-            if isinstance(one, EqualTo | In) and name in _PUSHED:
+            if self.pushdown and isinstance(one, EqualTo | In) and name in _PUSHED:
                 values = frozenset(one.value if isinstance(one, In) else (one.value,))
                 self.wanted[name] = self.wanted.get(name, values) & values
             else:

@@ -11,7 +11,8 @@ from common.records import record
 
 CONNECTIONS = 3120
 _PAYLOAD, _HEADERS, _RECORD_BYTES = 1448, 66, 16
-_RTT_NS, _GAP_NS, _BEGIN_NS = 8_000_000, 50_000_000, 1_700_000_000 * 10**9
+_RTT_NS, _GAP_NS = 8_000_000, 50_000_000
+BEGIN_NS = 1_700_000_000 * 10**9
 _LOSS, _REPEATED = 100, 3  # one data packet in so many is lost; acknowledgements that repeat until it comes again
 _CHUNK = 50_000
 _HEAD = record(("tcpsum", ">u2"), ("urgent", ">u2"), ("options", "V12"))
@@ -37,7 +38,7 @@ def _packets(packets: int, connections: int) -> np.ndarray:
     """Headers of all packets: per turn of a connection a data packet, its answer, and what a loss adds."""
     turns = max(packets // (2 * connections), 1)
     connection, turn = (one.ravel() for one in np.meshgrid(np.arange(connections), np.arange(turns), indexing="ij"))
-    sent = _BEGIN_NS + turn * _GAP_NS + connection * (_GAP_NS // connections)
+    sent = BEGIN_NS + turn * _GAP_NS + connection * (_GAP_NS // connections)
     lost = (turn * 7 + connection) % _LOSS == _LOSS - 1
     # After a loss the answers stand still until the packet was sent again, _REPEATED turns later.
     since = np.where(lost, turn, -_LOSS)

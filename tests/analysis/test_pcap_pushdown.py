@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +17,7 @@ import pytest
 from common.capture import write_capture
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from object_store import ObjectStore
 from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
 from pyspark.sql.types import IntegerType, LongType, StructType
 from random_captures import T0_NS, random_capture
@@ -28,9 +30,9 @@ from analysis.spark.source import NoCapture, NoColumn, PcapReader, columns_of, m
 from records.store import MANIFEST
 
 MANY = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-EXACT: dict[type[Filter], Callable[[object, object], bool]] = {
+EXACT: dict[type[Filter], Callable[[Any, Any], bool]] = {
     EqualTo: operator.eq, GreaterThan: operator.gt, GreaterThanOrEqual: operator.ge, LessThan: operator.lt,
-    LessThanOrEqual: operator.le, In: lambda value, values: value in values,  # type: ignore[operator]
+    LessThanOrEqual: operator.le, In: lambda value, values: value in values,
 }  # fmt: skip
 
 
@@ -220,7 +222,7 @@ def test_nothing_is_kept_where_it_is_not_wanted_or_cannot_be(capture: Path, tmp_
     trial = tmp_path / "trial-001"
     trial.mkdir()
     (trial / MANIFEST).touch()
-    kept_index(shutil.copy(capture, trial / "a.pcap"))
+    kept_index(Path(shutil.copy(capture, trial / "a.pcap")))
     assert [path.name for path in tmp_path.rglob("*index*")] == []
     index_file(capture).mkdir()  # it cannot be put in place, whoever asks
     assert kept_index(capture) == index(capture)
@@ -239,6 +241,18 @@ def test_each_capture_is_named_once_and_in_order(capture: Path, tmp_path: Path) 
         matching([str(capture), str(tmp_path / "none" / "*")])
     with pytest.raises(NoCapture, match="no path"):
         matching([])
+
+
+def test_folders_patterns_and_files_at_uris_are_named_once_and_no_index_is_kept_there(
+    capture: Path, store: ObjectStore
+) -> None:
+    store.objects |= {f"lab/c/{name}": capture.read_bytes() for name in ("b.pcap", "a.pcap", "notes.txt", "d/e.pcap")}
+    names = [store.uri("lab/c/a.pcap"), store.uri("lab/c/b.pcap")]
+    there = set(store.objects)
+    reader = PcapReader([store.uri("lab/c"), names[1], str(capture)], range_bytes=100_000)
+    assert matching(reader.paths) == [str(capture), *names]
+    assert ranges_read(reader) == 3 * len(index(capture, range_bytes=100_000).ranges)
+    assert set(store.objects) == there
 
 
 def test_columns_are_those_of_the_schema_given(capture: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 import runpy
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -182,3 +183,14 @@ def test_a_session_keeps_what_queries_by_name_make_in_its_own_folder(spark: Spar
     assert "spark.sql.warehouse.dir" not in settings(master="local[1]")
     assert not Path("spark-warehouse").exists()
     assert "spark-warehouse" not in spark.conf.get("spark.sql.warehouse.dir")
+
+
+def test_a_filter_chooses_for_itself_alone(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark keeps the partitions that it planned first for a view, so filters choose them only where they may."""
+    campaign = write_campaign(tmp_path, replace(SPEC, trials=2))
+    register(spark)
+    frame = spark.read.format("airwire").load(str(campaign))
+    assert [frame.count(), frame.where("trial = 1").count(), frame.count()] == [2, 1, 2]
+    query = "SELECT trial FROM trials WHERE trial = 1 UNION ALL SELECT trial FROM trials ORDER BY trial"
+    done = asked(query, campaign, "--format", "csv", results=campaign.parent)
+    assert done.stdout.split() == ["trial", "1", "1", "2"], done.stderr

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from analysis.sql.guard import READS, Refused, check, named, relations, tokens
+from analysis.sql.guard import READS, Refused, check, named, once, relations, tokens
 from analysis.sql.views import VIEWS
 from lab.main import app
 
@@ -99,3 +99,18 @@ def test_the_command_refuses_before_it_looks_for_campaigns_or_starts_anything() 
     done = CliRunner().invoke(app, ["sql", "DROP TABLE x", "--results", "/nowhere"])
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == "DROP: a query only reads, and begins with one of SELECT, WITH, DESCRIBE, DESC, SHOW\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "sure"),
+    [
+        ("SELECT cell FROM trials t WHERE cell = 'trials'", True),
+        ("SELECT cell FROM trials JOIN flows USING (cell)", True),
+        ("SELECT cell FROM trials JOIN `Trials` b USING (cell)", False),
+        ("SELECT cell FROM trials UNION ALL TABLE trials", False),
+        ("WITH t AS (SELECT * FROM trials) SELECT * FROM t JOIN t AS b USING (cell)", False),
+        ("SELECT cell FROM trials WHERE (SELECT count(*) FROM flows) > 1", False),
+    ],
+)
+def test_a_view_is_read_at_one_place_where_that_is_sure(query: str, sure: bool) -> None:
+    assert once(query, "trials") == sure

@@ -161,11 +161,11 @@ def test_filters_of_whole_trials_open_no_others(campaign: Path, name: str) -> No
     other = "wireline-100m_100_dp"
     wanted: list[Filter] = [EqualTo(("cell",), other), In(("campaign",), (SPEC.name, "x")), EqualTo(("cell",), other)]
     left: list[Filter] = [GreaterThan(("trial",), 1), EqualTo(("state",), "valid")]
-    reader = AirwireReader(name, [str(campaign)], CODE)
+    reader = AirwireReader(name, [str(campaign)], CODE, pushdown=True)
     assert list(reader.pushFilters([*wanted, *left])) == left
     partitions = [one.work for one in reader.partitions() if isinstance(one, AirwirePartition)]
     assert {work.cell for work in partitions if work} == {other}
-    reader = AirwireReader(name, [str(campaign)], CODE)
+    reader = AirwireReader(name, [str(campaign)], CODE, pushdown=True)
     assert list(reader.pushFilters([EqualTo(("cell",), "no such cell")])) == []
     (nothing,) = reader.partitions()
     assert list(reader.read(nothing)) == []
