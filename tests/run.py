@@ -24,7 +24,7 @@ from groups import GROUPS, NEEDS, RESULTS, SPARK
 ROOT = Path(__file__).resolve().parents[1]
 _CORES = os.cpu_count() or 1
 # Many tests wait for a broker, a deployment or a window, so there are more processes than cores.
-_MORE_THAN_CORES = 3
+_MORE_THAN_CORES = 2
 _SLOWEST = 20
 # More failures than these are no stall of the machine.
 _MOST_AGAIN = 5
@@ -61,7 +61,7 @@ ALL = {
         "pure": FAST["pure"]["pure"],
     },
     "links": {
-        "on this kernel": ["-m", "link and not alone and not labkernel", *_processes(_CORES + 2), *_naming("link")],
+        "on this kernel": ["-m", "link and not alone and not labkernel", *_processes(_CORES + 1), *_naming("link")],
         "in the lab kernel": ["-m", "link and not alone and labkernel", "-p", "no:xdist", *_naming("link")],
     },
     "alone": {"all": ["-m", "alone", "-p", "no:xdist", *_naming("alone")]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -113,7 +114,8 @@ def test_workers_that_share_nothing_give_the_same_and_die_twice(
     assert left == []
 
     assert "after two deaths: [0, 1, 2]" in said
-    assert "2 tasks of Spark's failed and ran again; workers lost: " in said
+    # A task whose worker is known to be lost before it has failed is run again all the same.
+    assert re.search(r"(1 task|2 tasks) of Spark's failed and ran again; workers lost: ", said), said
 
 
 def files(folder: Path) -> dict[str, str]:
