@@ -12,6 +12,7 @@ from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, In
 from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner
 
+from analysis.details import Reduced
 from analysis.findings import Findings
 from analysis.reductions.code import code_digest
 from analysis.report.build import found
@@ -50,7 +51,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def told(campaign: Path) -> Findings:
-    return found(campaign, reduced)
+    return found(campaign, lambda paths: Reduced(rows=reduced(paths)))
 
 
 def view(name: str, campaign: Path, **wanted: object) -> list[Row]:
