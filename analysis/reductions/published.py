@@ -23,10 +23,10 @@ from analysis.partial import said
 from analysis.reductions.code import code_digest
 from analysis.reductions.cost import START_S, trials_s
 from analysis.reductions.kept import FOLDER, RECORD, Kept, Reduction, State, judged, place_of, reduce_and_keep
-from analysis.reductions.reduce import Reduce, Say, note, say_again, silent
+from analysis.reductions.reduce import Reduce, note, say_again, silent
 from analysis.rows import DDL, SCHEMA, Rows
 from analysis.spark import session as sessions
-from analysis.spark.target import Where
+from analysis.spark.target import Say, Where
 from records.campaign import RECORD as CAMPAIGN
 from records.location import Remote, Unreachable
 from records.packed import PACKED, REDUCED, Listed

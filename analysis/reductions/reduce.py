@@ -34,14 +34,13 @@ from analysis.reductions.kept import (
 from analysis.rows import SCHEMA, Rows
 from analysis.spark import jobs
 from analysis.spark import session as sessions
-from analysis.spark.target import Where
+from analysis.spark.target import Say, Where
 from records.store import DamagedTrial, Trial
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Reduce = Callable[[Sequence[Path]], pa.Table]
-Say = Callable[[str], None]
 _NAMED = 3
 _AGAIN = (State.OTHER_CODE, State.CHANGED)
 

@@ -15,7 +15,7 @@ from analysis.plots.journeybars import journey_bars, journey_plots
 from analysis.plots.latency import latency_plots
 from analysis.plots.overtime import overtime_plots
 from analysis.plots.section import Section, attempted, drawn
-from analysis.reductions.reduce import Say, reducing, silent
+from analysis.reductions.reduce import reducing, silent
 from analysis.report.failures import not_analysed, not_drawn
 from analysis.report.page import Pages
 from analysis.report.provenance import sources
@@ -25,7 +25,7 @@ from analysis.report.tables import write_tables
 from analysis.report.trialpages import write_trials
 from analysis.report.view import Plots, view
 from analysis.spark.jobs import reduce_trials
-from analysis.spark.target import Where
+from analysis.spark.target import Say, Where
 from records.campaign import read_campaign
 from records.store import trials, write_record
 

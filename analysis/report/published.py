@@ -8,10 +8,10 @@ from pathlib import Path
 
 from analysis.details import Reduced
 from analysis.reductions.published import copy_records, reducing_published
-from analysis.reductions.reduce import Say, silent
+from analysis.reductions.reduce import silent
 from analysis.report.build import REPORT, WRITTEN, found, write
 from analysis.report.publish import staged
-from analysis.spark.target import Where
+from analysis.spark.target import Say, Where
 from records.campaign import Campaign
 from records.comparing import problems
 from records.errors import WrongInput

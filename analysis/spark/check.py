@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import platform
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from analysis.spark.errors import SparkFailed
 from analysis.spark.needs import needed
-from analysis.spark.target import Env
+from analysis.spark.target import Env, Say
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,7 +23,6 @@ _SHOWN = 6
 _OTHER_PYTHON = re.compile(r"different version: (\d+\.\d+)")
 _HOST = re.compile(r"\(TID \d+\) \((\S+) executor")
 _NO_PYTHON = re.compile(r'Cannot run program "([^"]+)"')
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from records.errors import WrongInput
+
+Say = Callable[[str], None]  # what is given a line for the user
 
 # What an option of ours or the program itself decides, and who.
 _OURS = {

@@ -8,11 +8,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from analysis.spark.target import Say
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LONG_S = 15.0  # a job that runs longer is worth a look
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from common.capture import write_capture
 from journeys import travelled
 from synthetic_campaign import write_campaign
 
@@ -14,6 +15,16 @@ from analysis.report.build import find, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def captures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two captures of 1,500 and 400 packets."""
+    folder = tmp_path_factory.mktemp("captures")
+    return [
+        write_capture(folder / f"{name}.pcap", packets=packets, connections=20, seed=packets)
+        for name, packets in (("one", 1500), ("two", 400))
+    ]
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from common.capture import write_capture
 from lab_command import lab
 from object_store import Fault, ObjectStore
 from pyspark.errors import PySparkException
@@ -32,15 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def captures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("captures")
-    return [
-        write_capture(folder / f"{name}.pcap", packets=packets, connections=20, seed=packets)
-        for name, packets in (("one", 1500), ("two", 400))
-    ]
 
 
 def expected(path: Path, name: str) -> pa.Table:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from common.capture import write_capture
 from lab_command import lab
 from object_store import Fault, ObjectStore
 
@@ -18,15 +17,6 @@ from analysis.spark.captures import reduce_captures
 from analysis.spark.schema import packet_batches
 from records import location
 from records.location import Place, locate
-
-
-@pytest.fixture(scope="module")
-def captures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("captures")
-    return [
-        write_capture(folder / f"{name}.pcap", packets=packets, connections=20, seed=packets)
-        for name, packets in (("one", 1500), ("two", 400))
-    ]
 
 
 def put(store: ObjectStore, captures: Sequence[Path]) -> list[Place]:
