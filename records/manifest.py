@@ -269,6 +269,7 @@ class Manifest(Record):
     shared_machine: bool | None = Field(
         default=None, description="whether others' use of the machine was told, not judged; None: not recorded"
     )
+    idle_polled: bool = Field(default=False, description="whether a process kept the line's processor from halting")
     machine_cpu: float | None = Field(default=None, description="share of all cores in use, mean over the window")
     connecting: Connecting | None = Field(default=None, description="None = not recorded")
     programs: tuple[ProgramRun, ...] = Field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import numpy as np
 from accuracy.bench import Line, applied, way
 
 from emulation.kernel import kernel
+from emulation.line import idlepoll
 from emulation.profile.media import MediumName
 from emulation.proof.probe import ProbePath
 from experiments.trial.observers.priority import ahead
@@ -140,6 +142,34 @@ def _awake(network: Network, made_by: MediumName) -> list[Line]:
     ]  # fmt: skip
 
 
+def halting(network: Network, made_by: MediumName, quick: bool) -> Iterator[Part]:
+    """How late a sleeper of the line's class wakes, with its processor left to itself and kept from halting."""
+    del network, made_by
+    for kept in (False, True):
+        yield partial(_halting, 1000 if quick else 4000, kept)
+
+
+def _halting(sleeps: int, kept: bool) -> list[Line]:
+    before, polling = os.sched_getscheduler(0), idlepoll.started(os.getpid()) if kept else None
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+    try:
+        late_ms = np.array([_slept_late_s(0.001) for _ in range(sleeps)]) * 1e3
+    finally:
+        os.sched_setscheduler(0, before, os.sched_param(0))
+        if polling is not None:
+            polling.kill()
+            polling.wait()
+    what = f"a sleeper's lateness, its processor {'kept from halting' if kept else 'left to itself'}: p99.9"
+    note = f"median {np.median(late_ms):.3f}, p99 {np.percentile(late_ms, 99):.3f}, latest {late_ms.max():.2f} ms"
+    return [told(what, "ms", float(np.percentile(late_ms, 99.9)), note)]
+
+
+def _slept_late_s(pause_s: float) -> float:
+    due = time.monotonic() + pause_s
+    time.sleep(pause_s)
+    return time.monotonic() - due
+
+
 def _asked_us() -> float:
     with _LATENCY.open("rb") as file:
         return float(struct.unpack("i", file.read(4))[0])
@@ -148,6 +178,7 @@ def _asked_us() -> float:
 MEASURES = (
     Measure(name="bare", ways=("line",), run=bare),
     Measure(name="awake", ways=("line", "tc"), run=awake),
+    Measure(name="halting", ways=("line",), run=halting),
     Measure(name="bias", ways=("line", "tc", "lab"), run=quiet),
     Measure(name="bias-beside-trial", ways=("line", "tc"), run=loaded),
     Measure(name="bias-beside-loops", ways=("line", "tc"), run=looped),

@@ -15,7 +15,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from emulation.kernel import quota
 from emulation.kernel.namespace import KernelError
+from emulation.line import idlepoll
 from emulation.line.request import Answer, Late, Ready, Request
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -36,13 +38,19 @@ class LineProcess:
         self._process: _Conversation | None = None
         self._links: list[str] = []
         self._over = ""
-        # Whether idle processors are kept from deep sleep; None before there is a link.
-        self.awake: bool | None = None
+        self._idlepoll: subprocess.Popen[bytes] | None = None
+        # Why idle processors sleep all the same, and wake the line later; '' before there is a link.
+        self.sleepy = ""
 
     @property
     def processes(self) -> Mapping[str, int]:
         """The process's number, as `line`; nothing before there is a link."""
         return {"line": self._process.pid} if self._process else {}
+
+    @property
+    def idle_polled(self) -> int | None:
+        """The process that keeps the line's processor from halting, where one does."""
+        return self._idlepoll.pid if self._idlepoll else None
 
     def add(self, name: str, request: Request) -> Ready:
         """Have it carry one more link.  KernelError says why it cannot."""
@@ -51,7 +59,10 @@ class LineProcess:
             self._process = self._process or _Conversation()
             ready = self._answered(words, Ready, _BEGIN_LIMIT_S)
             self._links.append(name)
-            self.awake = ready.awake
+            if not idlepoll.drivers_sleep():
+                self._poll_idle()
+            elif not ready.awake:
+                self.sleepy = "this machine refused /dev/cpu_dma_latency"
         return ready
 
     def remove(self, name: str) -> None:
@@ -75,6 +86,9 @@ class LineProcess:
     def end(self) -> None:
         """Have the process end, by force if it does not by itself."""
         with self._lock:
+            if self._idlepoll is not None:
+                self._idlepoll.kill()
+                self._idlepoll.wait()
             if self._process is not None:
                 self._process.end(0 if self._over else _END_LIMIT_S)
                 was_ended = f"the line's process (pid {self._process.pid}) was ended: its links have been taken off"
@@ -94,6 +108,13 @@ class LineProcess:
         if error := Answer.model_validate_json(answer).error:
             raise KernelError(error)
         return kind.model_validate_json(answer)
+
+    def _poll_idle(self) -> None:
+        assert self._process is not None
+        if quota.is_set():
+            self.sleepy = "to keep the line's processor awake would use up a control group's quota"
+        elif self._idlepoll is None:
+            self._idlepoll = idlepoll.started(self._process.pid)
 
     def _crossed(self) -> str:
         if len(self._links) < 2:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from experiments.trial.observers.quota import groups
+from emulation.kernel.quota import groups
 from experiments.workers.isolation import ROOT, module
 from records.errors import CannotGoOn
 

@@ -301,6 +301,7 @@ def _manifest(
         programs=measured.result.programs,
         latency_of="sent",
         machine_cpu=machine_cpu(measured.resources, measured.window, cores=os.cpu_count() or 1),
+        idle_polled=context.line.idle_polled is not None,
         beside=spec.beside,
         shared_machine=spec.shared_machine,
         connecting=measured.connecting,
@@ -312,9 +313,7 @@ def _manifest(
 
 def _sleepy(context: TrialContext) -> tuple[str, ...]:
     """What the manifest says where the line was not given processors that wake up at once."""
-    if context.line.awake is not False:
-        return ()
-    return ("this machine refused /dev/cpu_dma_latency, so idle processors slept deeply and wake the line later",)
+    return (f"{context.line.sleepy}, so idle processors slept and wake the line later",) * bool(context.line.sleepy)
 
 
 def _pays_for_frames(plan: LinkPlan) -> bool:

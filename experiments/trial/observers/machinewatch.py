@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from emulation.kernel.quota import Throttled, throttled
 from experiments.trial.observers.processes import PROC, TICKS, Groups, Ours, busiest, processes, read, used_s
-from experiments.trial.observers.quota import Throttled, throttled
 from records.record import Record
 
 INTERVAL_S = 0.5
@@ -27,8 +27,9 @@ class Reading(Record):
     """The machine at one moment.  Seconds and counts are cumulative, None where this kernel does not tell.
 
     t_ns: CLOCK_MONOTONIC of whoever watched.  cores: that may be used here.  processors: that the machine has.
-    busy_s: processor time, all processors together, steal not included.  foreign_s: of it, what neither the trials of
-    this campaign nor the kernel used.  trial_s: what the trial itself used.  Both are from the first reading on.
+    busy_s: processor time, all processors together, without steal, and without what only kept a processor awake for a
+    trial of ours.  foreign_s: of it, what neither the trials of this campaign nor the kernel used.  trial_s: what the
+    trial itself used.  Both are from the first reading on.
     busiest: the foreign process that used most since the reading before, with busiest_s.  kernel_seen: whether kernel
     threads can be told; in a container they cannot, and count as foreign.  io_stalled_s: for how long something waited
     for a disk.  unread: why there is nothing about the quota.
@@ -55,7 +56,7 @@ class Watch:
 
     def __init__(self, ours: Callable[[], Ours], proc: Path = PROC) -> None:
         self._ours, self._proc = ours, proc
-        self._foreign_s = self._trial_s = 0.0
+        self._foreign_s = self._trial_s = self._polled_s = 0.0
         self._last: tuple[float, Groups, float] | None = None
 
     def take(self) -> Reading:
@@ -69,6 +70,7 @@ class Watch:
         if self._last is not None:
             since_s, before, used_before_s = self._last
             self._trial_s += used_s(before.trial, groups.trial, since_s=since_s)
+            self._polled_s += used_s(before.polling, groups.polling, since_s=since_s)
             if kernel_seen:
                 self._foreign_s += used_s(before.foreign, groups.foreign, since_s=since_s)
             else:
@@ -82,7 +84,7 @@ class Watch:
             t_ns=now_ns,
             cores=len(os.sched_getaffinity(0)),
             processors=times.processors,
-            busy_s=times.used_s + times.interrupts_s,
+            busy_s=times.used_s + times.interrupts_s - self._polled_s,
             foreign_s=self._foreign_s,
             trial_s=self._trial_s,
             busiest=name,

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import psutil
 
+from emulation.line import idlepoll
+
 _PF_KTHREAD = 0x00200000  # linux/sched.h
 TICKS = os.sysconf("SC_CLK_TCK")
 PROC = Path("/proc")
@@ -61,11 +63,15 @@ Group = Mapping[tuple[int, float], Process]
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """All processes but the kernel's own.  trial: is part of ours."""
+    """All processes but the kernel's own.  trial: is part of ours.
+
+    polling: of ours, too, those that only keep a processor awake.
+    """
 
     trial: Group
     ours: Group
     foreign: Group
+    polling: Group
 
     @classmethod
     def of(cls, found: Mapping[int, Process], ours: Ours) -> Groups:
@@ -73,8 +79,9 @@ class Groups:
         trial = trees(found, [ours.trial])
         mine = trial | trees(found, ours.beside) | set(ours.single)
         return cls(
-            trial={one.key: one for one in found.values() if one.pid in trial},
+            trial={one.key: one for one in found.values() if one.pid in trial and one.name != idlepoll.COMMAND},
             ours={one.key: one for one in found.values() if one.pid in mine},
+            polling={one.key: one for one in found.values() if one.pid in mine and one.name == idlepoll.COMMAND},
             foreign={one.key: one for one in found.values() if one.pid not in mine and not one.kernel},
         )
 

@@ -35,6 +35,8 @@ class Sampler:
         for subject, pid in processes.items():
             with suppress(psutil.NoSuchProcess):  # it died just now; who owns it says so, with its last words
                 self._processes[subject] = psutil.Process(pid)
+        self._polled_s = 0.0
+        self._idlepoll = psutil.Process(process.idle_polled) if process.idle_polled else None
         mark, servers = "server:", processes.items()
         self._threads = Threads({name.removeprefix(mark): pid for name, pid in servers if name.startswith(mark)})
         self.line = LineSamples()
@@ -73,7 +75,15 @@ class Sampler:
         now = time.monotonic_ns()
         self._rows.append((now, "heartbeat", "lateness_s", heart.taken()))
         self._rows.append((now, "machine", "load_1m", os.getloadavg()[0]))
-        self._rows.append((now, "machine", "cpu_seconds", _busy_seconds()))
+        self._rows.append((now, "machine", "cpu_seconds", _busy_seconds() - self._idle_polled_s()))
+
+    def _idle_polled_s(self) -> float:
+        """Processor seconds that nobody wanted: spent to keep a processor from halting."""
+        if self._idlepoll is not None:
+            with suppress(psutil.NoSuchProcess):
+                times = self._idlepoll.cpu_times()
+                self._polled_s = times.user + times.system
+        return self._polled_s
 
     def _take_drops(self, link: Link) -> None:
         try:

@@ -1,8 +1,9 @@
-"""How often the processor quota of our control group, or of one above it, has stopped everything in it."""
+"""The processor quota of our control group, or of one above it, and how often it has stopped everything in it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,21 @@ def throttled(proc: Path = Path("/proc")) -> Throttled | str:
     if not found:
         return "the control groups are not mounted where they can be seen"
     return Throttled(sum(one.periods for one in found), sum(one.seconds for one in found))
+
+
+def is_set(proc: Path = Path("/proc")) -> bool:
+    """Whether a quota of our groups (version 1 or 2) is known."""
+    with suppress(OSError, ValueError):
+        folders = groups((proc / "self/cgroup").read_text(), (proc / "self/mountinfo").read_text())
+        return any(map(_has_quota, folders or ()))
+    return False
+
+
+def _has_quota(folder: Path) -> bool:
+    for name, none in (("cpu.max", "max"), ("cpu.cfs_quota_us", "-1")):
+        with suppress(OSError):
+            return (folder / name).read_text().split()[0] != none
+    return False
 
 
 def groups(cgroup: str, mountinfo: str) -> list[Path] | None:

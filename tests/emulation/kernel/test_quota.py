@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.trial.observers.quota import Throttled, groups, throttled
+from emulation.kernel.quota import Throttled, groups, is_set, throttled
 
 V2 = "31 23 0:28 / {at} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 V1 = (
@@ -69,3 +69,28 @@ def test_what_cannot_be_read_is_told_and_is_no_zero(tmp_path: Path) -> None:
 def test_this_machines_own_group_can_be_read_or_says_why_not() -> None:
     found = throttled()
     assert isinstance(found, str) or found.periods >= 0
+
+
+@pytest.mark.parametrize(
+    ("file", "says", "set_"),
+    [
+        ("cpu.max", "max 100000\n", False),
+        ("cpu.max", "150000 100000\n", True),
+        ("cpu.cfs_quota_us", "-1\n", False),
+        ("cpu.cfs_quota_us", "150000\n", True),
+    ],
+)
+def test_a_quota_of_any_group_above_is_seen(tmp_path: Path, file: str, says: str, set_: bool) -> None:
+    mounted = tmp_path / "cgroup"
+    (mounted / "user" / "run").mkdir(parents=True)
+    (mounted / "user" / file).write_text(says)
+    v1 = file == "cpu.cfs_quota_us"
+    cgroup, mount = (
+        ("1:cpu:/user/run\n", V1.format(root="/", at=mounted)) if v1 else ("0::/user/run\n", V2.format(at=mounted))
+    )
+    assert is_set(proc(tmp_path, cgroup, mount)) is set_
+
+
+def test_no_quota_is_known_where_no_group_can_be_seen(tmp_path: Path) -> None:
+    assert not is_set(proc(tmp_path / "none", None, ""))
+    assert not is_set(proc(tmp_path / "hidden", "0::/box\n", ""))
