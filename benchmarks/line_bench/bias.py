@@ -6,6 +6,7 @@ import os
 import struct
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -150,15 +151,13 @@ def halting(network: Network, made_by: MediumName, quick: bool) -> Iterator[Part
 
 
 def _halting(sleeps: int, kept: bool) -> list[Line]:
-    before, polling = os.sched_getscheduler(0), idlepoll.started(os.getpid()) if kept else None
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
-    try:
-        late_ms = np.array([_slept_late_s(0.001) for _ in range(sleeps)]) * 1e3
-    finally:
-        os.sched_setscheduler(0, before, os.sched_param(0))
-        if polling is not None:
-            polling.kill()
-            polling.wait()
+    before = os.sched_getscheduler(0)
+    with idlepoll.beside(os.getpid()) if kept else nullcontext():
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+        try:
+            late_ms = np.array([_slept_late_s(0.001) for _ in range(sleeps)]) * 1e3
+        finally:
+            os.sched_setscheduler(0, before, os.sched_param(0))
     what = f"a sleeper's lateness, its processor {'kept from halting' if kept else 'left to itself'}: p99.9"
     note = f"median {np.median(late_ms):.3f}, p99 {np.percentile(late_ms, 99):.3f}, latest {late_ms.max():.2f} ms"
     return [told(what, "ms", float(np.percentile(late_ms, 99.9)), note)]

@@ -12,7 +12,8 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 # How whoever counts processor time tells it from work; a command's name has 15 bytes at most.
@@ -36,6 +37,16 @@ def started(pid: int) -> subprocess.Popen[bytes]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
+
+
+@contextmanager
+def beside(pid: int) -> Iterator[int]:
+    """The same while the context lasts; gives the process that does it."""
+    with started(pid) as polling:
+        try:
+            yield polling.pid
+        finally:
+            polling.kill()
 
 
 def follow(pid: int) -> None:

@@ -33,11 +33,13 @@ class LineProcess:
     When the process has ended, or does not answer, every question raises KernelError, which says so for all links.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, idle_poll: bool = True) -> None:
+        """idle_poll: whether its processor is kept from halting where that takes a process (see idlepoll)."""
         self._lock = threading.Lock()
         self._process: _Conversation | None = None
         self._links: list[str] = []
         self._over = ""
+        self._idle_poll = idle_poll
         self._idlepoll: subprocess.Popen[bytes] | None = None
         # Why idle processors sleep all the same, and wake the line later; '' before there is a link.
         self.sleepy = ""
@@ -60,7 +62,8 @@ class LineProcess:
             ready = self._answered(words, Ready, _BEGIN_LIMIT_S)
             self._links.append(name)
             if not idlepoll.drivers_sleep():
-                self._poll_idle()
+                if self._idle_poll:
+                    self._poll_idle()
             elif not ready.awake:
                 self.sleepy = "this machine refused /dev/cpu_dma_latency"
         return ready
@@ -185,9 +188,12 @@ class _Conversation:
 
 
 @contextmanager
-def serving() -> Iterator[LineProcess]:
-    """A process for as many links as are added while the context lasts; with none there is no process."""
-    line = LineProcess()
+def serving(*, idle_poll: bool = True) -> Iterator[LineProcess]:
+    """A process for as many links as are added while the context lasts; with none there is no process.
+
+    idle_poll: as of LineProcess.
+    """
+    line = LineProcess(idle_poll=idle_poll)
     try:
         yield line
     finally:

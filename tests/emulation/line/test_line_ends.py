@@ -18,7 +18,7 @@ import pytest
 from emulated_links import ends, profile
 
 from emulation.kernel.namespace import KernelError, in_namespace, run_tool
-from emulation.line import serving
+from emulation.line import idlepoll, serving
 from emulation.line.link import LineLink
 from emulation.line.request import Late
 from emulation.link import link
@@ -75,9 +75,9 @@ def crossed(network: Network) -> int:
 
 
 def is_line(process: psutil.Process) -> bool:
-    """Whether a process is a line's, and has not ended."""
+    """Whether a process is a line's, or keeps its processor awake, and has not ended."""
     try:
-        return "emulation.line.process" in process.cmdline()
+        return "emulation.line.process" in process.cmdline() or process.name() == idlepoll.COMMAND
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return False
 
@@ -106,6 +106,39 @@ def settled(holds: Callable[[], bool]) -> bool:
         event.wait(0.05)
         left -= 1
     return left > 0
+
+
+@pytest.mark.parametrize(
+    ("drivers", "quota", "wanted", "polled", "sleepy"),
+    [
+        (False, False, True, True, ""),
+        (False, False, False, False, ""),
+        (False, True, True, False, "quota"),
+        (True, False, True, False, ""),
+    ],
+    ids=["a guest's", "that of a machine that others use", "that of a container with a quota", "one with a driver"],
+)
+def test_a_processor_is_kept_from_halting_where_that_takes_a_process(  # noqa: PLR0917 - as the columns are
+    network: Network,
+    monkeypatch: pytest.MonkeyPatch,
+    drivers: bool,
+    quota: bool,
+    wanted: bool,
+    polled: bool,
+    sleepy: str,
+) -> None:
+    monkeypatch.setattr(idlepoll, "drivers_sleep", lambda: drivers)
+    monkeypatch.setattr("emulation.kernel.quota.is_set", lambda: quota)
+    with serving.serving(idle_poll=wanted) as line:
+        plan = linkplan.plan(profile(), list(network.ports.stations), seed=1, seconds=5, timeline_s=5, made_by="line")
+        for name in ("one", "two"):
+            with link.applied(plan, network.ports, line, name):
+                pass
+        assert (line.idle_polled is not None) is polled
+        if line.idle_polled:
+            assert settled(lambda: psutil.Process(line.idle_polled).name() == idlepoll.COMMAND)
+        assert sleepy in line.sleepy
+    assert_bare(network)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

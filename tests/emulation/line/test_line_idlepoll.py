@@ -40,13 +40,9 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextmanager
-def polling(pid: int) -> Iterator[psutil.Popen]:
-    process = idlepoll.started(pid)
-    try:
-        yield psutil.Process(process.pid)
-    finally:
-        process.kill()
-        process.wait()
+def polling(pid: int) -> Iterator[psutil.Process]:
+    with idlepoll.beside(pid) as process:
+        yield psutil.Process(process)
 
 
 def test_it_is_of_the_idle_class_and_where_the_line_ran_last() -> None:
