@@ -139,8 +139,9 @@ def test_processes_end_when_their_parent_is_killed(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(0.1)
 
-    words = {"target": side_by_side, "args": (call, 10_000), "kwargs": {"processes": 2}}
-    parent = multiprocessing.get_context("fork").Process(**words)
+    parent = multiprocessing.get_context("fork").Process(
+        target=side_by_side, args=(call, 10_000), kwargs={"processes": 2}
+    )
     parent.start()
     os.close(writing)
     parent.join()
