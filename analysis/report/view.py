@@ -73,9 +73,7 @@ class Plots:
         return tuple(once)
 
 
-def view(
-    findings: Findings, plots: Plots, found: Sequence[Source], *, extent: Extent, again: str
-) -> dict[str, Any]:
+def view(findings: Findings, plots: Plots, found: Sequence[Source], *, extent: Extent, again: str) -> dict[str, Any]:
     """Everything the template needs.  found: where the trials come from.  again: the command that makes the report."""
     valid = sum(cell.count(Standing.VALID) for cell in findings.cells)
     told = [table for cell in findings.cells if (table := journey_table(cell.valid)).rows]
@@ -243,9 +241,7 @@ def _cell(
     }
 
 
-def _trial(
-    trial: TrialFinding, known: Mapping[str, Metric], names: Sequence[str], extent: Extent
-) -> dict[str, Any]:
+def _trial(trial: TrialFinding, known: Mapping[str, Metric], names: Sequence[str], extent: Extent) -> dict[str, Any]:
     return {
         "number": trial.number,
         "page": trial_page(trial.cell, trial.number) if trial.path and extent is Extent.ALL else "",

@@ -103,5 +103,5 @@ def test_what_is_no_page_of_a_trial_stays(tmp_path: Path) -> None:
 def test_another_word_is_refused_with_those_there_are() -> None:
     assert [extent_of(word) for word in ("all", "cells", "none")] == list(Extent)
     for word in ("some", "", "ALL", "cells,none"):
-        with pytest.raises(WrongInput, match="^--pages: '.*' is not one of all, cells, none$"):
+        with pytest.raises(WrongInput, match=r"^--pages: '.*' is not one of all, cells, none$"):
             extent_of(word)

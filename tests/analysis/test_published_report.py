@@ -162,6 +162,7 @@ def test_of_a_report_without_pages_the_words_that_make_them_name_the_uri_and_wha
     for name in ("old-trial-001.html", "mine.txt"):
         (out / "trials" / name).touch()
     page = build_published(target, out, by="network", extent=Extent.NONE)
-    assert f"<code>lab report {shlex.quote(str(target))} --by network --out {out}</code> makes" in html.unescape(page.read_text())
+    again = f"lab report {shlex.quote(str(target))} --by network --out {out}"
+    assert f"<code>{again}</code> makes" in html.unescape(page.read_text())
     assert {path.name for path in out.iterdir()} == set(WRITTEN)
     assert [path.name for path in (out / "trials").iterdir()] == ["mine.txt"]
