@@ -8,6 +8,7 @@ import re
 from records.store import trial_name
 
 _LONGEST = 120
+_TRIAL_PAGE = re.compile(r"[A-Za-z0-9._=,+-]+-trial-[0-9]{3,}\.html")
 
 
 def plain(name: str) -> str:
@@ -21,3 +22,8 @@ def plain(name: str) -> str:
 def trial_page(cell: str, number: int) -> str:
     """File name of a trial's page."""
     return f"{plain(cell)}-{trial_name(number)}.html"
+
+
+def is_trial_page(name: str) -> bool:
+    """Whether a file's name is that of a trial's page."""
+    return _TRIAL_PAGE.fullmatch(name) is not None

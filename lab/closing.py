@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from analysis.extent import Extent
 from analysis.reductions.cost import START_S, trials_s
 from experiments.trial.observers.diskspace import naming
 from lab.common import Status, err, note, out, shown
@@ -83,16 +85,23 @@ def _cost(number: int, capture_bytes: int) -> float:
     return START_S + trials_s(number, capture_bytes)
 
 
-def reporting(*, master: Where = None, by: str | None = None) -> Closing:
+def reporting(*, master: Where = None, by: str | None = None, extent: Extent = Extent.ALL) -> Closing:
     """A campaign's own report.  by: the factor that it compares, None = the campaign's own."""
-    return Closing(build=partial(build, master=master, by=by), later=lambda folder: (f"lab report {shown(folder)}",))
+    return Closing(
+        build=partial(build, master=master, by=by, extent=extent), later=lambda folder: (reported_by(folder, extent),)
+    )
 
 
-def build(folder: Path, *, master: Where = None, by: str | None = None) -> Status:
+def reported_by(folder: Path, extent: Extent) -> str:
+    """The command that makes a campaign's report."""
+    return shlex.join(("lab", "report", shown(folder), *extent.words))
+
+
+def build(folder: Path, *, master: Where = None, by: str | None = None, extent: Extent = Extent.ALL) -> Status:
     """Build a campaign's report, say what is in it and where it is."""
     from analysis import report  # noqa: PLC0415 - Spark and matplotlib import slowly; only this needs them
 
-    return built(folder, lambda: report.build(folder, master=master, by=by, say=note))
+    return built(folder, lambda: report.build(folder, master=master, by=by, extent=extent, say=note))
 
 
 def built(folder: Path, work: Callable[[], Path]) -> Status:

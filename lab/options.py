@@ -84,3 +84,13 @@ EventLog = Annotated[
     str | None,
     typer.Option("--event-log", metavar="FOLDER", help="Write Spark's event log there, for its history server."),
 ]
+
+ALL_PAGES = "all"
+Pages = Annotated[
+    str,
+    typer.Option(
+        "--pages",
+        metavar="all|cells|none",
+        help="Of the report: a page for each trial too; report.html alone, with a section for each cell; or without.",
+    ),
+]

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from analysis.extent import Extent, extent_of
 from analysis.names import plain
 from experiments import papers
 from lab import execution
 from lab.beforehand import Care, kernels
-from lab.closing import Closing, tell
+from lab.closing import Closing, reported_by, tell
 from lab.common import Status, err, gravest, note, out, shown, told
 from lab.computed import computed
 from lab.run import begun
@@ -43,14 +44,16 @@ def paper(
     campaign: list[str] | None,
     link: list[str] | None,
     to: Path | None,
+    pages: str,
     mix: bool,
     low_disk: bool,
     duration: str | None,
 ) -> None:
     """Run the study, or judge campaigns by it, and write its page; without a name, list the studies."""
     with told():
+        extent = extent_of(pages)
         if name is None:
-            if any((number is not None, tests, only, quick, new, campaign, link, to, duration)):
+            if any((number is not None, tests, only, quick, new, campaign, link, to, extent.words, duration)):
                 raise papers.UnknownPaper(f"of which study? there are {', '.join(papers.studies())}")
             raise typer.Exit(_listed())
         name, folder, links = name.replace("_", "-"), papers.folder_of(name), _links(link)
@@ -60,14 +63,16 @@ def paper(
             raise papers.UnknownPaper(
                 "--set, --tests, --quick, --new and --for say what to run; --campaign runs nothing"
             )
+        if campaign and extent is not Extent.ALL:
+            raise papers.UnknownPaper("--pages: is for the reports of what is run; --campaign makes no report")
         campaigns, limit = [find(results, one) for one in campaign or ()], budget(duration)
         levels = _levels(only) if campaigns else {}
         study = _study(folder, links, campaigns, levels)
         page = to or results / "papers" / _page_folder(name, study, levels)
-        asked = Asked(folder=folder, study=study, to=page, levels=levels)
+        asked = Asked(folder=folder, study=study, to=page, levels=levels, reports=None if campaigns else extent)
         tidy(results)
         if campaigns:
-            raise typer.Exit(_reported(asked, campaigns, with_reports=False))
+            raise typer.Exit(_reported(asked, campaigns))
         chosen = kernels(kernel, medium)
         choice = Choice(number=number, tests=_numbers(tests), only=tuple(only or ()), quick=quick)
         whole = papers.whole(folder)
@@ -77,12 +82,13 @@ def paper(
             err.print(f"published, but no case of {papers.MATRIX}: {', '.join(missing)}", markup=False)
         where = (*options(results=results), *(("--out", shown(to)) if to else ()))
         again = Command(
-            words=("paper", name, *choice.words(), *options(kernel=kernel, medium=medium), *where), duration=duration
+            words=("paper", name, *choice.words(), *options(kernel=kernel, medium=medium), *extent.words, *where),
+            duration=duration,
         )
         closing = Closing(
-            build=lambda one: _reported(asked, [one], with_reports=True),
+            build=lambda one: _reported(asked, [one]),
             later=lambda one: (
-                f"lab report {shown(one)}",
+                reported_by(one, extent),
                 Command(words=("paper", name, "--campaign", shown(one), *where)).text(),
             ),
             study_s=_PAGE_S,
@@ -121,12 +127,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the page is to say, and where.  folder: the study's.  levels: of cells that count."""
+    """What the page is to say, and where.  folder: the study's.  levels: of cells that count.
+
+    reports: the extent of those of the campaigns, None where they get none.
+    """
 
     folder: Path
     study: Paper
     to: Path
     levels: dict[str, list[str]]
+    reports: Extent | None
 
 
 def _study(folder: Path, links: dict[str, str], campaigns: list[Path], levels: dict[str, list[str]]) -> Paper:
@@ -178,7 +188,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, words)))
 
 
-def _reported(asked: Asked, campaigns: list[Path], *, with_reports: bool) -> Status:
+def _reported(asked: Asked, campaigns: list[Path]) -> Status:
     """Reduce the campaigns, once, for the study's page and for reports of their own.
 
     A report that cannot be written does not cost the page, nor the page the reports.
@@ -193,16 +203,16 @@ def _reported(asked: Asked, campaigns: list[Path], *, with_reports: bool) -> Sta
             findings = [reduced(one, reduce.brief) for one in campaigns]
     except (NothingToReport, SparkFailed) as error:
         return _failed(error)
-    reports = [_report(found) for found in findings] if with_reports else []
+    reports = [] if asked.reports is None else [_report(found, asked.reports) for found in findings]
     return gravest(*reports, _judged(asked, findings))
 
 
-def _report(found: Findings) -> Status:
+def _report(found: Findings, extent: Extent) -> Status:
     from analysis.report.build import write  # noqa: PLC0415
     from analysis.report.publish import ReportBusy  # noqa: PLC0415
 
     try:
-        return tell(found.folder, write(found))
+        return tell(found.folder, write(found, extent=extent))
     except ReportBusy as error:
         return _failed(error)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from analysis.extent import extent_of
 from experiments.campaign import replay as replays
 from experiments.campaign.campaign import CampaignError
 from lab import execution
@@ -17,17 +18,19 @@ from lab.within import resuming
 from records.store import Trial
 
 
-def replay(*, trial: Path, stack: str | None, results: Path, kernel: str, medium: str, report: bool) -> None:
+def replay(
+    *, trial: Path, stack: str | None, results: Path, kernel: str, medium: str, report: bool, pages: str
+) -> None:
     """Run the trial again and build its report."""
     with told():
-        chosen = kernels(kernel, medium)
+        chosen, extent = kernels(kernel, medium), extent_of(pages)
         tidy(results)
         if not (trial / "manifest.json").is_file():
             raise CampaignError(f"{trial}: not the folder of a finished trial (it has no manifest.json)")
         folder = replays.create(Trial(trial.resolve()), results, stack=stack, kernels=chosen)
         out.print(f"campaign {shown(folder)}")
         again, closing = (
-            resuming(folder, kernel=kernel, medium=medium, report=report),
-            reporting() if report else None,
+            resuming(folder, kernel=kernel, medium=medium, report=report, extent=extent),
+            reporting(extent=extent) if report else None,
         )
         raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing, care=Care(room=True)))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from analysis.extent import extent_of
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import rerun_invalid
 from experiments.campaign.campaign import CampaignError
@@ -27,6 +28,7 @@ def resume(
     kernel: str,
     medium: str,
     report: bool,
+    pages: str,
     retry: str | None,
     mix: bool,
     low_disk: bool,
@@ -36,12 +38,12 @@ def resume(
     with told():
         if retry not in (None, "invalid"):
             fail(f"--retry: {retry!r} is not invalid, the only kind of finished trials that is run again", Status.USAGE)
-        chosen, limit = kernels(kernel, medium), budget(duration)
+        chosen, limit, extent = kernels(kernel, medium), budget(duration), extent_of(pages)
         tidy(results)
         folder = find(results, campaign) if campaign else _latest(results, retry=retry is not None)
         out.print(f"taking up {shown(folder)}")
-        again = resuming(folder, kernel=kernel, medium=medium, report=report, duration=duration)
-        closing = reporting() if report else None
+        again = resuming(folder, kernel=kernel, medium=medium, report=report, extent=extent, duration=duration)
+        closing = reporting(extent=extent) if report else None
         care = Care(mix=mix, room=low_disk)
         status = execution.execute(
             folder, chosen, again=again, closing=closing, budget=limit, care=care, retry=retry is not None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from analysis.extent import extent_of
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.prepare import place_of
 from experiments.scenario import scenario as scenarios
@@ -31,18 +32,19 @@ def run(
     only: list[str] | None,
     new: bool,
     report: bool,
+    pages: str,
     mix: bool,
     low_disk: bool,
     duration: str | None,
 ) -> None:
     """Run the scenario, or what is left of it, and build the report."""
     with told():
-        chosen, limit = kernels(kernel, medium), budget(duration)
+        chosen, limit, extent = kernels(kernel, medium), budget(duration), extent_of(pages)
         tidy(results)
         loaded = scenarios.only(scenarios.load(scenario), only or [])
         folder, care = begun(loaded, results, chosen, new=new, care=Care(mix=mix, room=low_disk))
-        again = resuming(folder, kernel=kernel, medium=medium, report=report, duration=duration)
-        closing = reporting() if report else None
+        again = resuming(folder, kernel=kernel, medium=medium, report=report, extent=extent, duration=duration)
+        closing = reporting(extent=extent) if report else None
         raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing, budget=limit, care=care))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import lab
+from analysis.extent import Extent
 from experiments.campaign.piece import Budget, Piece
 from lab.common import DEFAULT_RESULTS, Status, fail, shown
 from lab.progress import minutes
@@ -54,10 +55,12 @@ class Command:
 
 
 def resuming(
-    folder: Path, *, kernel: str, medium: str = "auto", report: bool = True, duration: str | None = None
-) -> Command:
+    folder: Path, *, kernel: str, medium: str = "auto", report: bool = True, extent: Extent = Extent.ALL,
+    duration: str | None = None,
+) -> Command:  # fmt: skip
     """The command that goes on with the campaign in `folder`."""
-    words = ("resume", shown(folder), *options(kernel=kernel, medium=medium), *(() if report else ("--no-report",)))
+    reported = extent.words if report else ("--no-report",)
+    words = ("resume", shown(folder), *options(kernel=kernel, medium=medium), *reported)
     return Command(words=words, duration=duration)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from analysis.details import Reduced
+from analysis.extent import Extent
 from analysis.findings import Findings, gather
 from analysis.plots.answer import answer_plot
 from analysis.plots.journeybars import journey_bars, journey_plots
@@ -22,7 +25,7 @@ from analysis.report.provenance import sources
 from analysis.report.publish import staged
 from analysis.report.summary import SUMMARY, summarise
 from analysis.report.tables import write_tables
-from analysis.report.trialpages import write_trials
+from analysis.report.trialpages import remove_pages, write_trials
 from analysis.report.view import Plots, view
 from analysis.spark.jobs import reduce_trials
 from analysis.spark.target import Say, Where
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REPORT = "report.html"
-WRITTEN = ("plots", "tables", "trials", REPORT)  # the last when all others are there
+TRIALS = "trials"
+WRITTEN = ("plots", "tables", TRIALS, REPORT)  # the last when all others are there
 T = TypeVar("T")
 
 
@@ -41,18 +45,22 @@ class NothingToReport(Exception):
     """The campaign has no finished trial; the message names its folder."""
 
 
-def build(campaign: Path, *, master: Where = None, by: str | None = None, say: Say = silent) -> Path:
+def build(
+    campaign: Path, *, master: Where = None, by: str | None = None, extent: Extent = Extent.ALL, say: Say = silent
+) -> Path:
     """Write report.html, trials/, plots/ and tables/ into the campaign's folder; returns the path of report.html.
 
     master: the Spark master (None = this machine, or the server that SPARK_REMOTE names).  by: the factor whose levels
-    are compared (None = the one that the campaign names).  say: takes a line about reductions made again.  Raises
+    are compared (None = the one that the campaign names).  extent: which pages and details are made; pages of an
+    earlier report that are none of these are removed.  say: takes a line about reductions made again.  Raises
     NothingToReport when no trial is finished, DamagedTrial when campaign.json cannot be read, SparkFailed
     when Spark does not run.  A report that was there stays until the new one is whole.
     """
     _must_have_trials(campaign)
     with reducing(master=master, say=say) as reduce:
         findings = found(campaign, reduce.brief)
-    return write(findings if by is None else replace(findings, campaign=findings.campaign.by(by)))
+    findings = findings if by is None else replace(findings, campaign=findings.campaign.by(by))
+    return write(findings, extent=extent, again=command(findings.folder.name, by=by))
 
 
 def find(campaign: Path, spark: SparkSession) -> Findings:
@@ -68,14 +76,20 @@ def found(campaign: Path, reduce: Callable[[Sequence[Path]], Reduced]) -> Findin
     return gather(read_campaign(campaign), campaign, finished, reduced.rows, reduced.details)
 
 
-def write(findings: Findings) -> Path:
-    """Draw and write the report of `findings`; returns the path of report.html."""
-    plots = draw(findings)
+def write(findings: Findings, *, extent: Extent = Extent.ALL, again: str | None = None) -> Path:
+    """Draw and write the report of `findings`; returns the path of report.html.
+
+    extent: as of build.  again: the command that makes it, for the page to say, None = that of a campaign of this name.
+    """
+    plots = draw(findings, extent)
     found, pages = sources(findings), Pages()
-    page = pages.fill("report.html.j2", view(findings, plots, found))
-    with staged(findings.folder, names=WRITTEN) as folder:
-        (folder / "trials").mkdir()
-        failed = write_trials(folder / "trials", findings, found, pages)
+    shown = view(findings, plots, found, extent=extent, again=again or command(findings.folder.name))
+    page = pages.fill("report.html.j2", shown)
+    with placed(findings.folder, extent) as folder:
+        failed: tuple[str, ...] = ()
+        if extent is Extent.ALL:
+            (folder / TRIALS).mkdir()
+            failed = write_trials(folder / TRIALS, findings, found, pages)
         (folder / "plots").mkdir()
         for plot in plots.all:
             (folder / "plots" / f"{plot.name}.svg").write_bytes(plot.svg)
@@ -88,8 +102,25 @@ def write(findings: Findings) -> Path:
     return findings.folder / REPORT
 
 
-def draw(findings: Findings) -> Plots:
-    """All plots; those that cannot be drawn are named among the sections, with the reason."""
+def command(campaign: str, *, by: str | None = None, out: Path | None = None) -> str:
+    """What makes a campaign's report, as it is typed."""
+    options = (*(("--by", by) if by else ()), *(("--out", str(out)) if out else ()))
+    return shlex.join(("lab", "report", campaign, *options))
+
+
+def written(extent: Extent) -> tuple[str, ...]:
+    """What a report of that extent consists of."""
+    return tuple(name for name in WRITTEN if name != TRIALS or extent is Extent.ALL)
+
+
+def placed(folder: Path, extent: Extent) -> AbstractContextManager[Path]:
+    """As analysis.report.publish.staged: a folder to write into; pages that are not asked for any more are removed."""
+    stale = None if extent is Extent.ALL else partial(remove_pages, folder / TRIALS)
+    return staged(folder, names=written(extent), then=stale)
+
+
+def draw(findings: Findings, extent: Extent = Extent.ALL) -> Plots:
+    """All plots of that extent; those that cannot be drawn are named among the sections, with the reason."""
     failed: list[Section] = []
 
     def tried(title: str, plots: Callable[[Findings], T], nothing: T) -> T:
@@ -98,13 +129,14 @@ def draw(findings: Findings) -> Plots:
             failed.append(Section(title=title, plots=(), failed=why))
         return found
 
+    detailed = extent is not Extent.NONE
     found = Plots(
         answer=tried("The answer", answer_plot, None),
         journey=tried("Where the time goes", journey_plots, ()),
         sections=(),
         latency=tried("Distribution of latency", latency_plots, {}),
-        overtime=tried("Over time", overtime_plots, {}),
-        bars=tried("Where the time goes, by cell", journey_bars, {}),
+        overtime=tried("Over time", overtime_plots, {}) if detailed else {},
+        bars=tried("Where the time goes, by cell", journey_bars, {}) if detailed else {},
     )
     return replace(found, sections=(*drawn(findings, (plot.name for plot in found.all)), *failed))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,11 +17,11 @@ class ReportBusy(Exception):
 
 
 @contextmanager
-def staged(campaign: Path, *, names: Sequence[str]) -> Iterator[Path]:
+def staged(campaign: Path, *, names: Sequence[str], then: Callable[[], None] | None = None) -> Iterator[Path]:
     """An empty folder to write a report into; on success its entries `names` replace those of the campaign.
 
-    The last name is replaced last and at once, so an interrupted build leaves the older report.  Raises
-    ReportBusy when another process is at it.
+    The last name is replaced last and at once, so an interrupted build leaves the older report.  then: removes what
+    only an older report has.  Raises ReportBusy when another process is at it.
     """
     stage = campaign / _STAGE
     stage.mkdir(exist_ok=True)
@@ -36,6 +36,8 @@ def staged(campaign: Path, *, names: Sequence[str]) -> Iterator[Path]:
             yield stage
             for name in names:
                 _replace(stage / name, campaign / name, aside=stage / f"old-{name}")
+            if then is not None:
+                then()
         finally:
             shutil.rmtree(stage, ignore_errors=True)
     finally:

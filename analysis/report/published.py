@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.details import Reduced
+from analysis.extent import Extent
 from analysis.reductions.published import copy_records, reducing_published
 from analysis.reductions.reduce import silent
-from analysis.report.build import REPORT, WRITTEN, found, write
-from analysis.report.publish import staged
+from analysis.report.build import REPORT, command, found, placed, write, written
 from analysis.spark.target import Say, Where
 from records.campaign import Campaign
 from records.comparing import problems
@@ -21,8 +21,9 @@ from records.scratch import scratch
 
 
 def build_published(
-    campaign: Remote, out: Path, *, master: Where = None, by: str | None = None, say: Say = silent
-) -> Path:
+    campaign: Remote, out: Path, *, master: Where = None, by: str | None = None, extent: Extent = Extent.ALL,
+    say: Say = silent,
+) -> Path:  # fmt: skip
     """Write what analysis.report.build.build does into `out`; returns the path of report.html.
 
     Reductions are kept at the URI, where it may be written; nothing else there is touched.  Raises NotPublished when
@@ -32,10 +33,11 @@ def build_published(
         copy = copy_records(campaign, read_published(campaign), place)
         with reducing_published(copy, master=master, say=say) as reduce:
             findings = found(copy.folder, lambda paths: Reduced(rows=reduce(paths)))
-        write(findings if by is None else replace(findings, campaign=_by(findings.campaign, by)))
+        findings = findings if by is None else replace(findings, campaign=_by(findings.campaign, by))
+        write(findings, extent=extent, again=command(str(campaign), by=by, out=out))
         out.mkdir(parents=True, exist_ok=True)
-        with staged(out, names=WRITTEN) as stage:
-            for name in WRITTEN:
+        with placed(out, extent) as stage:
+            for name in written(extent):
                 shutil.move(copy.folder / name, stage / name)
     return out / REPORT
 

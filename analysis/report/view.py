@@ -10,6 +10,7 @@ from typing import Any
 
 from analysis.backlog import growing_line, growing_text
 from analysis.compare import Comparison, Match, comparisons, describe, held, level_of, matches, unequal
+from analysis.extent import Extent
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.headlines import headlines, leading, trends_line, verdict_line
 from analysis.metric import Metric
@@ -72,16 +73,19 @@ class Plots:
         return tuple(once)
 
 
-def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str, Any]:
-    """Everything the template needs.  found: where the trials come from."""
+def view(findings: Findings, plots: Plots, found: Sequence[Source], *, extent: Extent, again: str) -> dict[str, Any]:
+    """Everything the template needs.  found: where the trials come from.  again: the command that makes the report."""
     valid = sum(cell.count(Standing.VALID) for cell in findings.cells)
     told = [table for cell in findings.cells if (table := journey_table(cell.valid)).rows]
     known, words = metrics_for(findings.cells), words_for(findings.cells)
     key = _there(chosen(KEY, findings.cells, of_programs=("air_utilisation",)), findings)
+    detailed = extent is not Extent.NONE
     per_trial = _there(chosen(_PER_TRIAL, findings.cells, of_programs=(FAILED, "air_utilisation")), findings)
     return {
         "campaign": findings.campaign,
         "name": findings.folder.name,
+        "extent": extent.value,
+        "again": again,
         "verdict": verdict_line(findings),
         "trends": " ".join(filter(None, (trends_line(findings), growing_line(findings)))),
         "tone": "good" if valid == len(findings.trials) else "mixed" if valid else "bad",
@@ -121,7 +125,7 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source]) -> dict[str,
         "journey_by_packets": any(not one.by_nodes for one in told),
         "journey_by_nodes": any(one.by_nodes for one in told),
         "journey_untold": _untold(findings),
-        "cells": [_cell(cell, plots, per_trial, known) for cell in findings.cells],
+        "cells": [_cell(cell, plots, per_trial, known, extent) for cell in findings.cells] if detailed else [],
         "per_trial": [known[name] for name in per_trial],
         "glossary": [(metric.label, metric.about) for metric in known.values()],
         "facts": provenance.facts(found),
@@ -211,13 +215,15 @@ def _comparison(one: Comparison) -> dict[str, Any]:
     }
 
 
-def _cell(cell: CellFinding, plots: Plots, per_trial: Sequence[str], known: Mapping[str, Metric]) -> dict[str, Any]:
+def _cell(
+    cell: CellFinding, plots: Plots, per_trial: Sequence[str], known: Mapping[str, Metric], extent: Extent
+) -> dict[str, Any]:
     words, mine = words_for([cell]), metrics_for([cell])
     images = [plots.overtime.get(cell.name), plots.bars.get(cell.name)]
     return {
         "name": cell.name,
         "title": title_of(cell),
-        "trials": [_trial(trial, {**known, **mine}, per_trial) for trial in cell.trials],
+        "trials": [_trial(trial, {**known, **mine}, per_trial, extent) for trial in cell.trials],
         "reasons": any(trial.reasons for trial in cell.trials),
         "trends": [
             *(f"Every latency here: {text}." for text in [growing_text(cell)] if text),
@@ -235,10 +241,10 @@ def _cell(cell: CellFinding, plots: Plots, per_trial: Sequence[str], known: Mapp
     }
 
 
-def _trial(trial: TrialFinding, known: Mapping[str, Metric], names: Sequence[str]) -> dict[str, Any]:
+def _trial(trial: TrialFinding, known: Mapping[str, Metric], names: Sequence[str], extent: Extent) -> dict[str, Any]:
     return {
         "number": trial.number,
-        "page": trial_page(trial.cell, trial.number) if trial.path else "",
+        "page": trial_page(trial.cell, trial.number) if trial.path and extent is Extent.ALL else "",
         "state": trial.standing.value,
         "values": [amount(known[name], trial.metrics.get(name), at_least=name in trial.at_least) for name in names],
         "reasons": trial.reasons,

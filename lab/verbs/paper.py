@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lab.common import DEFAULT_RESULTS
-from lab.options import For, Kernel, LowDisk, Medium, Mix, Results
+from lab.options import ALL_PAGES, For, Kernel, LowDisk, Medium, Mix, Pages, Results
 from lab.verbs.dispatch import done_by
 
 
@@ -35,6 +35,7 @@ def paper(
     to: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Write the page there, not to RESULTS/papers/NAME.")
     ] = None,
+    pages: Pages = ALL_PAGES,
     mix: Mix = False,
     low_disk: LowDisk = False,
     duration: For = None,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lab.common import DEFAULT_RESULTS
-from lab.options import Kernel, Medium, Results
+from lab.options import ALL_PAGES, Kernel, Medium, Pages, Results
 from lab.verbs.dispatch import done_by
 
 
@@ -20,6 +20,7 @@ def replay(
     kernel: Kernel = "auto",
     medium: Medium = "auto",
     report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
+    pages: Pages = ALL_PAGES,
 ) -> None:
     """Run TRIAL again as a campaign of its own, or another stack under its load: the same packets are lost, and by the
     line delayed, copied and damaged the same.

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lab.common import DEFAULT_RESULTS
-from lab.options import PRESENT, Conf, Env, EventLog, Master, Results
+from lab.options import ALL_PAGES, PRESENT, Conf, Env, EventLog, Master, Pages, Results
 from lab.verbs.dispatch import done_by
 
 
@@ -22,6 +22,7 @@ def report(
         str | None,
         typer.Option("--by", metavar="FACTOR", help="Compare this factor's levels, the first with the rest."),
     ] = None,
+    pages: Pages = ALL_PAGES,
     master: Master = None,
     conf: Conf = None,
     env: Env = PRESENT,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lab.common import DEFAULT_RESULTS
-from lab.options import For, Kernel, LowDisk, Medium, Mix, Results
+from lab.options import ALL_PAGES, For, Kernel, LowDisk, Medium, Mix, Pages, Results
 from lab.verbs.dispatch import done_by
 
 
@@ -18,6 +18,7 @@ def resume(
     kernel: Kernel = "auto",
     medium: Medium = "auto",
     report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
+    pages: Pages = ALL_PAGES,
     retry: Annotated[
         str | None,
         typer.Option(metavar="invalid", help="Run invalid trials again, too, whatever made them so; they are kept."),

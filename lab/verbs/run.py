@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lab.common import DEFAULT_RESULTS
-from lab.options import For, Kernel, LowDisk, Medium, Mix, Results
+from lab.options import ALL_PAGES, For, Kernel, LowDisk, Medium, Mix, Pages, Results
 from lab.verbs.dispatch import done_by
 
 
@@ -25,6 +25,7 @@ def run(
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="Start afresh even if this scenario was interrupted.")] = False,
     report: Annotated[bool, typer.Option(help="Build the report at the end.")] = True,
+    pages: Pages = ALL_PAGES,
     mix: Mix = False,
     low_disk: LowDisk = False,
     duration: For = None,

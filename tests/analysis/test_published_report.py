@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +15,7 @@ from object_store import Fault, ObjectStore
 from synthetic_campaign import Spec, write_campaign
 
 from analysis import report
+from analysis.extent import Extent
 from analysis.packed import encode
 from analysis.reductions.code import code_digest
 from analysis.reductions.kept import place_of
@@ -148,3 +151,18 @@ def test_records_alone_are_copied(store: ObjectStore, campaign: Path, target: Re
     names = {path.name for path in copy.folder.rglob("*") if path.is_file()}
     assert names == {"campaign.json", "manifest.json", "link.json", "verdict.json"}
     assert copy.folder.name == campaign.name
+
+
+def test_of_a_report_without_pages_the_words_that_make_them_name_the_uri_and_what_is_not_ours_stays(
+    campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    publish(campaign, target)
+    out = tmp_path / "out"
+    (out / "trials").mkdir(parents=True)
+    for name in ("old-trial-001.html", "mine.txt"):
+        (out / "trials" / name).touch()
+    page = build_published(target, out, by="network", extent=Extent.NONE)
+    again = f"lab report {shlex.quote(str(target))} --by network --out {out}"
+    assert f"<code>{again}</code> makes" in html.unescape(page.read_text())
+    assert {path.name for path in out.iterdir()} == set(WRITTEN)
+    assert [path.name for path in (out / "trials").iterdir()] == ["mine.txt"]
