@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from analysis.details import Reduced
 from analysis.findings import Findings, gather
@@ -24,13 +24,9 @@ from analysis.report.summary import SUMMARY, summarise
 from analysis.report.tables import write_tables
 from analysis.report.trialpages import write_trials
 from analysis.report.view import Plots, view
-from analysis.spark.jobs import reduce_trials
 from analysis.spark.target import Say, Where
 from records.campaign import read_campaign
 from records.store import trials, write_record
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 REPORT = "report.html"
 WRITTEN = ("plots", "tables", "trials", REPORT)  # the last when all others are there
@@ -53,11 +49,6 @@ def build(campaign: Path, *, master: Where = None, by: str | None = None, say: S
     with reducing(master=master, say=say) as reduce:
         findings = found(campaign, reduce.brief)
     return write(findings if by is None else replace(findings, campaign=findings.campaign.by(by)))
-
-
-def find(campaign: Path, spark: SparkSession) -> Findings:
-    """Reduce all finished trials of a campaign in one job, and keep nothing."""
-    return found(campaign, lambda paths: Reduced(rows=reduce_trials(spark, paths)))
 
 
 def found(campaign: Path, reduce: Callable[[Sequence[Path]], Reduced]) -> Findings:
