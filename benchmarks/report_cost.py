@@ -25,7 +25,9 @@ from journeys import travelled  # noqa: E402
 from pcap_files import pcap  # noqa: E402
 from synthetic_campaign import END, GO, OFFSET, Spec, write_campaign  # noqa: E402
 
-from analysis.report.build import find, write  # noqa: E402
+from analysis.details import Reduced  # noqa: E402
+from analysis.report.build import found, write  # noqa: E402
+from analysis.spark.jobs import reduce_trials  # noqa: E402
 from analysis.spark.session import session  # noqa: E402
 
 _SNAP, _STREAMS, _PAYLOAD = 128, 11, 1200
@@ -75,7 +77,7 @@ def measure(campaign: Path, *, archive: bool, made: bool) -> dict[str, float]:
     """CPU-seconds of one report by part, its wall time, and the sizes of its pages."""
     began = time.perf_counter()
     with counted() as reducing, session(jvm=None if archive else ()) as spark:
-        findings = find(campaign, spark)
+        findings = found(campaign, lambda paths: Reduced(rows=reduce_trials(spark, paths)))
     reduced = time.perf_counter()
     with counted() as writing:
         report = write(travelled(findings, campaign) if made else findings)

@@ -21,8 +21,8 @@ from analysis.partial import said
 from analysis.plots.style import Plot
 from analysis.report.page import Pages
 from analysis.report.publish import staged
+from analysis.spark import session as sessions
 from analysis.spark.captures import reduce_captures
-from analysis.spark.session import session
 from analysis.spark.target import Where
 from records.location import Place, Unreachable, bytes_at, locate
 
@@ -45,7 +45,7 @@ def analyse_files(
     size = sum(map(_bytes, paths))
     if master is None and "SPARK_REMOTE" not in os.environ and size <= size_limit:
         return gather(paths, reduce_captures(paths))
-    with session(master=master, say=say) as spark:
+    with sessions.session(master=master, say=say) as spark:
         rows = reduce_captures(paths, spark=spark)
     return gather(paths, rows)
 

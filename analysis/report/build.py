@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from analysis.details import Reduced
 from analysis.extent import Extent
@@ -27,13 +27,9 @@ from analysis.report.summary import SUMMARY, summarise
 from analysis.report.tables import write_tables
 from analysis.report.trialpages import remove_pages, write_trials
 from analysis.report.view import Plots, view
-from analysis.spark.jobs import reduce_trials
 from analysis.spark.target import Say, Where
 from records.campaign import read_campaign
 from records.store import trials, write_record
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 REPORT = "report.html"
 TRIALS = "trials"
@@ -61,11 +57,6 @@ def build(
         findings = found(campaign, reduce.brief)
     findings = findings if by is None else replace(findings, campaign=findings.campaign.by(by))
     return write(findings, extent=extent, again=command(findings.folder.name, by=by))
-
-
-def find(campaign: Path, spark: SparkSession) -> Findings:
-    """Reduce all finished trials of a campaign in one job, and keep nothing."""
-    return found(campaign, lambda paths: Reduced(rows=reduce_trials(spark, paths)))
 
 
 def found(campaign: Path, reduce: Callable[[Sequence[Path]], Reduced]) -> Findings:

@@ -1,4 +1,4 @@
-"""What workers lack, as one archive: the packages that tasks import, as they are installed here.
+"""What workers lack, as one archive: the packages that tasks import, as they are installed here, with byte code.
 
     build/workers-<digest>.tar.gz: bin/python, and the packages as in a folder of site-packages
 
@@ -17,7 +17,9 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import metadata
+from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from pathlib import Path, PurePosixPath
+from struct import Struct
 from uuid import uuid4
 
 from analysis.spark.needs import distributions
@@ -26,9 +28,11 @@ from analysis.spark.ship import ROOT
 NAME = "airwire-env"  # of the folder that workers find it in
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 PLACE = ROOT / "build"
-_REVISION = 1  # of what is put in, and how
+_REVISION = 2  # of what is put in, and how
 _NOT_SENT = frozenset({"__pycache__", "include"})
 _SUFFIXES = frozenset({".pyi", ".pxd", ".pyx", ".h", ".hpp", ".a", ".pyc"})
+# What follows the magic number in a file of byte code: flags, and the source that it is of.
+_BY_TIME, _UNCHECKED = Struct("<III"), Struct("<I8s")
 # Who starts Python by a path alone (Spark Connect) starts this, which finds the packages beside it.
 _START = f"""#!/bin/sh
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -94,6 +98,11 @@ def _write(file: gzip.GzipFile, found: Sequence[metadata.Distribution]) -> None:
                 entry.size, entry.mode = path.stat().st_size, 0o755 if os.access(path, os.X_OK) else 0o644
                 with path.open("rb") as source:
                     tar.addfile(entry, source)
+                if path.suffix == ".py" and (code := byte_code(path)):
+                    at = PurePosixPath(name)
+                    entry = tarfile.TarInfo(f"{at.parent}/__pycache__/{at.stem}.{sys.implementation.cache_tag}.pyc")
+                    entry.size = len(code)
+                    tar.addfile(entry, io.BytesIO(code))
 
 
 def _files(one: metadata.Distribution) -> Iterator[tuple[str, Path]]:
@@ -102,6 +111,21 @@ def _files(one: metadata.Distribution) -> Iterator[tuple[str, Path]]:
         path = Path(str(one.locate_file(file)))
         if is_wanted(PurePosixPath(str(file))) and path.is_file():
             yield str(file), path
+
+
+def byte_code(source: Path) -> bytes | None:
+    """What Python has compiled of a module here, as a file that is taken without a look at its source (PEP 552).
+
+    With it the first task of a worker compiles nothing.  None where there is none, or that of another source.
+    """
+    try:
+        cached, about, content = Path(cache_from_source(str(source))).read_bytes(), source.stat(), source.read_bytes()
+    except OSError:
+        return None
+    checked_by_time = MAGIC_NUMBER + _BY_TIME.pack(0, int(about.st_mtime) & 0xFFFFFFFF, about.st_size & 0xFFFFFFFF)
+    if not cached.startswith(checked_by_time):
+        return None
+    return MAGIC_NUMBER + _UNCHECKED.pack(1, source_hash(content)) + cached[len(checked_by_time) :]
 
 
 def is_wanted(file: PurePosixPath) -> bool:

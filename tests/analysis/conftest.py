@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from common.capture import write_capture
-from journeys import travelled
+from reduced_here import findings_of
 from synthetic_campaign import write_campaign
 
 from analysis.findings import Findings
-from analysis.report.build import find, write
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from analysis.report.build import write
 
 
 @pytest.fixture(scope="module")
@@ -33,17 +29,11 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def findings(campaign: Path, spark: SparkSession) -> Findings:
-    return find(campaign, spark)
+def findings(campaign: Path) -> Findings:
+    return findings_of(campaign)
 
 
 @pytest.fixture(scope="session")
 def report(findings: Findings) -> Path:
     """The campaign's report.  Tests only read it: to draw and write it takes a processor many seconds."""
     return write(findings)
-
-
-@pytest.fixture(scope="session")
-def travelled_report(findings: Findings, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with journeys."""
-    return write(travelled(findings, tmp_path_factory.mktemp("travelled") / "c1"))

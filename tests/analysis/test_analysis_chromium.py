@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import asked, measured
+from browser import LAPTOP, PHONE, Measures, asked, measured
 from journeys import travelled
+from report_read import AIR
 
 from analysis.campaign_compare import between
 from analysis.campaign_compare import write as write_comparison
@@ -21,33 +22,41 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def comparison(findings: Findings, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_comparison(between(findings, findings), tmp_path_factory.mktemp("comparison") / "out")
+def shown(findings: Findings, report: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measures]:
+    """The report, the page of a trial with a journey and a comparison, at the widths of a telephone and of a laptop."""
+    folder = tmp_path_factory.mktemp("shown")
+    cell = replace(findings, cells=tuple(one for one in findings.cells if one.name == AIR))
+    trial = sorted((write(travelled(cell, folder / "travelled")).parent / "trials").iterdir())[0]
+    comparison = write_comparison(between(findings, findings), folder / "comparison")
+    return measured(folder, {"report": report, "trial": trial, "comparison": comparison})
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_sticks_out_of_a_comparison(tmp_path: Path, comparison: Path, width: int) -> None:
-    found = measured(tmp_path, comparison, width)
+WIDTHS = pytest.mark.parametrize("width", [PHONE, LAPTOP])
+
+
+@WIDTHS
+def test_nothing_sticks_out_of_a_comparison(shown: dict[str, Measures], width: int) -> None:
+    found = shown[f"comparison {width}"]
     assert (found["wide"], found["scroll"]) == ([], width)
     assert (found["pictures"], found["drawn"]) == (1, 1)
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_sticks_out_of_the_page(tmp_path: Path, report: Path, width: int) -> None:
-    found = measured(tmp_path, report, width)
+@WIDTHS
+def test_nothing_sticks_out_of_the_page(shown: dict[str, Measures], width: int) -> None:
+    found = shown[f"report {width}"]
     assert found["wide"] == []
     assert found["scroll"] == width
     assert found["pictures"] == found["drawn"] == 16
     assert isinstance(found["answered"], (int, float))
-    if width == 1280:
+    if width == LAPTOP:
         assert found["answered"] <= 800  # picture, verdict and sentence, without scrolling
     assert isinstance(found["narrowest"], (int, float))
     assert found["narrowest"] > 360
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_sticks_out_of_the_page_of_a_trial(tmp_path: Path, travelled_report: Path, width: int) -> None:
-    found = measured(tmp_path, sorted((travelled_report.parent / "trials").iterdir())[0], width)
+@WIDTHS
+def test_nothing_sticks_out_of_the_page_of_a_trial(shown: dict[str, Measures], width: int) -> None:
+    found = shown[f"trial {width}"]
     assert found["wide"] == []
     assert found["scroll"] == width
     assert found["pictures"] == found["drawn"] == 3

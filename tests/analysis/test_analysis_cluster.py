@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
@@ -23,6 +24,7 @@ from spark_servers import BASE_PYTHON, Apart, cluster, connect_server
 from spark_tables import made
 from synthetic_campaign import Spec, write_campaign
 
+from analysis.report.build import build
 from analysis.spark.export import plan_campaign, write
 
 if TYPE_CHECKING:
@@ -90,32 +92,22 @@ def apart(tmp_path_factory: pytest.TempPathFactory, inputs: list[Path]) -> Itera
         yield master, folder
 
 
-@pytest.mark.root
-def test_workers_that_share_nothing_give_the_same_and_die_twice(
-    tmp_path: Path, local: dict[str, bytes], inputs: list[Path], apart: tuple[str, Path]
-) -> None:
-    master, folder = apart
-    said = run("spark_apart.py", master, tmp_path, folder / "own", *inputs, env={"PYSPARK_PYTHON": BASE_PYTHON})
-    found = read(tmp_path / "tables")
-    assert {name: found[name] == local[name] for name in TABLES} == dict.fromkeys(TABLES, True)
-    origin = rows(found["origin"]).to_pydict()
-    # Both workers took part, with the code that was sent to them.
-    assert {Path(place).relative_to(folder).parts[0] for place in origin["folder"]} == {"work-0", "work-1"}
-    assert all(".zip/analysis/" in code for code in origin["code"])
-    assert "still at work: http://127.0.0.1:" in said
+@pytest.fixture(scope="module")
+def here(inputs: list[Path], local: dict[str, bytes]) -> dict[str, str]:
+    """The campaign's report as this process makes it, by file; nothing of it, or of what `local` kept, stays."""
+    campaign, made_here = inputs[0], ("reduced", "plots", "tables", "trials")
+    rmtree(campaign / "reduced", ignore_errors=True)
+    build(campaign)
+    found = written(campaign)
+    for name in made_here:
+        rmtree(campaign / name)
+    return found
 
-    write(plan_campaign(inputs[0])[0].pieces, tmp_path / "plain")
-    assert "shared: []" in said
-    assert files(tmp_path / "shared") == files(tmp_path / "plain") != {}
 
-    assert "files that workers wrote" in said
-    assert "nothing is exported: --out has to be storage that workers share" in said
-    left = [path for place in ("own", "disk-0", "disk-1") for path in (folder / place).rglob("*") if path.is_file()]
-    assert left == []
-
-    assert "after two deaths: [0, 1, 2]" in said
-    # A task whose worker is known to be lost before it has failed is run again all the same.
-    assert re.search(r"(1 task|2 tasks) of Spark's failed and ran again; workers lost: ", said), said
+def written(campaign: Path) -> dict[str, str]:
+    """The files of a report: not the trials, and not when they were reduced."""
+    chosen = ("report.html", "plots/", "tables/", "trials/", "reduced/")
+    return {name: digest for name, digest in files(campaign).items() if name.startswith(chosen) and "/_" not in name}
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -126,38 +118,77 @@ def files(folder: Path) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What came of one session on workers that share nothing.  said: by it; out: what it wrote."""
+
+    said: str
+    out: Path
+
+
+@pytest.fixture(scope="module")
+def tried(
+    tmp_path_factory: pytest.TempPathFactory, inputs: list[Path], apart: tuple[str, Path], here: dict[str, str]
+) -> Tried:
+    """After `here`, as both write into the campaign's folder."""
+    out, (master, folder) = tmp_path_factory.mktemp("tried"), apart
+    said = run("spark_apart.py", master, out, folder / "own", *inputs, env={"PYSPARK_PYTHON": BASE_PYTHON})
+    return Tried(said=said, out=out)
+
+
+@pytest.mark.root
+def test_workers_that_share_nothing_give_the_same(
+    tried: Tried, local: dict[str, bytes], apart: tuple[str, Path]
+) -> None:
+    found = read(tried.out / "tables")
+    assert {name: found[name] == local[name] for name in TABLES} == dict.fromkeys(TABLES, True)
+    origin = rows(found["origin"]).to_pydict()
+    # Both workers took part, with the code that was sent to them.
+    assert {Path(place).relative_to(apart[1]).parts[0] for place in origin["folder"]} == {"work-0", "work-1"}
+    assert all(".zip/analysis/" in code for code in origin["code"])
+    assert "still at work: http://127.0.0.1:" in tried.said
+
+
 @pytest.mark.root
 def test_a_report_by_workers_that_share_nothing_is_the_same_to_the_byte(
-    tmp_path: Path, inputs: list[Path], apart: tuple[str, Path]
+    tried: Tried, inputs: list[Path], here: dict[str, str]
 ) -> None:
-    campaign, log, settings = inputs[0], tmp_path / "log", tmp_path / "conf"
-    settings.mkdir()
-    (settings / "spark-defaults.conf").write_text("spark.master local[1]\nspark.executor.memory=700m\n# none\n")
-    env = environment() | {"PYSPARK_PYTHON": BASE_PYTHON, "SPARK_CONF_DIR": str(settings)}
-    assert lab("report", campaign, env=env).returncode == 0
-    here = written(campaign)
-    for name in ("reduced", "plots", "tables", "trials"):
-        rmtree(campaign / name)
-    chosen = ("--conf", "spark.eventLog.compress=false", "--event-log", log, "--env", "ship")
-    done = lab("report", campaign, "--master", apart[0], *chosen, env=env)
-    assert done.returncode == 0, done.stderr
-    assert written(campaign) == here
-    told = "".join(path.read_text(errors="replace") for path in log.rglob("*") if path.is_file())
-    assert '"spark.executor.memory":"700m"' in told
+    assert written(inputs[0]) == here
+    assert any(name.startswith("reduced/") for name in here)
 
 
-def written(campaign: Path) -> dict[str, str]:
-    """The files of a report: not the trials, and not when they were reduced."""
-    chosen = ("report.html", "plots/", "tables/", "trials/", "reduced/")
-    return {name: digest for name, digest in files(campaign).items() if name.startswith(chosen) and "/_" not in name}
+@pytest.mark.root
+def test_an_export_of_such_workers_is_whole_where_storage_is_shared_and_else_refused(
+    tried: Tried, inputs: list[Path], apart: tuple[str, Path], tmp_path: Path
+) -> None:
+    write(plan_campaign(inputs[0])[0].pieces, tmp_path / "plain")
+    assert "shared: []" in tried.said
+    assert files(tried.out / "shared") == files(tmp_path / "plain") != {}
+
+    assert "files that workers wrote" in tried.said
+    assert "nothing is exported: --out has to be storage that workers share" in tried.said
+    left = [path for place in ("own", "disk-0", "disk-1") for path in (apart[1] / place).rglob("*") if path.is_file()]
+    assert left == []
+
+
+@pytest.mark.root
+def test_a_job_whose_workers_die_twice_goes_on_and_says_so(tried: Tried) -> None:
+    assert "after two deaths: [0, 1, 2]" in tried.said
+    # A task whose worker is known to be lost before it has failed is run again all the same.
+    assert re.search(r"(1 task|2 tasks) of Spark's failed and ran again; workers lost: ", tried.said), tried.said
+
+
+def lab_there(apart: tuple[str, Path], *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """A `lab` command on one worker of the cluster, with the Python that it has of its own."""
+    few = ("--conf", "spark.cores.max=1", "--conf", "spark.ui.enabled=false")
+    return lab(*words, "--master", apart[0], *few, env=environment() | {"PYSPARK_PYTHON": BASE_PYTHON})
 
 
 @pytest.mark.root
 def test_workers_that_lack_something_are_told_before_the_job(
     tmp_path: Path, inputs: list[Path], apart: tuple[str, Path]
 ) -> None:
-    env = environment() | {"PYSPARK_PYTHON": BASE_PYTHON}
-    done = lab("export", inputs[1], "--out", tmp_path / "out", "--master", apart[0], env=env)
+    done = lab_there(apart, "export", inputs[1], "--out", tmp_path / "out")
     assert done.returncode == 1
     assert f"({BASE_PYTHON}): scipy: wanted " in done.stderr
     assert ", found none" in done.stderr
@@ -167,19 +198,22 @@ def test_workers_that_lack_something_are_told_before_the_job(
 
 
 @pytest.mark.root
-def test_a_job_whose_worker_dies_once_too_often_ends_with_words(
+def test_a_job_whose_worker_dies_once_too_often_ends_with_words_and_leaves_its_event_log(
     tmp_path: Path, inputs: list[Path], apart: tuple[str, Path]
 ) -> None:
-    env = environment() | {"PYSPARK_PYTHON": BASE_PYTHON}
+    log = tmp_path / "log"
     once = ("--conf", "spark.task.maxFailures=1")
+    logged = ("--event-log", log, "--conf", "spark.eventLog.compress=false")
     with killer():
-        done = lab("analyse", inputs[1], "--out", tmp_path / "out", "--master", apart[0], *once, env=env)
+        done = lab_there(apart, "analyse", inputs[1], "--out", tmp_path / "out", *once, *logged)
     assert done.returncode == 1
     assert "Spark failed: " in done.stderr
     assert "failed 1 times" in done.stderr
     assert "ExecutorLostFailure" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
+    told = "".join(path.read_text(errors="replace") for path in log.rglob("*") if path.is_file())
+    assert '"spark.task.maxFailures":"1"' in told
 
 
 @contextmanager

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reduced_here import findings_of
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.findings import Findings, Standing
-from analysis.report.build import find, write
+from analysis.report.build import write
 from analysis.rows import SCHEMA
 from analysis.trial import reduce_trial
 from records.store import MANIFEST, Trial, write_record
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CELL = "nistnet-80211_100_ndnp"
@@ -49,7 +46,7 @@ SMALL = Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=
 
 
 @pytest.fixture(scope="module")
-def damaged(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Findings:
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """One campaign in which each trial of a cell has one damage, and another cell is whole."""
     count = len(REASONS) + len(MISSING)
     spec = Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=count)
@@ -58,7 +55,7 @@ def damaged(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Fi
         shutil.copytree(FIXTURES / name, folder / CELL / f"trial-{number:03d}", dirs_exist_ok=True)
     for number, name in enumerate(MISSING, start=len(REASONS) + 1):
         (folder / CELL / f"trial-{number:03d}" / name).unlink()
-    return find(folder, spark)
+    return findings_of(folder)
 
 
 @pytest.mark.parametrize(("number", "name"), list(enumerate(REASONS, start=1)))
@@ -97,7 +94,7 @@ def test_a_trial_with_a_damaged_capture_keeps_its_ledger_metrics(damaged: Findin
     assert trial.flows
 
 
-def test_captures_that_were_not_kept_are_no_damage(tmp_path: Path, spark: SparkSession) -> None:
+def test_captures_that_were_not_kept_are_no_damage(tmp_path: Path) -> None:
     folder = write_campaign(tmp_path, SMALL)
     trial = Trial(folder / CELL / "trial-001")
     manifest = trial.manifest()
@@ -105,7 +102,7 @@ def test_captures_that_were_not_kept_are_no_damage(tmp_path: Path, spark: SparkS
     for capture in gone:
         (trial.path / capture.file).unlink()
     write_record(trial.path / MANIFEST, manifest.model_copy(update={"captures": gone}))
-    found = find(folder, spark)
+    found = findings_of(folder)
     one = next(t for t in found.trials if t.cell == CELL)
     assert one.standing is Standing.VALID
     assert one.metrics["delivered_per_s"] > 0

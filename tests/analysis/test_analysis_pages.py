@@ -7,31 +7,29 @@ import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from journeys import held, travelled
+from reduced_here import findings_of
 from report_read import AIR, WIRED, References, pair
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.details import Details
 from analysis.findings import Findings
 from analysis.names import plain, trial_page
-from analysis.report.build import find, write
+from analysis.report.build import write
 from analysis.report.flows import HEADINGS, flow_rows
 from records.verdict import Check
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 HOSTILE = '"><script>alert(1)</script> & <img src=http://example.org/x onerror=alert(1)>'
 
 
 @pytest.fixture(scope="module")
-def report(travelled_report: Path) -> Path:
-    return travelled_report
+def report(findings: Findings, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of two cells, with journeys."""
+    return write(travelled(pair(findings), tmp_path_factory.mktemp("travelled") / "c1"))
 
 
 def read(path: Path) -> References:
@@ -41,7 +39,7 @@ def read(path: Path) -> References:
 
 
 def test_every_trial_has_a_page_that_the_report_leads_to(report: Path, findings: Findings) -> None:
-    names = {trial_page(trial.cell, trial.number) for trial in findings.trials}
+    names = {trial_page(trial.cell, trial.number) for trial in pair(findings).trials}
     assert {path.name for path in (report.parent / "trials").iterdir()} == names
     assert read(report).pages == {f"trials/{name}" for name in names}
 
@@ -82,10 +80,10 @@ def test_the_page_of_a_trial_has_its_checks_figures_flows_and_files(report: Path
     assert "1.04 times on the uplink and 1.25 times on the downlink" in text
 
 
-def test_a_trial_that_does_not_count_says_so_on_its_page(tmp_path: Path, spark: SparkSession) -> None:
+def test_a_trial_that_does_not_count_says_so_on_its_page(tmp_path: Path) -> None:
     spec = Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=2,
                 states={(AIR, 1): "invalid"}, absent=frozenset({(AIR, 2)}))  # fmt: skip
-    report = write(find(write_campaign(tmp_path, spec), spark))
+    report = write(findings_of(write_campaign(tmp_path, spec)))
     text = (report.parent / "trials" / f"{AIR}-trial-001.html").read_text()
     assert (
         f"This trial is invalid: {len(Check) - 1} of {len(Check)} health checks passed. It does not enter the cell"
@@ -98,13 +96,13 @@ def test_a_trial_that_does_not_count_says_so_on_its_page(tmp_path: Path, spark: 
     assert len(read(report).pages) == 3
 
 
-def test_a_damaged_trial_has_a_page_with_what_is_left(tmp_path: Path, spark: SparkSession) -> None:
+def test_a_damaged_trial_has_a_page_with_what_is_left(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, Spec(bodies=(100,), guarantees=("durable",), networks=("nistnet-80211",)))
     (folder,) = campaign.glob("nistnet*")
     (folder / "trial-001" / "manifest.json").write_text("{")
     (folder / "trial-002" / "delivered.parquet").write_bytes(b"PAR1")
     (folder / "trial-003" / "verdict.json").unlink()
-    report = write(find(campaign, spark))
+    report = write(findings_of(campaign))
     texts = [path.read_text() for path in sorted((report.parent / "trials").iterdir())]
     assert all("This trial is damaged" in text for text in texts)
     assert "damaged manifest" in texts[0]

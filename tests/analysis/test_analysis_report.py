@@ -6,20 +6,18 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import pytest
+from reduced_here import findings_of
 from report_read import AIR, WIRED, References, pair, rows
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.compare import compare, describe, matches
 from analysis.findings import Findings, Standing
 from analysis.report import NoReport, NothingToReport, build, summary, trialpages
-from analysis.report.build import find, write
+from analysis.report.build import write
 from analysis.report.publish import ReportBusy, staged
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,12 +53,12 @@ def test_cells_are_compared_over_trials_of_equal_seed(findings: Findings) -> Non
     assert one.ratio.ratio == pytest.approx((ratios[0] * ratios[1] * ratios[2]) ** (1 / 3))
 
 
-def test_only_valid_trials_are_averaged_and_the_others_are_told_apart(tmp_path: Path, spark: SparkSession) -> None:
+def test_only_valid_trials_are_averaged_and_the_others_are_told_apart(tmp_path: Path) -> None:
     spec = Spec(
         bodies=(100,), guarantees=("non-durable, non-persistent",), trials=4,
         states={(AIR, 1): "invalid", (AIR, 2): "inconclusive"}, absent=frozenset({(AIR, 3)}),
     )  # fmt: skip
-    findings = find(write_campaign(tmp_path, spec), spark)
+    findings = findings_of(write_campaign(tmp_path, spec))
     cell = next(cell for cell in findings.cells if cell.name == AIR)
     assert [trial.standing.value for trial in cell.trials] == ["invalid", "inconclusive", "missing", "valid"]
     found = cell.estimate("delivered_per_s")
@@ -74,17 +72,17 @@ def test_only_valid_trials_are_averaged_and_the_others_are_told_apart(tmp_path: 
     assert (ratio.n, ratio.low) == (1, None)
 
 
-def test_a_campaign_of_one_network_is_reported_without_a_comparison(tmp_path: Path, spark: SparkSession) -> None:
+def test_a_campaign_of_one_network_is_reported_without_a_comparison(tmp_path: Path) -> None:
     spec = Spec(bodies=(100,), networks=("nistnet-80211",), trials=1)
-    text = write(find(write_campaign(tmp_path, spec), spark)).read_text()
+    text = write(findings_of(write_campaign(tmp_path, spec))).read_text()
     assert "Cells at a glance" in text
     assert "(1 trial)" in text
 
 
-def test_a_campaign_without_a_valid_trial_still_has_a_report(tmp_path: Path, spark: SparkSession) -> None:
+def test_a_campaign_without_a_valid_trial_still_has_a_report(tmp_path: Path) -> None:
     spec = Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=1,
                 states={(AIR, 1): "invalid", (WIRED, 1): "invalid"})  # fmt: skip
-    text = write(find(write_campaign(tmp_path, spec), spark)).read_text()
+    text = write(findings_of(write_campaign(tmp_path, spec))).read_text()
     assert "0 of 2 planned trials are valid" in text
     assert "no means to draw" in text
 
@@ -162,6 +160,8 @@ def test_what_interruptions_cost_is_told_of_the_cells_that_had_some(findings: Fi
 def test_what_fails_is_named_in_the_report_and_its_summary_and_the_rest_stands(
     findings: Findings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    found = pair(findings)
+
     def failing(*_: object, **__: object) -> NoReturn:
         raise KeyError("gone")
 
@@ -170,26 +170,26 @@ def test_what_fails_is_named_in_the_report_and_its_summary_and_the_rest_stands(
     made = trialpages.trial_view
     monkeypatch.setattr(
         trialpages, "trial_view",
-        lambda found, source, **rest: failing() if source.number == 2 else made(found, source, **rest),
+        lambda of, source, **rest: failing() if source.number == 2 else made(of, source, **rest),
     )  # fmt: skip
-    first = findings.trials[0]
+    first = found.trials[0]
     monkeypatch.setitem(first.partial, "measures.retries", "retries.py:9: KeyError: 'gone'")
-    page = write(replace(findings, folder=tmp_path))
+    page = write(replace(found, folder=tmp_path))
     said = summary(tmp_path).failed
     assert re.fullmatch(r"plots not drawn: .*: test_analysis_report\.py:\d+: KeyError: 'gone'", said[0])
     assert said[1].startswith("plots not drawn: Distribution of latency: test_analysis_report.py:")
-    assert said[2].startswith(f"metrics not measured: retries in 1 of {len(findings.trials)} trials, such as")
+    assert said[2].startswith(f"metrics not measured: retries in 1 of {len(found.trials)} trials, such as")
     pages = [line for line in said if line.startswith("page not made: trials/")]
-    assert len(pages) == len(said) - 3 == sum(one.number == 2 for one in findings.trials)
+    assert len(pages) == len(said) - 3 == sum(one.number == 2 for one in found.trials)
     for line in pages:
         text = (tmp_path / line.split(": ")[1]).read_text()
         assert "This page could not be made: trialpages.py:" in text or "This page could not be made: test_" in text
     assert page.read_text().count("Not drawn: test_analysis_report.py:") == 2
 
 
-def test_names_from_files_cannot_become_markup(tmp_path: Path, spark: SparkSession) -> None:
+def test_names_from_files_cannot_become_markup(tmp_path: Path) -> None:
     spec = Spec(bodies=(100,), guarantees=("<script>alert(1)</script>",), trials=1)
-    text = write(find(write_campaign(tmp_path, spec), spark)).read_text()
+    text = write(findings_of(write_campaign(tmp_path, spec))).read_text()
     assert text.count("<script") == 1  # ours, which sorts tables
     assert "&lt;script&gt;" in text
 

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from reduced_here import findings_of
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.findings import Findings, Standing
 from analysis.report import summary
-from analysis.report.build import find, write
+from analysis.report.build import write
 from analysis.stationarity import WindowTrend, adjust
 from analysis.statistics import Trend
 from records.clients import PubSubClients
 from records.words import GENERAL
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 ONE = Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=2)
 WIRED = "wireline-100m_100_ndnp"
 
 
 @pytest.fixture(scope="module")
-def rising(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Findings:
+def rising(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     spec = Spec(bodies=ONE.bodies, guarantees=ONE.guarantees, trials=2, rise=0.4)
-    return find(write_campaign(tmp_path_factory.mktemp("rising"), spec), spark)
+    return findings_of(write_campaign(tmp_path_factory.mktemp("rising"), spec))
 
 
 def test_a_throughput_that_rises_is_told_with_its_size(rising: Findings) -> None:
@@ -63,8 +60,8 @@ def test_page_tables_and_summary_tell_trends(rising: Findings) -> None:
     assert sum(row["told"] == "yes" for row in rows) == sum(len(trial.trends) for trial in found.trials)
 
 
-def test_percentiles_of_each_trial_are_exact_and_have_their_interval(tmp_path: Path, spark: SparkSession) -> None:
-    path = write(find(write_campaign(tmp_path, ONE), spark))
+def test_percentiles_of_each_trial_are_exact_and_have_their_interval(tmp_path: Path) -> None:
+    path = write(findings_of(write_campaign(tmp_path, ONE)))
     with (path.parent / "tables" / "percentiles.csv").open() as file:
         rows = {row["percentile"]: row for row in csv.DictReader(file) if (row["cell"], row["trial"]) == (WIRED, "1")}
     # Latencies are 2, 4, 6 and 8 ms in equal parts.

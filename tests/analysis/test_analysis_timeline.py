@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from browser import measured
+from browser import PHONE, measured
+from reduced_here import findings_of
 from report_read import References, rows
 from synthetic_campaign import DRAINED, GO, SECOND, START, WINDOW, Spec, link, resources, write_campaign
 
@@ -18,7 +19,7 @@ from analysis.plots.eventmarks import marks
 from analysis.plots.overtime import overtime_plots
 from analysis.plots.timeline import timeline
 from analysis.rates import RATE, rate_series, rate_steps
-from analysis.report.build import find, write
+from analysis.report.build import write
 from analysis.report.timeline import event_table, lateness, worst
 from analysis.series import queue_series
 from analysis.trial import reduce_trial
@@ -28,7 +29,6 @@ from records.schema import RESOURCES
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
 
 CELL, WIRED = "nistnet-80211_100_ndnp", "wireline-100m_100_ndnp"
 EVENTS = ((2.0, "outage begins"), (3.0, "outage ends"), (4.0, "rate <b>0.5</b> Mbit/s & more"))
@@ -37,8 +37,8 @@ SPEC = Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=2
 
 
 @pytest.fixture(scope="module")
-def changing(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Findings:
-    return find(write_campaign(tmp_path_factory.mktemp("changing"), SPEC), spark)
+def changing(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return findings_of(write_campaign(tmp_path_factory.mktemp("changing"), SPEC))
 
 
 def trials_of(findings: Findings) -> tuple[TrialFinding, ...]:
@@ -109,11 +109,11 @@ def test_the_page_lists_the_events_of_the_first_trial(changing: Findings) -> Non
 
 
 @pytest.mark.browser
-def test_many_events_do_not_stick_out_of_the_page(tmp_path: Path, spark: SparkSession) -> None:
+def test_many_events_do_not_stick_out_of_the_page(tmp_path: Path) -> None:
     events = tuple((0.4 * n, f"uplink rate {n} Mbit/s, downlink rate {n} Mbit/s, delay {n} ms") for n in range(20))
     spec = Spec(bodies=(100,), guarantees=("durable",), trials=2, events=events, rates=RATES)
-    report = write(find(write_campaign(tmp_path, spec), spark))
-    assert measured(tmp_path, report, 400)["wide"] == []
+    report = write(findings_of(write_campaign(tmp_path, spec)))
+    assert measured(tmp_path, {"report": report}, [PHONE])[f"report {PHONE}"]["wide"] == []
     svg = next(report.parent.glob("plots/time-nistnet*.svg")).read_text()
     assert all(svg.count(label) == 1 for _, label in events)
 
@@ -126,13 +126,13 @@ def test_without_events_nothing_is_said_of_them(report: Path, findings: Findings
     assert all(event_table(cell) is None for cell in findings.cells)
 
 
-def test_link_files_from_before_timelines_are_read(tmp_path: Path, spark: SparkSession) -> None:
+def test_link_files_from_before_timelines_are_read(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, Spec(bodies=(100,), guarantees=("durable",), trials=1))
     for path in campaign.glob("*/*/link.json"):
         kept = {k: v for k, v in json.loads(path.read_text()).items() if k not in ("events", "overhead_uplink",
                                                                                   "overhead_downlink")}  # fmt: skip
         path.write_text(json.dumps(kept))
-    found = find(campaign, spark)
+    found = findings_of(campaign)
     assert {trial.standing for trial in found.trials} == {Standing.VALID}
     write(found)
 
@@ -147,12 +147,12 @@ def test_a_change_that_never_came_is_read_back_and_said() -> None:
     assert worst([never])["delivered"] == "one that was due never came"
 
 
-def test_a_verdict_from_before_a_check_says_which_one_it_lacks(tmp_path: Path, spark: SparkSession) -> None:
+def test_a_verdict_from_before_a_check_says_which_one_it_lacks(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, Spec(bodies=(100,), guarantees=("durable",), trials=1))
     for path in campaign.glob("*/*/verdict.json"):
         checks = json.loads(path.read_text())["checks"]
         path.write_text(json.dumps({"checks": [one for one in checks if one["check"] != "link_timeline"]}))
-    found = find(campaign, spark)
+    found = findings_of(campaign)
     assert {trial.standing for trial in found.trials} == {Standing.INCONCLUSIVE}
     assert found.trials[0].reasons == ["link_timeline unknown: this trial's verdict does not have it"]
 
@@ -164,14 +164,14 @@ def test_lateness_in_words(late_s: float, text: str) -> None:
     assert lateness(late_s) == text
 
 
-def test_every_quantity_of_a_link_has_a_row_in_the_report(tmp_path: Path, spark: SparkSession) -> None:
+def test_every_quantity_of_a_link_has_a_row_in_the_report(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, Spec(bodies=(100,), guarantees=("durable",), trials=1))
     every = LinkCheck.model_fields["quantity"].annotation.__args__  # type: ignore[union-attr]
     for path in campaign.glob("*/*/link.json"):
         proof = LinkProof.model_validate_json(path.read_text())
         checks = [proof.checks[0].model_copy(update={"quantity": quantity}) for quantity in every]
         path.write_text(proof.model_copy(update={"checks": tuple(checks)}).model_dump_json())
-    text = write(find(campaign, spark)).read_text()
+    text = write(findings_of(campaign)).read_text()
     assert all(f"<td>{quantity}</td>" in text for quantity in every if quantity != "change")
 
 

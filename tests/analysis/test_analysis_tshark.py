@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -41,8 +42,18 @@ _LEAST = {
 _TRIES = 8
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lossy:
+    """A transfer that lost packets, and what is found in its capture.  name: of _TRANSFERS."""
+
+    name: str
+    path: Path
+    mine: Oracle
+    theirs: Oracle
+
+
 @pytest.fixture(scope="module", params=list(_TRANSFERS))
-def lossy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def lossy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Lossy:
     """A transfer that happens to have too little of what it is for is made again: how much depends on the machine.
 
     So is one in which a packet was lost so often that TCP waits for a minute.
@@ -52,23 +63,26 @@ def lossy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     for _ in range(_TRIES):
         with suppress(subprocess.TimeoutExpired):
             capture_lossy_transfer(path, size=size, streams=streams, link=link)
-        seen = tshark(path).kinds
-        if all(len(seen[kind]) >= least for kind, least in _LEAST[request.param].items()):
+        theirs = tshark(path)
+        if all(len(theirs.kinds[kind]) >= least for kind, least in _LEAST[request.param].items()):
             break
-    return request.param, path
+    return Lossy(name=request.param, path=path, mine=mine_of(path, theirs), theirs=theirs)
 
 
 def compared(path: Path) -> tuple[Oracle, Oracle]:
+    theirs = tshark(path)
+    return mine_of(path, theirs), theirs
+
+
+def mine_of(path: Path, theirs: Oracle) -> Oracle:
     capture = read_capture(path)
     assert capture.damage is None
-    theirs = tshark(path)
-    return ours(analyse(capture.packets), theirs), theirs
+    return ours(analyse(capture.packets), theirs)
 
 
-def test_a_lossy_transfer_reads_as_in_tshark(lossy: tuple[str, Path]) -> None:
-    name, path = lossy
-    mine, theirs = compared(path)
-    for kind, least in _LEAST[name].items():
+def test_a_lossy_transfer_reads_as_in_tshark(lossy: Lossy) -> None:
+    mine, theirs = lossy.mine, lossy.theirs
+    for kind, least in _LEAST[lossy.name].items():
         assert len(theirs.kinds[kind]) >= least, kind
     assert mine.again == theirs.again
     for kind in NAMES:
@@ -77,15 +91,14 @@ def test_a_lossy_transfer_reads_as_in_tshark(lossy: tuple[str, Path]) -> None:
         assert mine.kinds[kind] == theirs.kinds[kind], kind
 
 
-def test_round_trips_are_those_of_tshark_within_two_microseconds(lossy: tuple[str, Path]) -> None:
-    name, path = lossy
-    mine, theirs = compared(path)
+def test_round_trips_are_those_of_tshark_within_two_microseconds(lossy: Lossy) -> None:
+    mine, theirs = lossy.mine, lossy.theirs
     assert len(theirs.rtt_s) > 100
     # tshark takes the empty field of a repeated SYN for an acknowledgement of number 0, by which it may forget
     # the SYN-ACK that is on its way.
     shared = set(mine.rtt_s) | set(theirs.rtt_s)
-    if name == "lost handshakes":
-        shared -= answers_to_repeated_handshakes(path)
+    if lossy.name == "lost handshakes":
+        shared -= answers_to_repeated_handshakes(lossy.path)
     assert all(abs(theirs.rtt_s[frame] - mine.rtt_s[frame]) < 2e-6 for frame in shared)
 
 
@@ -108,10 +121,10 @@ def answers_to_repeated_handshakes(path: Path) -> set[int]:
     return found
 
 
-def test_karn_leaves_a_shorter_mean_than_every_sample_together(lossy: tuple[str, Path]) -> None:
-    rtt = analyse(read_capture(lossy[1]).packets).rtt
+def test_karn_leaves_a_shorter_mean_than_every_sample_together(lossy: Lossy) -> None:
+    rtt = analyse(read_capture(lossy.path).packets).rtt
     assert 0 < rtt.karn.sum() < len(rtt.karn)
-    if lossy[0] in ("losses in turn", "seen by the receiver"):  # a stalled reader answers late what was sent once
+    if lossy.name in ("losses in turn", "seen by the receiver"):  # a stalled reader answers late what was sent once
         assert rtt.rtt_ns[rtt.karn].mean() < rtt.rtt_ns.mean()
 
 

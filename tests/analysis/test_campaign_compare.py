@@ -6,23 +6,19 @@ import csv
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reduced_here import findings_of
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.campaign_compare import Between, NothingToCompare, Tolerance, Verdict, between, match, write
 from analysis.campaign_compare.judge import Judged, judge, overall, verdict
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.metrics import METRICS
-from analysis.report.build import find
 from records.campaign import read_campaign
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 NOISE = (1.0, 1.008, 0.994, 1.004, 0.996)
 OTHER = (1.004, 0.996, 1.0, 1.008, 0.992)
@@ -31,7 +27,7 @@ MANY = {"bodies": (100,), "guarantees": ("non-durable, non-persistent",), "trial
 
 
 @pytest.fixture(scope="module")
-def campaigns(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> dict[str, Findings]:
+def campaigns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Findings]:
     specs = {
         "before": Spec(**MANY, name="before", pace=NOISE, slow=OTHER),
         "equal": Spec(**MANY, name="equal", pace=OTHER, slow=NOISE),
@@ -44,7 +40,7 @@ def campaigns(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> 
         "elsewhere": Spec(bodies=(5120,), guarantees=MANY["guarantees"], trials=1, name="elsewhere"),  # type: ignore[arg-type]
     }  # fmt: skip
     root = tmp_path_factory.mktemp("between")
-    return {name: find(write_campaign(root, spec), spark) for name, spec in specs.items()}
+    return {name: findings_of(write_campaign(root, spec)) for name, spec in specs.items()}
 
 
 def rows(found: Between, metric: str) -> list[Verdict]:

@@ -6,26 +6,23 @@ import csv
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from reduced_here import findings_of
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.campaign_compare import Verdict, between
 from analysis.findings import Findings
 from analysis.report import summary
-from analysis.report.build import find, write
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from analysis.report.build import write
 
 STACKS = {"activemq": (1.0, "durable"), "reference": (2.0, "durable"), "null": (3.0, "best effort")}
 SPEC = Spec(bodies=(100,), guarantees=("plain",), stacks=STACKS, packets=4)
 
 
 @pytest.fixture(scope="module")
-def stacks(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Findings:
-    return find(write_campaign(tmp_path_factory.mktemp("stacks"), SPEC), spark)
+def stacks(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return findings_of(write_campaign(tmp_path_factory.mktemp("stacks"), SPEC))
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +82,10 @@ def test_the_answer_stands_on_the_first_screen_beside_the_verdict(report: Path) 
 
 
 def test_another_campaigns_cells_of_other_guarantees_are_neither_worse_nor_better(
-    stacks: Findings, tmp_path: Path, spark: SparkSession
+    stacks: Findings, tmp_path: Path
 ) -> None:
     weaker = {name: (rate * 5, "at most once") for name, (rate, _) in STACKS.items()}
-    other = find(write_campaign(tmp_path, replace(SPEC, stacks=weaker, name="c2")), spark)
+    other = findings_of(write_campaign(tmp_path, replace(SPEC, stacks=weaker, name="c2")))
     found = between(stacks, other, metrics=("delivered_per_s",))
     assert {row.verdict for row in found.rows} == {Verdict.INCONCLUSIVE}
     assert "guarantees differ (durable; at most once): neither is better" in found.rows[0].words

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from browser import measured
+from browser import LAPTOP, PHONE, measured
 from common.capture import write_capture
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +19,7 @@ from lab_command import lab
 from lossy_link import Link, capture_lossy_transfer
 from pcap_files import ACK, SYN, Segment, frame, pcap, segments_pcap, write
 from piecewise import in_ranges
+from typer.testing import CliRunner
 
 from analysis.capture.ranges import index
 from analysis.capture.reader import read_capture
@@ -31,6 +32,7 @@ from analysis.spark.captures import reduce_captures
 from analysis.tcp import connections
 from analysis.tcp.analysis import analyse
 from analysis.tcp.flows import flow_table
+from lab.main import app
 
 ROOT = Path(__file__).parents[2]
 ARP = b"\xff" * 12 + b"\x08\x06" + bytes(46)
@@ -88,11 +90,11 @@ def test_series_add_up_to_the_flows(lossy: Path) -> None:
 
 @pytest.mark.root
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_sticks_out_of_the_page(lossy: Path, tmp_path: Path, width: int) -> None:
-    assert lab("analyse", lossy, "--out", tmp_path / "out").returncode == 0
-    found = measured(tmp_path, tmp_path / "out" / "report.html", width)
-    assert (found["wide"], found["scroll"], found["pictures"], found["drawn"]) == ([], width, 3, 3)
+def test_nothing_sticks_out_of_the_page(lossy: Path, tmp_path: Path) -> None:
+    found = measured(tmp_path, {"page": write_report(tmp_path / "out", [file_of(lossy)])})
+    for width in (PHONE, LAPTOP):
+        seen = found[f"page {width}"]
+        assert (seen["wide"], seen["scroll"], seen["pictures"], seen["drawn"]) == ([], width, 3, 3)
 
 
 def test_without_out_the_report_is_named_after_the_first_file(tmp_path: Path) -> None:
@@ -141,12 +143,12 @@ def test_without_a_file_the_usage_is_said() -> None:
     assert lab("analyse").returncode == 2
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("shared_session")
 def test_spark_gives_the_same_tables_as_one_process(tmp_path: Path) -> None:
     path = write_capture(tmp_path / "a.pcap", packets=500, connections=10)
     for name, words in (("here", []), ("spark", ["--master", "local[2]"])):
-        done = lab("analyse", path, "--out", tmp_path / name, *words)
-        assert done.returncode == 0, done.stderr
+        done = CliRunner().invoke(app, ["analyse", str(path), "--out", str(tmp_path / name), *words])
+        assert done.exit_code == 0, done.stderr
     for name in ("flows.csv", "seconds.csv", "report.html"):
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "spark" / name).read_bytes(), name
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from packs import REVISION, copy, files, pack, reduced
+from reduced_here import findings_of
 from synthetic_campaign import Spec, write_campaign
 
 from analysis import histogram
 from analysis.campaign_compare import Tolerance, between
+from analysis.findings import Findings
 from analysis.packed import encode, packed_rows
-from analysis.report.build import find, write
+from analysis.report.build import write
 from analysis.spark.export import plan_campaign
 from analysis.trial import reduce_trial
 from experiments.campaign.unpack import unpack
@@ -24,9 +25,6 @@ from records.packed import LATENCIES, PACKED, REDUCED, Packed
 from records.schema import TABLES
 from records.store import DamagedTrial, Trial, trials, write_record
 from records.waits import read_sent
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SPEC = Spec(
     bodies=(100,), guarantees=("durable, persistent",), trials=4, events=((2.0, "slower"),), rates=((2.0, 5e5),)
@@ -55,15 +53,24 @@ def packed(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return unpack(pack(original, place / "pack"), place / "results").folder
 
 
-def test_a_report_of_a_packed_campaign_has_the_same_tables(original: Path, packed: Path, spark: SparkSession) -> None:
-    write(find(original, spark))
-    write(find(packed, spark))
+@pytest.fixture(scope="module")
+def reported(original: Path, packed: Path) -> tuple[Findings, Findings]:
+    """What came of both, whose reports are written."""
+    found = findings_of(original), findings_of(packed)
+    for one in found:
+        write(one)
+    return found
+
+
+@pytest.mark.usefixtures("reported")
+def test_a_report_of_a_packed_campaign_has_the_same_tables(original: Path, packed: Path) -> None:
     assert files(packed / "tables") == files(original / "tables")
     assert b"nistnet" in files(packed / "tables")["trials.csv"]
 
 
-def test_a_report_says_what_stands_elsewhere(packed: Path, spark: SparkSession) -> None:
-    page = write(find(packed, spark)).read_text()
+@pytest.mark.usefixtures("reported")
+def test_a_report_says_what_stands_elsewhere(packed: Path) -> None:
+    page = (packed / "report.html").read_text()
     assert f"7 of 7 trials, reduced at revision {REVISION.revision}" in page
     assert "stand where they were packed: 29 files, " in page
     trial = (packed / "trials" / f"{CELL}-trial-001.html").read_text()
@@ -72,12 +79,10 @@ def test_a_report_says_what_stands_elsewhere(packed: Path, spark: SparkSession) 
     assert "Files that stand where this trial was packed" in trial
 
 
-def test_a_packed_campaign_compares_as_the_original_does(original: Path, packed: Path, spark: SparkSession) -> None:
-    other = find(write_campaign(packed.parents[1], Spec(bodies=(100,), guarantees=SPEC.guarantees, name="c2")), spark)
+def test_a_packed_campaign_compares_as_the_original_does(reported: tuple[Findings, Findings], tmp_path: Path) -> None:
+    other = findings_of(write_campaign(tmp_path, Spec(bodies=(100,), guarantees=SPEC.guarantees, name="c2")))
     names, tolerance = ("delivered_per_s", "latency_p99_s"), Tolerance(margin=0.05, share_margin=0.005)
-    rows = [
-        between(find(one, spark), other, metrics=names, tolerance=tolerance).rows for one in (original, packed)
-    ]  # fmt: skip
+    rows = [between(one, other, metrics=names, tolerance=tolerance).rows for one in reported]
     assert rows[0] == rows[1]
     assert len(rows[0]) > 1
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import metadata
+from importlib.util import cache_from_source, module_from_spec, spec_from_file_location
 from pathlib import Path, PurePosixPath
 from threading import Event
 
@@ -18,12 +22,12 @@ from hypothesis import strategies as st
 
 from analysis.spark import defaults
 from analysis.spark.check import PYTHON, Worker, explained, findings
-from analysis.spark.environment import archive, digest, is_wanted
+from analysis.spark.environment import archive, byte_code, digest, is_wanted
 from analysis.spark.errors import SparkFailed, must_answer, telling
 from analysis.spark.export import Done, NotShared, Piece, seen, verify
 from analysis.spark.needs import distributions, needed
 from analysis.spark.session import chosen_by, event_log, session
-from analysis.spark.target import settings_of
+from analysis.spark.target import Target, settings_of
 from analysis.spark.watch import Executor, later, repeated
 from records.errors import WrongInput
 
@@ -185,9 +189,30 @@ def test_an_archive_is_made_once_and_its_python_finds_what_is_in_it(tmp_path: Pa
     subprocess.run(["tar", "xzf", path, "-C", tmp_path / "there"], check=True)
     ask = "import annotated_types; print(annotated_types.__file__)"
     env = {"PATH": os.environ["PATH"], "AIRWIRE_PYTHON": "python3"}
-    command = ["there/bin/python", "-c", ask]
-    told = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True).stdout
-    assert told.strip() == str(tmp_path / "there" / "annotated_types" / "__init__.py")
+    command = ["there/bin/python", "-vc", ask]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    module = str(tmp_path / "there" / "annotated_types" / "__init__.py")
+    assert done.stdout.strip() == module
+    assert f"# code object from '{cache_from_source(module)}'" in done.stderr
+
+
+def test_byte_code_is_sent_of_sources_that_it_is_of(tmp_path: Path) -> None:
+    source = tmp_path / "module.py"
+    source.write_text("there = 1\n")
+    assert byte_code(source) is None
+    compiled = Path(py_compile.compile(str(source), doraise=True) or "")
+    sent = byte_code(source)
+    assert sent is not None
+    assert sent[16:] == compiled.read_bytes()[16:]
+    os.utime(source, (1, 1))
+    assert byte_code(source) is None, "of a source of another time"
+    source.write_text("there = 12\n")
+    compiled.write_bytes(sent)
+    spec = spec_from_file_location("module", source)
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader.exec_module(module := module_from_spec(spec))
+    assert module.there == 1, "taken without a look at its source"
 
 
 @pytest.fixture
@@ -278,3 +303,27 @@ def test_a_master_that_is_not_there_is_named_at_once(master: str) -> None:
 def test_any_of_several_masters_will_do() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         must_answer(f"spark://127.0.0.1:9,127.0.0.1:{listening.getsockname()[1]}", what="Spark master", port=7077)
+
+
+def test_what_a_file_and_the_command_line_say_is_what_java_is_started_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[dict[str, str]] = []
+
+    @contextmanager
+    def own_jvm(chosen: dict[str, str], *_: object, **__: object) -> Iterator[None]:
+        started.append(chosen)
+        yield
+
+    monkeypatch.setattr("analysis.spark.session._own_jvm", own_jvm)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    (tmp_path / "spark-defaults.conf").write_text("spark.master local[3]\nspark.executor.memory=700m\n# none\n")
+    with session(master=Target(master="local[1]", conf=(("spark.a", "b"),), event_log=str(tmp_path / "log"))):
+        pass
+    with session():
+        pass
+    assert [one["spark.master"] for one in started] == ["local[1]", "local[3]"]
+    assert [one["spark.executor.memory"] for one in started] == ["700m"] * 2
+    assert started[0]["spark.a"] == "b"
+    assert started[0]["spark.eventLog.dir"] == (tmp_path / "log").as_uri()

@@ -13,7 +13,7 @@ from records import location, publishing
 from records.location import Remote, Unreachable, locate, remote
 from records.publishing import PUBLISHED, NotPublished, publish, read_published
 
-SPEC = Spec(bodies=(100,), guarantees=("durable, persistent",), trials=2, packets=4)
+SPEC = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=2, packets=4)
 
 
 @pytest.fixture

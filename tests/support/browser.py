@@ -1,37 +1,53 @@
-"""Pages in a real browser: what it measures of one, as JSON."""
+"""Pages in a real browser: what it measures of them, as JSON.  To start one takes a processor more than a second."""
 
 from __future__ import annotations
 
 import json
 import re
 import subprocess
+from collections.abc import Mapping, Sequence
 from html import unescape
 from pathlib import Path
 
+PHONE, LAPTOP = 400, 1280  # widths, in pixels
 _PAGE = """<!doctype html><meta charset="utf-8"><body style="margin:0">
-<iframe id="f" src="{url}" style="border:0;width:{width}px;height:900px"></iframe><pre id="out"></pre>
+{frames}<pre id="out"></pre>
 <script>
-document.getElementById("f").onload = () => {{
-  const page = document.getElementById("f").contentDocument;
+const measure = (frame) => {{
+  const page = frame.contentDocument;
+  const width = frame.clientWidth;
   for (const one of page.querySelectorAll("details")) one.open = true;
   const inBox = (e) => e.closest(".scroll, .picture, pre");
   const wide = [...page.body.querySelectorAll("*")].filter(
-    (e) => !inBox(e) && e.getBoundingClientRect().right > {width} + 0.5);
+    (e) => !inBox(e) && e.getBoundingClientRect().right > width + 0.5);
   const pictures = [...page.images];
-  document.getElementById("out").textContent = JSON.stringify({{
+  return {{
     scroll: page.documentElement.scrollWidth,
     wide: wide.map((e) => e.tagName + " " + e.textContent.slice(0, 40)),
     pictures: pictures.length,
     drawn: pictures.filter((e) => e.complete && e.naturalWidth > 0).length,
     answered: page.querySelector(".answer")?.getBoundingClientRect().bottom,
     narrowest: Math.min(...pictures.map((e) => e.getBoundingClientRect().width)),
-  }});
+  }};
+}};
+window.onload = () => {{
+  const frames = [...document.querySelectorAll("iframe")];
+  const found = Object.fromEntries(frames.map((frame) => [frame.id, measure(frame)]));
+  document.getElementById("out").textContent = JSON.stringify(found);
 }};
 </script>"""
+_FRAME = '<iframe id="{name}" src="{url}" style="border:0;width:{width}px;height:900px"></iframe>\n'
+Measures = dict[str, object]
 
 
-def measured(folder: Path, report: Path, width: int) -> dict[str, object]:
-    return asked(folder, _PAGE.format(url=report.as_uri(), width=width), width)
+def measured(folder: Path, pages: Mapping[str, Path], widths: Sequence[int] = (PHONE, LAPTOP)) -> dict[str, Measures]:
+    """What a browser finds of each page at each width: by `NAME WIDTH`."""
+    frames = "".join(
+        _FRAME.format(name=f"{name} {width}", url=page.as_uri(), width=width)
+        for name, page in pages.items() for width in widths
+    )  # fmt: skip
+    found: dict[str, Measures] = asked(folder, _PAGE.format(frames=frames), max(widths))
+    return found
 
 
 def asked(folder: Path, text: str, width: int) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """`python spark_apart.py MASTER OUT OWN CAMPAIGN CAPTURE...`: all that is tried on workers that share nothing.
 
-The jobs' tables into OUT/tables, an export into OUT/shared, one into OWN, where each worker has a disk of its own, and
-a job whose worker dies in mid-task, twice.  One session does it all, because to start one costs much.
+The jobs' tables into OUT/tables, the campaign's report, an export into OUT/shared, one into OWN, where each worker has
+a disk of its own, and a job whose worker dies in mid-task, twice.  One session does it all: to start one costs much.
 """
 
 from __future__ import annotations
@@ -14,6 +14,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from spark_tables import made
 
+from analysis.reductions.code import code_digest
+from analysis.reductions.kept import FOLDER
+from analysis.reductions.reduce import Reducing
+from analysis.report.build import found
+from analysis.report.build import write as write_report
 from analysis.spark.export import NotShared, plan_campaign, write
 from analysis.spark.session import session
 from analysis.spark.target import Env, Target
@@ -23,11 +28,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # No job begins before both workers are there, however slow the machine.
-BOTH = (
+CONF = (
     ("spark.cores.max", "2"),
     ("spark.scheduler.minRegisteredResourcesRatio", "1"),
     ("spark.scheduler.maxRegisteredResourcesWaitingTime", "300s"),
+    ("spark.executor.memory", "700m"),
 )
+
+
+def report(spark: SparkSession, campaign: Path) -> None:
+    """As `analysis.report.build.build`, with this session, of a campaign of which nothing is reduced yet."""
+    assert not (campaign / FOLDER).exists()
+    reduce = Reducing(code=code_digest(), spark=lambda: spark, alone=False, say=print)
+    write_report(found(campaign, reduce.brief))
 
 
 def die_twice(spark: SparkSession, marks: Path) -> list[int]:
@@ -54,9 +67,10 @@ def main(master: str, out: Path, own: Path, campaign: Path, captures: list[Path]
     """Do it, and print what is said."""
     for name in ("tables", "marks"):
         (out / name).mkdir()
-    with session(master=Target(master=master, env=Env.SHIP, conf=BOTH), say=print) as spark:
+    with session(master=Target(master=master, env=Env.SHIP, conf=CONF), say=print) as spark:
         with watched(spark, print, after_s=0):
             made(spark, campaign, captures, out / "tables")
+        report(spark, campaign)
         pieces = plan_campaign(campaign)[0].pieces
         print("shared:", write(pieces, out / "shared", spark=spark)[1])
         try:

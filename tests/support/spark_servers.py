@@ -1,6 +1,6 @@
 """Real Spark servers on this machine, on loopback and ports of their own, ended with the block that asked for them.
 
-Workers can be given file systems of their own: a mount namespace, in which Spark alone is mounted, elsewhere than here.
+Workers can be given file systems of their own: a mount namespace, in which of the project there is Spark alone.
 """
 
 from __future__ import annotations
@@ -18,25 +18,33 @@ from pathlib import Path
 
 import pyspark
 
-from analysis.spark.session import archive_options
+from analysis.spark.session import ARCHIVE, archive_options
 
 ROOT = Path(__file__).parents[2]
 HOME = Path(pyspark.__file__).parent
-# What a mount namespace's owner does before it becomes Spark: $1 is a folder for Spark, $2 Spark, $3 what it may only
-# read, $4 the disk that it has at $5, the others what it does not see.
+# What a mount namespace's owner does before it becomes Spark: $1 is a folder for what is taken along, $2 Spark and $3
+# its class archive, which stay where they are, $4 what it may only read, $5 the disk that it has at $6, the others what
+# it does not see.
 _APART = """set -e
-mount --bind "$2" "$1"
-mount --bind "$3" "$3"
-mount -o remount,bind,ro "$3"
-mount --bind "$4" "$5"
-shift 5
+mount --bind "$2" "$1/spark"
+if [ -f "$3" ]; then mount --bind "$3" "$1/classes"; fi
+mount --bind "$4" "$4"
+mount -o remount,bind,ro "$4"
+mount --bind "$5" "$6"
+taken=$1 spark=$2 classes=$3
+shift 6
 while [ "$1" != -- ]; do mount -t tmpfs tmpfs "$1"; shift; done
 shift
+mkdir -p "$spark" "${classes%/*}"
+mount --bind "$taken/spark" "$spark"
+touch "$classes"
+mount --bind "$taken/classes" "$classes"
 exec "$@"
 """
 BASE_PYTHON = str(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]  # of the system: without packages
 _PATIENCE_S = 90.0
-_JVM = " ".join(("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *archive_options()))
+_QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_JVM = " ".join((_QUICK, *archive_options()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,29 +57,25 @@ class Apart:
     inputs: Path
     own: Path
 
-    def inside(self, folder: Path, number: int) -> tuple[Path, list[str]]:
-        """Spark's folder for worker `number` of the cluster in `folder`, and what its command begins with."""
-        home, disk = folder / f"spark-{number}", folder / f"disk-{number}"
-        home.mkdir()
+    def inside(self, folder: Path, number: int) -> list[str]:
+        """What the command of worker `number` of the cluster in `folder` begins with."""
+        taken, disk = folder / f"taken-{number}", folder / f"disk-{number}"
+        (taken / "spark").mkdir(parents=True)
+        (taken / "classes").touch()
         disk.mkdir()
-        words = [str(path) for path in (home, HOME, self.inputs, disk, self.own, ROOT, *_packages())]
-        return home, ["unshare", "--mount", "--propagation", "private", "sh", "-c", _APART, "sh", *words, "--"]
+        words = [str(path) for path in (taken, HOME, ARCHIVE, self.inputs, disk, self.own, ROOT, *_packages())]
+        return ["unshare", "--mount", "--propagation", "private", "sh", "-c", _APART, "sh", *words, "--"]
 
 
 @contextmanager
-def server(
-    folder: Path, name: str, *words: str, says: str, home: Path = HOME, inside: Sequence[str] = ()
-) -> Iterator[str]:
-    """Run a Spark class in `folder` until the block ends; yields the first group of `says` in its log.
-
-    home: where Spark is, as seen from what `inside` starts.
-    """
+def server(folder: Path, name: str, *words: str, says: str, inside: Sequence[str] = ()) -> Iterator[str]:
+    """Run a Spark class in `folder` until the block ends; yields the first group of `says` in its log."""
     log = folder / f"{name}.log"
     unwanted = ("PYTHONPATH", "SPARK_REMOTE")  # the project is not to be found on the servers
     env = {key: value for key, value in os.environ.items() if key not in unwanted}
-    env |= {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    env["SPARK_DAEMON_JAVA_OPTS"] = _JVM
-    command = ["setpriv", "--pdeathsig", "KILL", *inside, str(home / "bin" / "spark-class"), *words]
+    env |= {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    env |= {"SPARK_DAEMON_JAVA_OPTS": _JVM, "SPARK_LAUNCHER_OPTS": _QUICK}
+    command = ["setpriv", "--pdeathsig", "KILL", *inside, str(HOME / "bin" / "spark-class"), *words]
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=out, stderr=out)
     try:
@@ -107,12 +111,12 @@ def cluster(folder: Path, *, workers: int, apart: Apart | None = None) -> Iterat
                    "--webui-port", "0", says=r"Starting Spark master at (spark://\S+)")
         )  # fmt: skip
         for number in range(workers):
-            home, inside = apart.inside(folder, number) if apart else (HOME, [])
             stack.enter_context(
                 server(folder, f"worker-{number}", f"{deploy}.worker.Worker", "--host", "127.0.0.1",
                        "--webui-port", "0", "--cores", "1", "--memory", "1g",
                        "--work-dir", str(folder / f"work-{number}"), master,
-                       says=r"Successfully registered with master (\S+)", home=home, inside=inside)
+                       says=r"Successfully registered with master (\S+)",
+                       inside=apart.inside(folder, number) if apart else ())
             )  # fmt: skip
         yield master
 
