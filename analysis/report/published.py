@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.details import Reduced
-from analysis.reductions.published import copy_records, reducing_published
+from analysis.findings import Findings
+from analysis.reductions.published import Copy, copy_records, reducing_published
 from analysis.reductions.reduce import silent
 from analysis.report.build import REPORT, WRITTEN, found, write
 from analysis.report.publish import staged
@@ -30,14 +31,20 @@ def build_published(
     """
     with scratch("report") as place:
         copy = copy_records(campaign, read_published(campaign), place)
-        with reducing_published(copy, master=master, say=say) as reduce:
-            findings = found(copy.folder, lambda paths: Reduced(rows=reduce(paths)))
+        findings = found_published(copy, master=master, say=say)
         write(findings if by is None else replace(findings, campaign=_by(findings.campaign, by)))
         out.mkdir(parents=True, exist_ok=True)
         with staged(out, names=WRITTEN) as stage:
             for name in WRITTEN:
                 shutil.move(copy.folder / name, stage / name)
     return out / REPORT
+
+
+def found_published(copy: Copy, *, master: Where = None, say: Say = silent) -> Findings:
+    """What came of a published campaign, of whose records `copy` is a copy; raises as analysis.report.build.found."""
+    with reducing_published(copy, master=master, say=say) as reduce:
+        findings = found(copy.folder, lambda paths: Reduced(rows=reduce(paths)))
+    return replace(findings, at=copy.campaign)
 
 
 def _by(campaign: Campaign, factor: str) -> Campaign:
