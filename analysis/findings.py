@@ -20,6 +20,7 @@ from analysis.statistics import Estimate, Trend
 from records.campaign import Campaign
 from records.commands import Printed, declared_in
 from records.latency import AT_LEAST, LATENCIES, of_arrivals
+from records.location import Remote
 from records.manifest import Manifest
 from records.stopping import CellPrecision, Rule, judge
 from records.store import DamagedTrial, Trial, trial_name
@@ -175,11 +176,12 @@ def rises(cell: CellFinding, series: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """A campaign's cells in the order of its plan."""
+    """A campaign's cells in the order of its plan.  at: its URI, where `folder` has a copy of its records alone."""
 
     campaign: Campaign
     folder: Path
     cells: tuple[CellFinding, ...]
+    at: Remote | None = None
 
     @property
     def trials(self) -> tuple[TrialFinding, ...]:

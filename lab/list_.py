@@ -2,57 +2,81 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rich.table import Table
+from rich.text import Text
 
 from experiments.campaign import campaign as campaigns
-from experiments.campaign.stopping import precisions
-from lab.common import out, shown, told
+from lab.common import Status, fail, out, shown, told
 from lab.start import tidy
-from records.campaign import read_campaign
-from records.packed import PACKED
-from records.stopping import End
-from records.store import DamagedTrial, trials
+from lab.tally import tally, verdicts
+from records.campaign import RECORD
+from records.errors import CannotGoOn
+from records.location import Place, Remote, locate
+from records.publishing import NotPublished, Published, must_be_whole, published_below
+
+_REPORT = "report.html"
+_UNKNOWN = "?"
 
 
-def list_campaigns(*, results: Path) -> None:
+def list_campaigns(*, places: list[str] | None, results: Path) -> None:
     """Print a row for each campaign."""
     with told():
         tidy(results)
-        folders = campaigns.folders(results)
-        if not folders:
+        rows = list(_rows(map(locate, places))) if places else [_here(folder) for folder in campaigns.folders(results)]
+        if not rows:
             out.print(f"{shown(results)}: no campaign here yet; `lab run SCENARIO` makes one")
             return
+        elsewhere = any(row[-1] for row in rows)
         table = Table("campaign", "trials", "verdicts", "report", box=None, pad_edge=False)
-        for folder in folders:
-            report = folder / "report.html"
-            name = f"{folder.parent.name}/{folder.name}"
-            table.add_row(name, *_state(folder), shown(report) if report.exists() else "-")
+        if elsewhere:
+            table.add_column("at", overflow="fold")
+        for row in rows:
+            table.add_row(*map(Text, row if elsewhere else row[:-1]))
         out.print(table)
 
 
-def _state(folder: Path) -> tuple[str, str]:
-    """Trials done of those planned, and their verdicts."""
+def _rows(places: Iterable[Place]) -> Iterator[tuple[str, ...]]:
+    """Of each place the oldest first, as their folders' names are times."""
+    for place in places:
+        if isinstance(place, Remote):
+            rows = [_there(*one) for one in published_below(place).items()]
+        else:
+            rows = [_here(folder) for folder in _folders(place)]
+        yield from sorted(rows, key=lambda row: (row[0].rpartition("/")[2], row))
+
+
+def _folders(place: Path) -> list[Path]:
+    """The campaign in a folder, or those in its folders and in folders of these."""
+    if not place.is_dir():
+        fail(f"{place}: there is no such folder", Status.USAGE)
+    found = [path.parent for below in ("", "*/", "*/*/") for path in place.resolve().glob(f"{below}{RECORD}")]
+    if not (chosen := [folder for folder in found if not folder.is_symlink()]):
+        fail(f"{place}: no campaign is there or in folders of it", Status.USAGE)
+    return chosen
+
+
+def _here(folder: Path) -> tuple[str, ...]:
+    """The row of a campaign in a folder of this machine."""
+    report = folder / _REPORT
     try:
-        campaign = read_campaign(folder)
-    except DamagedTrial as error:
-        return "?", str(error).splitlines()[0]
-    states: Counter[str] = Counter()
-    packed = 0
-    for trial in trials(folder):
-        try:
-            states[trial.verdict().state.value] += 1
-        except DamagedTrial:
-            states["damaged"] += 1
-        packed += (trial.path / PACKED).exists()
-    verdicts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-    done = sum(states.values())
-    ends = Counter(found.end for found in precisions(folder, campaign).values())
-    cells = ", ".join(f"{ends[end]} {end}" for end in End if ends[end])
-    if cells:
-        verdicts = f"{verdicts or '-'}; cells: {cells}"
-    if packed:
-        verdicts += f"; {packed} out of a pack"
-    return f"{done}/{done + len(campaigns.missing(folder, campaign))}", verdicts or "-"
+        must_be_whole(folder)
+        found = tally(folder)
+        said = f"{found.done}/{found.planned}", verdicts(found)
+    except CannotGoOn as error:
+        said = _UNKNOWN, str(error).splitlines()[0]
+    return f"{folder.parent.name}/{folder.name}", *said, shown(report) if report.exists() else "-", ""
+
+
+def _there(target: Remote, found: Published | NotPublished) -> tuple[str, ...]:
+    """The row of a campaign at a URI."""
+    if isinstance(found, NotPublished):
+        why = str(found).splitlines()[0].removeprefix(f"{target}: ")
+        return _UNKNOWN, _UNKNOWN, why, "-", str(target)
+    said = (_UNKNOWN, "published by an older program: `lab publish` again says more")
+    if found.tally is not None:
+        said = f"{found.tally.done}/{found.tally.planned}", verdicts(found.tally)
+    report = str(target / _REPORT) if any(one.file == _REPORT for one in found.files) else "-"
+    return f"{found.scenario}/{found.campaign}", *said, report, str(target)

@@ -7,6 +7,7 @@ from pathlib import Path
 from experiments.campaign.campaign import CampaignError, missing, owned
 from lab.common import out, shown, told
 from lab.start import find, tidy
+from lab.tally import tally
 from records.campaign import read_campaign
 from records.location import locate, remote
 from records.packed import in_all
@@ -24,7 +25,7 @@ def publish(*, campaign: str, uri: str, results: Path) -> None:
                 raise CampaignError(
                     f"{folder}: {len(left)} trials have not been run yet; `lab resume {shown(folder)}` runs them"
                 )
-            done = copy(folder, target)
+            done = copy(folder, target, tally=tally(folder))
         for what, files in (("copied", done.copied), ("there already", done.kept)):
             if files:
                 out.print(f"{what}: {in_all(files)}", markup=False)

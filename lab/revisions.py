@@ -11,6 +11,7 @@ from pathlib import Path
 from experiments.campaign import campaign as campaigns
 from lab.common import ROOT, shown
 from records.campaign import RECORD, read_campaign
+from records.publishing import must_be_whole
 from records.store import DamagedTrial, trials
 
 _PREFIX = re.compile(r"[0-9a-f]{7,40}")
@@ -32,11 +33,12 @@ class Named:
 def named(results: Path, name: str) -> Named:
     """Campaigns by folder, by name (`lab list` shows them) or by revision, tag or a revision's first letters.
 
-    Of a revision only finished campaigns count, all of whose trials carry it.  Raises NotFound.
+    Of a revision only finished campaigns count, all of whose trials carry it.  Raises NotFound, NotPublished.
     """
     if (path := Path(name)).is_dir():
         if not (path / RECORD).is_file():
             raise NotFound(f"{name or 'an empty name'}: no campaign (there is no {RECORD} in it)")
+        must_be_whole(path)
         return Named(name=name, folders=(path.resolve(),))
     known = campaigns.folders(results)
     if found := [folder for folder in known if name in (folder.name, f"{folder.parent.name}/{folder.name}")]:

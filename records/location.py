@@ -28,7 +28,7 @@ import pyarrow as pa
 from records.errors import CannotGoOn, WrongInput
 
 if TYPE_CHECKING:
-    from pyarrow.fs import FileSystem
+    from pyarrow.fs import FileInfo, FileSystem
 
 TIMEOUT = "AIRWIRE_STORAGE_TIMEOUT_S"  # seconds without a byte after which a call has failed; default 30
 _PART_BYTES = 8 << 20  # of one call: so much is read again when one breaks off
@@ -116,7 +116,14 @@ class Remote:
     def files(self) -> dict[str, int]:
         """Bytes of each file below this folder, by its name from here on; one listing, in pages, whatever there is."""
         system, path = _system(self)
-        return {name.removeprefix(f"{path.rstrip('/')}/"): size for name, size in _list(self, system, path, deep=True)}
+        return {name.removeprefix(f"{path.rstrip('/')}/"): size for name, size in _files(self, system, path, deep=True)}
+
+    def entries(self) -> tuple[list[str], list[Remote]]:
+        """Names of the files in this folder, and the folders in it, both sorted; one listing, in pages."""
+        system, path = _system(self)
+        found = _listed(self, system, path, deep=False)
+        names = [sorted(one.base_name for one in found if one.is_file is is_file) for is_file in (True, False)]
+        return names[0], [self / name for name in names[1]]
 
     def matching(self) -> list[Remote]:
         """The files that this pattern names, sorted: `*` and `[...]` stand for parts of a name, never for a `/`.
@@ -131,7 +138,7 @@ class Remote:
         wanted = [re.compile(translate(part)) for part in parts[first:]]
         system, path = _system(above)
         found = []
-        for full, _ in _list(above, system, path, deep=len(wanted) > 1):
+        for full, _ in _files(above, system, path, deep=len(wanted) > 1):
             name = full.removeprefix(f"{path.rstrip('/')}/")
             own = name.split("/")
             if len(own) == len(wanted) and all(one.match(part) for one, part in zip(wanted, own, strict=True)):
@@ -317,12 +324,16 @@ def _size(place: Remote) -> int | None:
     return int(found.size) if found.type == fs.FileType.File else None
 
 
-def _list(place: Remote, system: FileSystem, path: str, *, deep: bool) -> list[tuple[str, int]]:
+def _files(place: Remote, system: FileSystem, path: str, *, deep: bool) -> list[tuple[str, int]]:
+    return [(one.path, int(one.size)) for one in _listed(place, system, path, deep=deep) if one.is_file]
+
+
+def _listed(place: Remote, system: FileSystem, path: str, *, deep: bool) -> list[FileInfo]:
     from pyarrow import fs  # noqa: PLC0415
 
     chosen = fs.FileSelector(path, recursive=deep, allow_not_found=True)
-    found = _tried(place, "listed", lambda: system.get_file_info(chosen))
-    return [(one.path, int(one.size)) for one in found if one.type == fs.FileType.File]
+    found: list[FileInfo] = _tried(place, "listed", lambda: system.get_file_info(chosen))
+    return found
 
 
 def _tried(place: Remote, what: str, work: Callable[[], T]) -> T:

@@ -2,16 +2,18 @@
 
     URI/_published.json           every file of the campaign with size and digest: without it nothing there is read
     URI/_publishing-NNNNN.json    while it is being copied: the files that are there and have been read back
+    URI/_records.parquet          records of campaign, trials and reductions once more, together (records.bundle)
     URI/<everything that the campaign's folder holds>
 
-What was interrupted goes on with the files that the latter list, where they still have their size and the campaign's
-files still have that content.  A campaign that changes takes its list away first.
+What was interrupted goes on with the files that `_publishing-...` list, where they still have their size and the
+campaign's files still have that content.  A campaign that changes takes its list away first.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,30 +23,51 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from records.bundle import BUNDLE, bundled, encode
 from records.campaign import Campaign, read_campaign
 from records.errors import CannotGoOn
 from records.location import NotThere, Remote
 from records.packed import Listed
 from records.record import Record
-from records.store import PARTIAL
+from records.store import INDEXES, PARTIAL
 
 PUBLISHED, UNDER_WAY = "_published.json", "_publishing-"
+_LEVELS = 3  # a URI, folders in it, and folders in these: how deep campaigns lie below results/, too
 _AT_ONCE = 8  # files
 _NOTED = 200  # files after which what is there is noted
+_NOT_OF_IT = frozenset({PUBLISHED, BUNDLE, INDEXES})  # in a campaign's folder: made for the place where it stands
 
 
 class NotPublished(CannotGoOn):
     """No whole campaign at a URI, or something else in its place; the message says what cures it."""
 
 
+class Tally(Record):
+    """How far a campaign got.  done: trials that were run; planned: these and those that may still be run.
+
+    states: how many have which verdict, or are damaged.  cells: how many ended how (records.stopping.End), where a rule
+    stops them.  packed: trials out of a pack.
+    """
+
+    done: int
+    planned: int
+    states: dict[str, int]
+    cells: dict[str, int]
+    packed: int
+
+
 class Published(Record):
-    """_published.json and the lists of what is under way.  files: by name inside the folder called `campaign`."""
+    """_published.json and the lists of what is under way.  files: by name inside the folder called `campaign`.
+
+    tally: for those who list campaigns and read no trials; None where an older program published it.
+    """
 
     version: Literal[1] = 1
     scenario: str
     campaign: str
     created: str
     digest: str
+    tally: Tally | None = None
     files: tuple[Listed, ...]
 
     def is_of(self, campaign: Campaign) -> bool:
@@ -81,23 +104,59 @@ def must_be_whole(folder: Path) -> None:
         raise NotPublished(f"{folder}: a campaign that was not copied to its end; `lab publish` again goes on with it")
 
 
-def publish(folder: Path, target: Remote) -> Copied:
+def published_below(place: Remote) -> dict[Remote, Published | NotPublished]:
+    """The campaigns at a URI, in folders of it and in folders of these; instead of a list, why it is no whole one.
+
+    A listing for each folder that is looked into, and none inside a campaign.  Raises NotPublished when there is no
+    campaign, Unreachable.
+    """
+    found: list[Remote] = []
+    level = [place]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in range(_LEVELS):
+            below: list[Remote] = []
+            for one, (files, folders) in zip(level, pool.map(Remote.entries, level), strict=True):
+                if any(name == PUBLISHED or name.startswith(UNDER_WAY) for name in files):
+                    found.append(one)
+                else:
+                    below += folders
+            level = below
+        lists = list(pool.map(_read_or_why, found))
+    if not found:
+        raise NotPublished(
+            f"{place}: no campaign has been published there or in folders of it; "
+            "`lab publish CAMPAIGN URI` copies one there"
+        )
+    return dict(zip(found, lists, strict=True))
+
+
+def _read_or_why(target: Remote) -> Published | NotPublished:
+    try:
+        return read_published(target)
+    except NotPublished as error:
+        return error
+
+
+def publish(folder: Path, target: Remote, *, tally: Tally | None = None) -> Copied:
     """Copy the campaign in `folder` to `target`, whole or without its list; what is there already stays.
 
-    The caller holds the campaign's lock.  Raises NotPublished when something else stands at `target` or a file did not
-    arrive as it was sent, Unreachable, DamagedTrial when campaign.json cannot be read, OSError.
+    tally: what the list says of it.  The caller holds the campaign's lock.  Raises NotPublished when something else
+    stands at `target` or a file did not arrive as it was sent, Unreachable, DamagedTrial when campaign.json cannot be
+    read, OSError.
     """
     campaign = read_campaign(folder)
     about = Published(
-        scenario=campaign.scenario, campaign=folder.name, created=campaign.created, digest=campaign.digest, files=()
+        scenario=campaign.scenario, campaign=folder.name, created=campaign.created, digest=campaign.digest,
+        tally=tally, files=(),
     )  # fmt: skip
     there = target.files()
-    before, notes = _before(target, there, campaign)
+    before, notes, whole = _before(target, there, campaign)
     wanted = {name: _listed(folder, name) for name in sorted(_names(folder))}
     kept = {name: one for name, one in wanted.items() if before.get(name) == one and there.get(name) == one.bytes}
     left = [one for name, one in wanted.items() if name not in kept]
     useless = sorted((before.keys() & there.keys()) - wanted.keys())
-    if PUBLISHED in there and not left and not useless:
+    same = whole is not None and whole.tally == tally and BUNDLE in there
+    if same and not left and not useless:
         _remove(target, notes)
         return Copied(copied=(), kept=tuple(kept.values()), removed=())
     noting = _Noting(target, about, first=len(notes))
@@ -111,6 +170,7 @@ def publish(folder: Path, target: Remote) -> Copied:
         noting.end()
     _remove(target, useless)
     _check_sizes(target, wanted)
+    (target / BUNDLE).write(encode(folder, wanted))
     (target / PUBLISHED).write(_encoded(about, wanted.values()))
     _remove(target, (*notes, *noting.names))
     return Copied(copied=tuple(left), kept=tuple(kept.values()), removed=tuple(useless))
@@ -153,32 +213,35 @@ def _encoded(about: Published, files: Iterable[Listed]) -> bytes:
     return f"{found.model_dump_json(indent=1)}\n".encode()
 
 
-def _before(target: Remote, there: Mapping[str, int], campaign: Campaign) -> tuple[dict[str, Listed], list[str]]:
-    """What earlier commands copied, and the names of the lists that say so."""
+def _before(
+    target: Remote, there: Mapping[str, int], campaign: Campaign
+) -> tuple[dict[str, Listed], list[str], Published | None]:
+    """What earlier commands copied, the names of the lists of what is under way, and the list of a whole campaign."""
     notes = sorted(name for name in there if name.startswith(UNDER_WAY))
-    lists = []
+    lists: dict[str, Published] = {}
     for name in (*notes, *({PUBLISHED} & there.keys())):
         with suppress(ValidationError, NotThere):  # what was cut off has been copied for nothing
-            lists.append(Published.model_validate_json((target / name).read_bytes()))
+            lists[name] = Published.model_validate_json((target / name).read_bytes())
     if there and not lists:
         raise NotPublished(
             f"{target}: there are {len(there)} files already, and no list of a campaign; name another URI"
         )
-    for one in lists:
+    for one in lists.values():
         if not one.is_of(campaign):
             raise NotPublished(
                 f"{target}: another campaign is there ({one.scenario} of {one.created}); name another URI"
             )
-    return {listed.file: listed for one in lists for listed in one.files}, notes
+    return {listed.file: listed for one in lists.values() for listed in one.files}, notes, lists.get(PUBLISHED)
 
 
 def _names(folder: Path) -> Iterator[str]:
-    """The campaign's files, by their names inside its folder; not those of trials that are being written."""
+    """The campaign's files, by their names inside its folder; not those of trials that are being written, nor ours."""
     for root, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(PARTIAL)]
+        hidden = _NOT_OF_IT if Path(root) == folder else frozenset[str]()
+        folders[:] = [name for name in folders if not name.startswith(PARTIAL) and name not in hidden]
         for name in names:
             path = Path(root) / name
-            if path.is_file() and not path.is_symlink():
+            if path.is_file() and not path.is_symlink() and name not in hidden:
                 yield path.relative_to(folder).as_posix()
 
 
@@ -206,18 +269,37 @@ def _send(folder: Path, target: Remote, one: Listed) -> None:
         pass
 
 
-def fetch(target: Remote, files: Iterable[Listed], folder: Path) -> None:
+def fetch(target: Remote, files: Iterable[Listed], folder: Path, *, known: Path | None = None) -> None:
     """Copy these files from `target` to `folder`, several at once.
 
-    Raises NotPublished when one is not what the list says, Unreachable, OSError.
+    known: a folder, which may be another machine's, where some of them are: those are not fetched.  Raises NotPublished
+    when one is not what the list says, Unreachable, OSError.
     """
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for _ in pool.map(lambda one: _fetch(target, one, folder / one.file), files):
+        for _ in pool.map(lambda one: _fetch(target, one, folder / one.file, known), files):
             pass
 
 
-def _fetch(target: Remote, one: Listed, path: Path) -> None:
+def fetch_records(
+    target: Remote, files: Iterable[Listed], folder: Path, *, if_bundled: Iterable[Listed] = ()
+) -> None:  # fmt: skip
+    """As `fetch`, by one call for all files that are in the bundle; those `if_bundled` are fetched in no other way."""
+    needed = {one.file: one for one in files}
+    wanted = needed | {one.file: one for one in if_bundled}
+    for name, content in bundled(target):
+        one = wanted.get(name)
+        if one is not None and hashlib.sha256(content).hexdigest() == one.sha256:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+            needed.pop(name, None)
+    fetch(target, needed.values(), folder)
+
+
+def _fetch(target: Remote, one: Listed, path: Path, known: Path | None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    if known is not None and (known / one.file).is_file() and _listed(known, one.file) == one:
+        shutil.copyfile(known / one.file, path)
+        return
     with path.open("wb") as out:
         for part in _checked(target, one):
             out.write(part)

@@ -34,6 +34,7 @@ from records.verdict import Verdict
 
 MANIFEST, LINK, VERDICT = "manifest.json", "link.json", "verdict.json"
 PARTIAL, SET_ASIDE = ".partial-", ".set-aside-"
+INDEXES = ".indexes"  # in a campaign's folder: of its captures; they can be made again at any time
 WHY = "set-aside.txt"
 _TRIAL = re.compile(r"trial-(\d{3,})")
 R = TypeVar("R", bound=Record)

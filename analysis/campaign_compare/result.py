@@ -131,7 +131,7 @@ def _side(findings: Findings, found: Sequence[Source]) -> Side:
     ]
     return Side(
         campaign=findings.folder.name,
-        folder=str(findings.folder),
+        folder=str(findings.at or findings.folder),
         scenario=findings.campaign.scenario,
         created=findings.campaign.created,
         revisions=tuple(sorted(set(revisions))),

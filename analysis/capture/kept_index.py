@@ -1,4 +1,8 @@
-"""The index of a capture, kept beside it in `.NAME.airwire-index.json` for as long as the capture stays what it is."""
+"""The index of a capture, kept as `.NAME.airwire-index.json` beside it for as long as the capture stays what it is.
+
+That of a trial's capture is kept in the campaign's folder, as `.indexes/CELL/trial-NNN/NAME.json`, because the trial's
+folder stays as it was written.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +15,30 @@ from pathlib import Path
 from typing import Any
 
 from analysis.capture.ranges import RANGE_BYTES, Index, from_plain, index
+from records.campaign import RECORD
 from records.location import Place
-from records.store import MANIFEST
+from records.store import INDEXES, MANIFEST
 
 _VERSION = 1  # another when ranges are cut otherwise or say more
 _SAMPLES, _SAMPLE_BYTES = 16, 4096
 
 
 def index_file(path: Path) -> Path:
-    """Where the index of a capture is kept."""
-    return path.with_name(f".{path.name}.airwire-index.json")
+    """Where the index of a capture is kept, if it is kept."""
+    path = path.absolute()
+    if not _is_of_trial(path):
+        return path.with_name(f".{path.name}.airwire-index.json")
+    cell, trial = path.parent.parent, path.parent
+    return cell.parent / INDEXES / cell.name / trial.name / f"{path.name}.json"
 
 
 def kept_index(path: Place, *, range_bytes: int = RANGE_BYTES, keep: bool = True) -> Index:
-    """What `ranges.index` gives, from the file beside the capture where that is of the capture as it is now.
+    """What `ranges.index` gives, from the kept file where that is of the capture as it is now.
 
-    Otherwise it is made, and kept unless keep is False, the capture stands at a URI or in a trial's folder, which stays
-    as it was written, or was changed meanwhile, or the folder cannot be written.  Raises as `ranges.index` does.
+    Otherwise it is made, and kept unless keep is False, the capture stands at a URI or in a trial's folder outside a
+    campaign, or was changed meanwhile, or the disk does not take it.  Raises as `ranges.index` does.
     """
-    if not isinstance(path, Path) or not keep or (path.parent / MANIFEST).exists():
+    if not isinstance(path, Path) or not keep or not _may_be_kept(path.absolute()):
         return index(path, range_bytes=range_bytes)
     before = _key(path, range_bytes)
     if (found := _read(path, before)) is not None:
@@ -38,6 +47,14 @@ def kept_index(path: Place, *, range_bytes: int = RANGE_BYTES, keep: bool = True
     if _key(path, range_bytes) == before:
         _write(path, before, made)
     return made
+
+
+def _may_be_kept(path: Path) -> bool:
+    return not _is_of_trial(path) or (path.parent.parent.parent / RECORD).is_file()
+
+
+def _is_of_trial(path: Path) -> bool:
+    return (path.parent / MANIFEST).exists()
 
 
 def _key(path: Path, range_bytes: int) -> dict[str, object]:
@@ -71,6 +88,7 @@ def _write(path: Path, key: dict[str, object], made: Index) -> None:
     place = index_file(path)
     partial = place.with_name(f"{place.name}.{os.getpid()}-{threading.get_ident()}")
     try:
+        place.parent.mkdir(parents=True, exist_ok=True)
         partial.write_text(json.dumps({"sha256": _digest(body), "index": body}))
         partial.replace(place)
     except OSError:  # it is made again for the next query

@@ -1,7 +1,8 @@
 """Rows of the trials of a published campaign: those that are kept at its URI, the others made now, and kept there.
 
 A trial whose reduction is wanted is fetched by the task that makes it, into a scratch folder, and checked against the
-campaign's list.  Of one whose reduction is right only that is read.
+campaign's list.  Of one whose reduction is right only that is read: its record came with those of the trials, by one
+call, where the campaign was published with it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,7 +31,7 @@ from analysis.spark.target import Say, Where
 from records.campaign import RECORD as CAMPAIGN
 from records.location import Remote, Unreachable
 from records.packed import PACKED, REDUCED, Listed
-from records.publishing import Published, fetch
+from records.publishing import Published, fetch, fetch_records
 from records.scratch import scratch
 from records.store import LINK, MANIFEST, VERDICT, DamagedTrial
 
@@ -48,10 +49,14 @@ class Copy:
 
 
 def copy_records(campaign: Remote, published: Published, below: Path) -> Copy:
-    """Fetch the campaign's record and those of its trials into a new folder.  Raises NotPublished, Unreachable."""
+    """Fetch the records of the campaign and its trials into a new folder, and those of reductions that are bundled.
+
+    Raises NotPublished, Unreachable.
+    """
     folder = below / published.scenario / published.campaign
     files: dict[str, list[Listed]] = {}
-    wanted = []
+    wanted: list[Listed] = []
+    reductions: list[Listed] = []
     for one in published.files:
         cell, _, rest = one.file.partition("/")
         trial, _, name = rest.partition("/")
@@ -60,7 +65,9 @@ def copy_records(campaign: Remote, published: Published, below: Path) -> Copy:
         elif name and "/" not in name and cell != FOLDER and not trial.startswith("."):
             files.setdefault(f"{cell}/{trial}", []).append(one.model_copy(update={"file": name}))
             wanted += [one] if name in _RECORDS else []
-    fetch(campaign, wanted, folder)
+        elif cell == FOLDER and one.file.endswith(f"/{RECORD}"):
+            reductions.append(one)
+    fetch_records(campaign, wanted, folder, if_bundled=reductions)
     trials = {trial: tuple(mine) for trial, mine in files.items() if (folder / trial).is_dir()}
     for trial, mine in trials.items():
         if (folder / trial / PACKED).is_file():  # a record that names files which are not here: these are
@@ -75,7 +82,7 @@ def reducing_published(copy: Copy, *, master: Where = None, say: Say = silent) -
     yield _Reducing(copy=copy, code=code_digest(), master=master, say=say)
 
 
-def reduce_published(campaign: Remote, trial: str, files: Sequence[Listed], number: int, code: str) -> pa.Table:
+def reduce_published(copy: Copy, trial: str, number: int, code: str) -> pa.Table:
     """The rows of a trial, from its files at the URI, and kept there where that may be written: what one task does.
 
     What cannot be fetched is damage, with the reason, which is not kept.
@@ -83,7 +90,7 @@ def reduce_published(campaign: Remote, trial: str, files: Sequence[Listed], numb
     with scratch("trial") as place:
         folder = place / trial
         try:
-            fetch(campaign / trial, files, folder)
+            fetch(copy.campaign / trial, copy.files[trial], folder, known=copy.folder / trial)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other trials are told
             rows = Rows(number)
             rows.add("damage", "reduction", text=said(error))
@@ -92,7 +99,7 @@ def reduce_published(campaign: Remote, trial: str, files: Sequence[Listed], numb
         kept = place_of(folder)
         with suppress(Unreachable, FileNotFoundError):  # whoever asked for the rows sees that they are not kept
             for name in (REDUCED, RECORD):
-                (campaign / (kept / name).relative_to(place).as_posix()).write((kept / name).read_bytes())
+                (copy.campaign / (kept / name).relative_to(place).as_posix()).write((kept / name).read_bytes())
         return found
 
 
@@ -124,20 +131,29 @@ class _Reducing:
 
     def _kept(self, number: int, trial: str, there: Mapping[str, int]) -> pa.Table | State:
         """The rows that are kept of a trial; where there are none to be used, how its reduction stands."""
-        if not {self._place(trial, name) for name in (RECORD, REDUCED)} <= there.keys():
+        name = self._place(trial, RECORD)
+        if not {name, self._place(trial, REDUCED)} <= there.keys():
             return State.NONE
-        place = self.copy.campaign / FOLDER
+        if (bundled := self.copy.folder / FOLDER / name).is_file():
+            with suppress(ValidationError, DamagedTrial):  # reduced anew since it was published
+                if isinstance(found := self._read(number, trial, bundled.read_bytes()), pa.Table):
+                    return found
         try:
-            record = Reduction.model_validate_json((place / self._place(trial, RECORD)).read_bytes())
-            if not (found := self._judged(trial, record)).usable:
-                return found.state
-            content = (place / self._place(trial, REDUCED)).read_bytes()
-            if hashlib.sha256(content).hexdigest() != record.reduced_sha256:
-                raise DamagedTrial(f"{place / self._place(trial, REDUCED)}: it is not the file that {RECORD} says")
-            rows = numbered(read_rows(content, path=REDUCED), number)
+            return self._read(number, trial, (self.copy.campaign / FOLDER / name).read_bytes())
         except (ValidationError, DamagedTrial) as error:
             self.say(f"reduced again: {trial}: {error}")
             return State.DAMAGED
+
+    def _read(self, number: int, trial: str, text: bytes) -> pa.Table | State:
+        """The rows of which `text` is the record, or how they stand; ValidationError, DamagedTrial when it is not."""
+        record = Reduction.model_validate_json(text)
+        if not (found := self._judged(trial, record)).usable:
+            return found.state
+        place = self.copy.campaign / FOLDER / self._place(trial, REDUCED)
+        content = place.read_bytes()
+        if hashlib.sha256(content).hexdigest() != record.reduced_sha256:
+            raise DamagedTrial(f"{place}: it is not the file that {RECORD} says")
+        rows = numbered(read_rows(content, path=REDUCED), number)
         return pa.Table.from_batches([rows, *note(number, found)], SCHEMA)
 
     def _judged(self, trial: str, record: Reduction) -> Kept:
@@ -148,17 +164,17 @@ class _Reducing:
         )  # fmt: skip
 
     def _made(self, left: Mapping[int, str]) -> list[pa.Table]:
-        work = [(number, trial, self.copy.files[trial]) for number, trial in left.items()]
-        size = sum(one.bytes for _, _, files in work for one in files)
-        campaign, code = self.copy.campaign, self.code
+        work, code = list(left.items()), self.code
+        copy = replace(self.copy, files={trial: self.copy.files[trial] for trial in left.values()})
+        size = sum(one.bytes for files in copy.files.values() for one in files)
         if self.master is None and not os.environ.get("SPARK_REMOTE") and trials_s(len(work), size) < START_S:
-            return [reduce_published(campaign, trial, files, number, code) for number, trial, files in work]
+            return [reduce_published(copy, trial, number, code) for number, trial in work]
 
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for row in batch.column(0).to_pylist():
-                    number, trial, files = work[row]
-                    yield from reduce_published(campaign, trial, files, number, code).to_batches()
+                    number, trial = work[row]
+                    yield from reduce_published(copy, trial, number, code).to_batches()
 
         with sessions.session(master=self.master, say=self.say) as spark:
             rows = spark.range(0, len(work), 1, numPartitions=len(work)).mapInArrow(task, DDL)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from analysis.details import Reduced
 from analysis.extent import Extent
-from analysis.reductions.published import copy_records, reducing_published
+from analysis.findings import Findings
+from analysis.reductions.published import Copy, copy_records, reducing_published
 from analysis.reductions.reduce import silent
 from analysis.report.build import REPORT, command, found, placed, write, written
 from analysis.spark.target import Say, Where
@@ -31,8 +32,7 @@ def build_published(
     """
     with scratch("report") as place:
         copy = copy_records(campaign, read_published(campaign), place)
-        with reducing_published(copy, master=master, say=say) as reduce:
-            findings = found(copy.folder, lambda paths: Reduced(rows=reduce(paths)))
+        findings = found_published(copy, master=master, say=say)
         findings = findings if by is None else replace(findings, campaign=_by(findings.campaign, by))
         write(findings, extent=extent, again=command(str(campaign), by=by, out=out))
         out.mkdir(parents=True, exist_ok=True)
@@ -40,6 +40,13 @@ def build_published(
             for name in written(extent):
                 shutil.move(copy.folder / name, stage / name)
     return out / REPORT
+
+
+def found_published(copy: Copy, *, master: Where = None, say: Say = silent) -> Findings:
+    """What came of a published campaign, of whose records `copy` is a copy; raises as analysis.report.build.found."""
+    with reducing_published(copy, master=master, say=say) as reduce:
+        findings = found(copy.folder, lambda paths: Reduced(rows=reduce(paths)))
+    return replace(findings, at=copy.campaign)
 
 
 def _by(campaign: Campaign, factor: str) -> Campaign:

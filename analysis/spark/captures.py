@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.capture.ranges import RANGE_BYTES, from_json, index, to_json
+from analysis.capture.kept_index import kept_index
+from analysis.capture.ranges import RANGE_BYTES, from_json, to_json
 from analysis.capture.reader import read_capture
 from analysis.foreign_captures.summarise import TOP, Totals, add_packets, add_totals, span
 from analysis.partial import said
@@ -102,7 +103,7 @@ def _large(files: Sequence[str], split_above: int, range_bytes: int) -> _Large:
         try:
             if bytes_at(locate(name)) <= split_above:
                 continue
-            found = index(locate(name), range_bytes=range_bytes)
+            found = kept_index(locate(name), range_bytes=range_bytes)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are told
             broken.add(number)
             rows.add("damage", "unreadable", text=_said(error, locate(name)))

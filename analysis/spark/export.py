@@ -25,7 +25,8 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.capture.ranges import from_json, index, to_json
+from analysis.capture.kept_index import kept_index
+from analysis.capture.ranges import from_json, to_json
 from analysis.capture.reader import read_range
 from analysis.spark.schema import PACKETS, packet_batches
 from records.location import Place, Remote, locate
@@ -88,7 +89,7 @@ def plan_captures(paths: Sequence[Place], *, below: str = "") -> Plan:
     for path in paths:
         name = path.name if names.count(path.name) == 1 else str(path)
         try:
-            ranges = index(path.resolve())
+            ranges = kept_index(path.resolve())
         except (OSError, ValueError) as error:
             problems.append(str(error) if str(path) in str(error) else f"{path}: {error}")
             continue

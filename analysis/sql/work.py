@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from analysis.capture.ranges import index, to_json
+from analysis.capture.kept_index import kept_index
+from analysis.capture.ranges import to_json
 from analysis.sql.columns import View
 from records.campaign import RECORD, Campaign, Planned, read_campaign
 from records.errors import WrongInput
@@ -115,7 +116,7 @@ def _ranges(trial: Trial) -> Iterator[tuple[str, str]]:
         if not one.kept or not path.is_file():
             continue
         try:
-            found = index(path).ranges
+            found = kept_index(path).ranges
         except (OSError, ValueError):  # the trial's reasons say so
             continue
         yield from ((one.file, to_json(piece)) for piece in found)

@@ -15,7 +15,7 @@ from lab.verbs.dispatch import done_by
 @done_by("lab.compare")
 def compare(
     a: Annotated[
-        str, typer.Argument(help="The one to be measured by: a campaign's folder or name, or a git revision.")
+        str, typer.Argument(help="The one to be measured by: a campaign's folder, name or URI, or a git revision.")
     ],
     b: Annotated[str, typer.Argument(help="The one to judge, likewise.")],
     results: Results = DEFAULT_RESULTS,

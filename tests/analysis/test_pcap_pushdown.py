@@ -21,14 +21,20 @@ from object_store import ObjectStore
 from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
 from pyspark.sql.types import IntegerType, LongType, StructType
 from random_captures import T0_NS, random_capture
+from synthetic_campaign import Spec, write_campaign
 
 from analysis.capture import kept_index as kept
 from analysis.capture.kept_index import index_file, kept_index
-from analysis.capture.ranges import index
+from analysis.capture.ranges import index, to_json
+from analysis.spark import captures
+from analysis.spark.export import plan_campaign, plan_captures
 from analysis.spark.schema import PLAIN
 from analysis.spark.source import NoCapture, NoColumn, PcapReader, columns_of, matching
-from records.store import MANIFEST
+from analysis.sql.views import VIEWS
+from analysis.sql.work import planned
+from records.store import MANIFEST, trials
 
+SMALL = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("wireline-100m",), trials=2, packets=4)
 MANY = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 EXACT: dict[type[Filter], Callable[[Any, Any], bool]] = {
     EqualTo: operator.eq, GreaterThan: operator.gt, GreaterThanOrEqual: operator.ge, LessThan: operator.lt,
@@ -265,3 +271,50 @@ def test_columns_are_those_of_the_schema_given(capture: Path) -> None:
     for wrong in (StructType().add("wire_len", LongType()), StructType().add("wirelen", IntegerType())):
         with pytest.raises(NoColumn, match="ts_ns bigint"):
             columns_of(wrong)
+
+
+def test_the_index_of_a_trials_capture_is_kept_with_the_campaign_and_the_trial_stays_as_it_was(
+    tmp_path: Path, walks: list[Path]
+) -> None:
+    campaign = write_campaign(tmp_path, SMALL)
+    before = {path: path.stat().st_mtime_ns for path in campaign.rglob("*")}
+    plans = [plan_campaign(campaign)[0] for _ in range(2)]
+    assert plans[0] == plans[1]
+    made = sorted(path.relative_to(campaign).as_posix() for path in campaign.rglob("*") if path not in before)
+    assert [name for name in made if name.endswith("json")] == [
+        f".indexes/{trial.path.parent.name}/{trial.path.name}/sta1.pcap.json" for trial in trials(campaign)
+    ]
+    assert {path: path.stat().st_mtime_ns for path in before if path != campaign} == {
+        path: when for path, when in before.items() if path != campaign
+    }
+    assert len(walks) == len(trials(campaign)) == 2
+    shutil.rmtree(campaign / ".indexes")
+    assert plan_campaign(campaign)[0] == plans[0]
+
+
+def test_what_export_analysis_and_the_view_of_packets_read_again_is_not_walked_again(
+    capture: Path, tmp_path: Path, walks: list[Path]
+) -> None:
+    campaign = write_campaign(tmp_path, SMALL)
+    view = planned(VIEWS["packets"], [campaign], {})
+    assert planned(VIEWS["packets"], [campaign], {}) == view
+    assert len(walks) == len(view) == 2
+    plan_campaign(campaign)
+    assert len(walks) == 2, "the view's index serves an export"
+    walks.clear()
+    plan = plan_captures([capture])
+    assert plan_captures([capture]) == plan
+    assert walks == [capture]
+    cut = captures._large([str(capture)], 1000, 100_000)
+    again = captures._large([str(capture)], 1000, 100_000)
+    assert again.ranges == cut.ranges == {0: tuple(map(to_json, index(capture, range_bytes=100_000).ranges))}
+    assert walks == [capture, capture]
+
+
+def test_a_damaged_capture_is_damaged_by_its_kept_index_too(tmp_path: Path, walks: list[Path], capture: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(capture.read_bytes()[:-7])
+    plans = [plan_captures([cut]) for _ in range(2)]
+    assert plans[0] == plans[1]
+    assert "what stands before is exported" in plans[0].problems[0]
+    assert walks == [cut]

@@ -17,6 +17,7 @@ from synthetic_campaign import Spec, write_campaign
 from analysis import report
 from analysis.extent import Extent
 from analysis.packed import encode
+from analysis.reductions import published
 from analysis.reductions.code import code_digest
 from analysis.reductions.kept import place_of
 from analysis.reductions.published import Copy, copy_records, reducing_published
@@ -166,3 +167,32 @@ def test_of_a_report_without_pages_the_words_that_make_them_name_the_uri_and_wha
     assert f"<code>{again}</code> makes" in html.unescape(page.read_text())
     assert {path.name for path in out.iterdir()} == set(WRITTEN)
     assert [path.name for path in (out / "trials").iterdir()] == ["mine.txt"]
+
+
+def test_a_report_costs_two_calls_for_each_trial_and_no_more_where_nothing_is_reduced(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    """Each file is asked for its size and then read; the list and the records are one file of the campaign each."""
+    publish(campaign, target)
+    store.calls.clear()
+    rows_of(target, tmp_path / "first")
+    files = len(["published.parquet", "delivered.parquet", "resources.parquet", "sta1.pcap"])
+    assert store.calls == {"list": 2, "head": 2 + files * 4, "get": 2 + files * 4, "put": 2 * 4}
+    with reducing() as reduce:
+        reduce([trial.path for trial in trials(campaign)])
+    publish(campaign, target)
+    store.calls.clear()
+    rows_of(target, tmp_path / "second")
+    assert store.calls == {"list": 1, "head": 2 + 4, "get": 2 + 4}
+
+
+def test_a_reduction_that_was_made_anew_at_the_uri_is_read_with_its_own_record(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with reducing() as reduce:
+        reduce([trial.path for trial in trials(campaign)])
+    publish(campaign, target)
+    monkeypatch.setattr(published, "code_digest", lambda: "0" * 64)
+    wanted, said = rows_of(target, tmp_path / "other")
+    assert any("4 trials, whose reductions are by other code" in line for line in said)
+    assert rows_of(target, tmp_path / "again") == (wanted, [])

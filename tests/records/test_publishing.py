@@ -10,9 +10,21 @@ from object_store import Fault, ObjectStore
 from synthetic_campaign import Spec, write_campaign
 
 from records import location, publishing
+from records.bundle import BUNDLE, encode
 from records.location import Remote, Unreachable, locate, remote
-from records.publishing import PUBLISHED, NotPublished, publish, read_published
+from records.publishing import (
+    PUBLISHED,
+    NotPublished,
+    Published,
+    Tally,
+    fetch_records,
+    publish,
+    published_below,
+    read_published,
+)
+from records.store import INDEXES
 
+OURS = {PUBLISHED, BUNDLE}
 SPEC = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=2, packets=4)
 
 
@@ -39,7 +51,7 @@ def test_all_of_it_is_there_and_its_list_says_so(store: ObjectStore, campaign: P
     wanted = contents(campaign)
     done = publish(campaign, target)
     there = store.under("lab/runs/one")
-    assert {name: body for name, body in there.items() if name != PUBLISHED} == wanted
+    assert {name: body for name, body in there.items() if name not in OURS} == wanted
     found = read_published(target)
     assert {one.file: one.bytes for one in found.files} == {name: len(body) for name, body in wanted.items()}
     assert (len(done.copied), done.kept, done.removed) == (len(wanted), (), ())
@@ -70,7 +82,7 @@ def test_what_failed_is_no_campaign_and_goes_on_where_it_was(
     kept = {one.file for one in done.kept}
     assert set() != kept <= set(there)
     assert {one.file for one in done.copied} == set(contents(campaign)) - kept
-    assert set(store.under("lab/runs/one")) == {*contents(campaign), PUBLISHED}
+    assert set(store.under("lab/runs/one")) == {*contents(campaign), *OURS}
 
 
 def test_what_was_noted_and_is_gone_or_cut_since_is_copied_again(
@@ -100,7 +112,7 @@ def test_a_campaign_that_has_changed_has_no_list_until_it_is_whole_again(
         read_published(target)
     done = publish(campaign, target)
     assert ([one.file for one in done.copied], done.removed) == (["report.html"], ("notes.txt",))
-    assert set(store.under("lab/runs/one")) == {*contents(campaign), PUBLISHED}
+    assert set(store.under("lab/runs/one")) == {*contents(campaign), *OURS}
 
 
 def test_bytes_that_come_back_otherwise_are_no_success(
@@ -140,5 +152,85 @@ def test_a_list_that_is_damaged_is_no_list(store: ObjectStore, target: Remote) -
 
 def test_a_folder_of_this_machine_will_do(campaign: Path, tmp_path: Path) -> None:
     publish(campaign, remote(tmp_path / "there"))
-    assert contents(tmp_path / "there").keys() == {*contents(campaign), PUBLISHED}
+    assert contents(tmp_path / "there").keys() == {*contents(campaign), *OURS}
     assert read_published(remote(tmp_path / "there")).scenario == "synthetic"
+
+
+def test_what_is_made_for_the_place_where_a_campaign_stands_does_not_go_along(
+    campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    wanted = set(contents(campaign))
+    (campaign / INDEXES).mkdir()
+    (campaign / INDEXES / "sta1.pcap.json").write_text("{}")
+    publish(campaign, remote(tmp_path / "there"))
+    publish(tmp_path / "there", target)
+    assert {one.file for one in read_published(target).files} == wanted
+
+
+@pytest.mark.parametrize("harm", ["", "one is another", "one lacks", "no such file", "damaged"])
+def test_records_come_by_one_call_and_those_that_are_not_together_each_by_its_own(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path, harm: str
+) -> None:
+    wanted = {name: body for name, body in contents(campaign).items() if name.endswith(".json")}
+    publish(campaign, target)
+    files = [one for one in read_published(target).files if one.file in wanted]
+    key, bodies = f"lab/runs/one/{BUNDLE}", {}
+    if harm == "no such file":
+        del store.objects[key]
+    elif harm == "damaged":
+        store.objects[key] = store.objects[key][:-20]
+    elif harm:
+        (campaign / files[0].file).write_text("another")
+        bodies[key] = encode(campaign, [one.file for one in files[harm == "one lacks" :]])
+    store.objects |= bodies
+    store.calls.clear()
+    fetch_records(target, files, tmp_path / "copy")
+    assert contents(tmp_path / "copy") == wanted
+    alone = {"": 0, "one is another": 1, "one lacks": 1}.get(harm, len(files))
+    assert store.calls["head"] == 1 + alone
+
+
+def test_some_records_are_fetched_only_where_that_costs_no_call(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    publish(campaign, target)
+    files = [one for one in read_published(target).files if one.file.endswith(".json")]
+    fetch_records(target, files[:1], tmp_path / "one", if_bundled=files[1:])
+    assert len(contents(tmp_path / "one")) == len(files)
+    del store.objects[f"lab/runs/one/{BUNDLE}"]
+    fetch_records(target, files[:1], tmp_path / "two", if_bundled=files[1:])
+    assert list(contents(tmp_path / "two")) == [files[0].file]
+
+
+def test_the_list_says_how_far_the_campaign_got(store: ObjectStore, campaign: Path, target: Remote) -> None:
+    publish(campaign, target)
+    assert read_published(target).tally is None
+    tally = Tally(done=4, planned=4, states={"valid": 3, "invalid": 1}, cells={}, packed=0)
+    store.calls.clear()
+    assert publish(campaign, target, tally=tally).copied == ()
+    assert read_published(target).tally == tally
+    store.calls.clear()
+    publish(campaign, target, tally=tally)
+    assert store.calls["put"] == 0
+
+
+def test_campaigns_are_found_in_folders_of_a_uri_by_a_listing_for_each(
+    store: ObjectStore, campaign: Path, target: Remote
+) -> None:
+    publish(campaign, target)
+    whole = store.under("lab/runs/one")
+    store.objects |= {f"lab/runs/deeper/two/{name}": body for name, body in whole.items()}
+    store.objects |= {f"lab/runs/deeper/far/too/far/{name}": body for name, body in whole.items()}
+    store.objects |= {"lab/runs/cut/_published.json": b"{", "lab/runs/half/_publishing-00000.json": b"{}"}
+    store.page_keys = 1000
+    store.calls.clear()
+    runs = Remote(target.scheme, "lab/runs", target.query)
+    found = published_below(runs)
+    assert {one.path.removeprefix("lab/runs/"): type(what) for one, what in found.items()} == {
+        "one": Published, "cut": NotPublished, "half": NotPublished, "deeper/two": Published,
+    }  # fmt: skip
+    assert store.calls["list"] == len(["runs", "one", "deeper", "cut", "half", "deeper/two", "deeper/far"])
+    assert list(published_below(target)) == [target]
+    for nothing in (runs / "none", Remote(target.scheme, "elsewhere", target.query)):
+        with pytest.raises(NotPublished, match="copies one there"):
+            published_below(nothing)
