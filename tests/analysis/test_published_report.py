@@ -169,7 +169,7 @@ def test_of_a_report_without_pages_the_words_that_make_them_name_the_uri_and_wha
     assert [path.name for path in (out / "trials").iterdir()] == ["mine.txt"]
 
 
-def test_a_report_costs_two_calls_for_each_trial_and_no_more_where_nothing_is_reduced(
+def test_a_report_costs_two_calls_for_each_trial_that_was_published_with_its_reduction(
     store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path
 ) -> None:
     """Each file is asked for its size and then read; the list and the records are one file of the campaign each."""
@@ -178,6 +178,9 @@ def test_a_report_costs_two_calls_for_each_trial_and_no_more_where_nothing_is_re
     rows_of(target, tmp_path / "first")
     files = len(["published.parquet", "delivered.parquet", "resources.parquet", "sta1.pcap"])
     assert store.calls == {"list": 2, "head": 2 + files * 4, "get": 2 + files * 4, "put": 2 * 4}
+    store.calls.clear()
+    rows_of(target, tmp_path / "again")
+    assert store.calls == {"list": 1, "head": 2 + 2 * 4, "get": 2 + 2 * 4}, "the records of reductions, too"
     with reducing() as reduce:
         reduce([trial.path for trial in trials(campaign)])
     publish(campaign, target)
