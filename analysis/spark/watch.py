@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LONG_S = 15.0  # a job that runs longer is worth a look
+_LET_GO = "killed by driver"  # of a worker that was not needed any more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +63,12 @@ def _executor(one: Any) -> Executor:
 
 
 def repeated(found: Sequence[Executor]) -> str:
-    """One message about tasks that failed and were run again; '' when there are none."""
-    if not (failed := sum(one.failed for one in found)):
-        return ""
-    lost = [f"{one.place} ({' '.join(one.lost.split()).rstrip('.')})" for one in found if one.lost and one.failed]
-    words = f"{failed} task{'' if failed == 1 else 's'} of Spark's failed and ran again"
-    return f"{words}; workers lost: {', '.join(lost)}" if lost else words
+    """One message about tasks that failed and were run again, and workers that died; '' when there are none.
+
+    Spark does not count a task as failed by a worker that it knew to be lost before.
+    """
+    failed = sum(one.failed for one in found)
+    dead = [one for one in found if one.lost and (one.failed or _LET_GO not in one.lost)]
+    lost = [f"{one.place} ({' '.join(one.lost.split()).rstrip('.')})" for one in dead]
+    words = [f"{failed} task{'' if failed == 1 else 's'} of Spark's failed and ran again"] if failed else []
+    return "; ".join([*words, *([f"workers lost: {', '.join(lost)}"] if lost else [])])

@@ -262,6 +262,7 @@ def test_tasks_that_ran_again_are_one_message_with_the_workers_that_were_lost() 
     lost = Executor(place="c:1", lost="Command exited\n with code 137.", failed=1)
     assert repeated([calm, idle]) == ""
     assert repeated([replace(calm, failed=2)]) == "2 tasks of Spark's failed and ran again"
+    assert repeated([calm, idle, replace(lost, failed=0)]) == "workers lost: c:1 (Command exited with code 137)"
     assert repeated([calm, idle, lost]) == (
         "1 task of Spark's failed and ran again; workers lost: c:1 (Command exited with code 137)"
     )
