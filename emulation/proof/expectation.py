@@ -92,15 +92,18 @@ def through(sides: Sequence[DirectionProfile], listed: loss.SeededLosses, *, pac
     listed: the losses of the first direction; the others lose by their models.  Damage is noticed, or is not.
     """
     missing, copies = [], []
+    first = (~listed.lists(np.arange(packets))).astype(np.int64)
     for run in range(_RUNS_THROUGH):
         chance = np.random.Generator(np.random.PCG64(run))
         noticed = 1 - _HEADERS_SHARE * (run % 2)
         sound = np.ones(packets, dtype=np.int64)
         for place, side in enumerate(sides):
             came = int(sound.sum())
-            lost = loss.expand(side.loss, seed=run, direction="downlink", modulus=max(came, 1)) if place else listed
-            kept = (~lost.lists(np.arange(came))).astype(np.int64)
-            kept += chance.binomial(kept, side.duplicate)
+            kept = first
+            if place:
+                lost = loss.expand(side.loss, seed=run, direction="downlink", modulus=max(came, 1))
+                kept = (~lost.lists(np.arange(came))).astype(np.int64)
+            kept = kept + chance.binomial(kept, side.duplicate)
             whose = np.repeat(np.arange(packets), sound)
             sound = np.bincount(whose, chance.binomial(kept, 1 - noticed * side.corrupt), packets).astype(np.int64)
         missing.append(int(np.count_nonzero(sound == 0)))
