@@ -14,7 +14,9 @@ from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-WORTH = 32  # calls that are worth a process: see processes_for
+# Pages that are worth a process: a second one costs 0.12 s of processor at 32 pages in all, and none that could be seen
+# at 64, which then take half the time (benchmarks/report_pages.py).
+WORTH = 32
 
 
 def processes_for(calls: int) -> int:
