@@ -36,6 +36,9 @@ def started(pid: int) -> subprocess.Popen[bytes]:
         ["setpriv", "--pdeathsig", "KILL", sys.executable, "-I", "-S", __file__, str(pid)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
+        # The kernel makes a group of a session, whose share is its own: for other sessions' processes the class of one
+        # in it means nothing (sched(7), autogroups).
+        start_new_session=True,
     )
 
 
@@ -53,6 +56,8 @@ def follow(pid: int) -> None:
     """Be busy wherever a process ran last, as long as that lives."""
     Path("/proc/self/comm").write_text(COMMAND)
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    with suppress(OSError):  # a kernel without autogroups
+        Path("/proc/self/autogroup").write_text("19")
     here = -1
     with suppress(OSError), open(f"/proc/{pid}/stat", "rb", buffering=0) as stat:
         while (fields := os.pread(stat.fileno(), 1024, 0).rpartition(b")")[2].split())[_STATE] not in (b"Z", b"X"):

@@ -53,6 +53,9 @@ def test_it_is_of_the_idle_class_and_where_the_line_ran_last() -> None:
             wanted = {processor}
             assert becomes(lambda wanted=wanted: os.sched_getaffinity(poll.pid) == wanted), "it follows"  # type: ignore[misc]
         assert os.sched_getscheduler(poll.pid) == os.SCHED_IDLE
+        group = Path(f"/proc/{poll.pid}/autogroup")
+        assert os.getsid(poll.pid) == poll.pid
+        assert not group.exists() or becomes(lambda: "nice 19" in group.read_text()), "nor has its session a share"
 
 
 @pytest.mark.parametrize("way", ["waited for", "a zombie"])
