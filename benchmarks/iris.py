@@ -29,7 +29,6 @@ from iris_bench import load, sampling
 from iris_bench.load import Plan
 
 from emulation.kernel.namespace import prefix, run_tool, throwaway_namespace
-from emulation.line import idlepoll
 from experiments.workers.isolation import isolated
 from stacks.iris import __main__ as node
 
@@ -39,10 +38,7 @@ _KIB = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """original: per second, of requests that are answered or messages that arrive; of `one caller` the median in ms.
-
-    awake: whether the nodes' processors are kept from halting meanwhile (emulation.line.idlepoll).
-    """
+    """original: per second, of requests that are answered or messages that arrive; of `one caller` the median in ms."""
 
     name: str
     kind: str
@@ -52,12 +48,6 @@ class Row:
     both: bool = False
     connections: int = 4
     tunnel: str = "acked"
-    awake: bool = False
-
-    @property
-    def alone(self) -> bool:
-        """Whether it is one caller's, of which times are asked."""
-        return self.kind == "requests" and self.callers == 1
 
 
 _TUNNELS = (("64 B", 64, 35_400), ("1 KiB", _KIB, 23_600), ("256 KiB", 256 * _KIB, 542), ("echo 64 B", 64, 38_600))
@@ -69,15 +59,6 @@ ROWS = (
     Row(name="requests 16 KiB", kind="requests", body_bytes=16 * _KIB, callers=16, both=True, original=2_170),
     Row(name="requests 256 KiB", kind="requests", body_bytes=256 * _KIB, callers=8, both=True, original=297),
     Row(name="one caller 64 B", kind="requests", body_bytes=64, callers=1, original=0.31, connections=1),
-    Row(
-        name="one caller 64 B, awake",
-        kind="requests",
-        body_bytes=64,
-        callers=1,
-        original=0.31,
-        connections=1,
-        awake=True,
-    ),
     Row(name="broadcasts 64 B", kind="broadcasts", body_bytes=64, callers=1, original=49_400, connections=1),
     Row(name="broadcasts 256 KiB", kind="broadcasts", body_bytes=256 * _KIB, callers=1, original=1_007, connections=1),
     *(
@@ -128,7 +109,7 @@ def main() -> int:
         for row in rows:
             samples = Path(scratch) / row.name if arguments.profile else None
             found = [_measured(row, hosts, arguments.seconds, samples) for _ in range(arguments.repeats)]
-            times = [row.original / one if row.alone else one / row.original for one in found]
+            times = [row.original / one if row.name == "one caller 64 B" else one / row.original for one in found]
             slower += median(times) < 1
             print(f"| {row.name} | {row.original:,g} | {_ranged(found)} | {median(times):.2f} |", flush=True)
             if samples is not None:
@@ -165,9 +146,7 @@ def _measured(row: Row, hosts: tuple[int, int], seconds: float, samples: Path | 
         for number, pid in enumerate(hosts, 1):
             words = ["--host", f"10.99.0.{number}", "--peer", f"10.99.0.{3 - number}", "--tunnel", row.tunnel]
             words += ["--port", str(_PORT), "--key-file", str(key)]
-            process = opened.enter_context(_node(pid, words, samples and samples / f"node-{number}"))
-            if row.awake:
-                opened.enter_context(idlepoll.beside(process))
+            opened.enter_context(_node(pid, words, samples and samples / f"node-{number}"))
         # The other member of a group of receivers is the sender's own connection, as it was for the original.
         names = ("one", "one") if row.kind == "broadcasts" else ("one", "other")
         loads = [
@@ -197,7 +176,7 @@ def _measured(row: Row, hosts: tuple[int, int], seconds: float, samples: Path | 
         before = [one.look() for one in loads]
         time.sleep(seconds)
         after = [one.look() for one in loads]
-    if row.alone:
+    if row.name == "one caller 64 B":
         return median(after[0]["took_s"]) * 1e3
     if row.kind == "echo":
         after, before = after[:1], before[:1]  # there and back is two messages
@@ -238,12 +217,11 @@ def _load(pid: int, sampled: Path | None, plan: Plan) -> Iterator[_Load]:
 
 
 @contextmanager
-def _node(pid: int, words: Sequence[str], sampled: Path | None) -> Iterator[int]:
-    """The node's process."""
+def _node(pid: int, words: Sequence[str], sampled: Path | None) -> Iterator[None]:
     with _process(pid, ["--node", *words], sampled) as process:
         assert process.stdout
         process.stdout.readline()
-        yield process.pid
+        yield
         if sampled:
             process.terminate()
             process.communicate()

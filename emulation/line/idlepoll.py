@@ -1,9 +1,10 @@
 """Keeps the processor of the line's process from halting: what `idle=poll` does in a kernel, done by a process.
 
 A virtual machine's idle processor halts, and its timers then go off when the hypervisor gets to it: a sleeper of a
-real-time class woke up to 2.4 ms late, and at most 0.4 ms late with this process beside it (`python benchmarks/line.py
---only awake`).  Requests to /dev/cpu_dma_latency are heard by the kernel's cpuidle drivers only, and guests often have
-none.  A process of the idle class runs when nothing else wants the processor, and makes room at once.
+real-time class woke up to 2.4 ms late, and at most 0.21 ms late with this process beside it (docs/line.md; `python
+benchmarks/line.py --only halting`).  Requests to /dev/cpu_dma_latency are heard by the kernel's cpuidle drivers only,
+and guests often have none.  A process of the idle class runs when nothing else of its session wants the processor, and
+its session has the least share among others.
 """
 
 from __future__ import annotations

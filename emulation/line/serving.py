@@ -41,8 +41,7 @@ class LineProcess:
         self._over = ""
         self._idle_poll = idle_poll
         self._idlepoll: subprocess.Popen[bytes] | None = None
-        # Why idle processors sleep all the same, and wake the line later; '' before there is a link.
-        self.sleepy = ""
+        self._sleepy = ""
 
     @property
     def processes(self) -> Mapping[str, int]:
@@ -51,8 +50,15 @@ class LineProcess:
 
     @property
     def idle_polled(self) -> int | None:
-        """The process that keeps the line's processor from halting, where one does."""
-        return self._idlepoll.pid if self._idlepoll else None
+        """The process that keeps the line's processor from halting, where one does, as long as it lives."""
+        return self._idlepoll.pid if self._idlepoll and self._idlepoll.poll() is None else None
+
+    @property
+    def sleepy(self) -> str:
+        """Why idle processors sleep all the same, and wake the line later; '' where they do not."""
+        if self._idlepoll and self._idlepoll.poll() is not None:
+            return f"the process that kept the line's processor awake ended (status {self._idlepoll.returncode})"
+        return self._sleepy
 
     def add(self, name: str, request: Request) -> Ready:
         """Have it carry one more link.  KernelError says why it cannot."""
@@ -65,7 +71,7 @@ class LineProcess:
                 if self._idle_poll:
                     self._poll_idle()
             elif not ready.awake:
-                self.sleepy = "this machine refused /dev/cpu_dma_latency"
+                self._sleepy = "this machine refused /dev/cpu_dma_latency"
         return ready
 
     def remove(self, name: str) -> None:
@@ -92,6 +98,7 @@ class LineProcess:
             if self._idlepoll is not None:
                 self._idlepoll.kill()
                 self._idlepoll.wait()
+                self._idlepoll = None
             if self._process is not None:
                 self._process.end(0 if self._over else _END_LIMIT_S)
                 was_ended = f"the line's process (pid {self._process.pid}) was ended: its links have been taken off"
@@ -115,7 +122,7 @@ class LineProcess:
     def _poll_idle(self) -> None:
         assert self._process is not None
         if quota.is_set():
-            self.sleepy = "to keep the line's processor awake would use up a control group's quota"
+            self._sleepy = "to keep the line's processor awake would use up a control group's quota"
         elif self._idlepoll is None:
             self._idlepoll = idlepoll.started(self._process.pid)
 

@@ -96,7 +96,7 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], hos
         built(
             topology_plan(settings), congestion_control=settings.congestion_control, sysctls=settings.sysctls
         ) as network,
-        serving(idle_poll=not spec.shared_machine) as line,  # others' idle work would have half of what it has
+        serving(idle_poll=not spec.shared_machine) as line,  # others' idle work has what is left
     ):
         stations = list(network.ports.stations)
         link = link_plan(first_profile(settings, spec.profile), settings, stations, spec.seed, spec.medium)

@@ -36,7 +36,10 @@ class Sampler:
             with suppress(psutil.NoSuchProcess):  # it died just now; who owns it says so, with its last words
                 self._processes[subject] = psutil.Process(pid)
         self._polled_s = 0.0
-        self._idlepoll = psutil.Process(process.idle_polled) if process.idle_polled else None
+        self._idlepoll: psutil.Process | None = None
+        if (polling := process.idle_polled) is not None:
+            with suppress(psutil.NoSuchProcess):
+                self._idlepoll = psutil.Process(polling)
         mark, servers = "server:", processes.items()
         self._threads = Threads({name.removeprefix(mark): pid for name, pid in servers if name.startswith(mark)})
         self.line = LineSamples()

@@ -137,7 +137,12 @@ def test_a_processor_is_kept_from_halting_where_that_takes_a_process(  # noqa: P
         assert (line.idle_polled is not None) is polled
         if line.idle_polled:
             assert settled(lambda: psutil.Process(line.idle_polled).name() == idlepoll.COMMAND)
+        assert (line.sleepy == "") is (sleepy == "")
         assert sleepy in line.sleepy
+        if line.idle_polled:
+            os.kill(line.idle_polled, signal.SIGKILL)
+            assert settled(lambda: line.idle_polled is None), "nor is it said that one does"
+            assert line.sleepy == "the process that kept the line's processor awake ended (status -9)"
     assert_bare(network)
 
 
