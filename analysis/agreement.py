@@ -6,24 +6,27 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.metrics import METRICS
 from analysis.units import quantity
-from records.agreement import Agreement, By, Losses, Quantity
+from records.agreement import JUDGED, QUANTITIES, Agreement, By, Losses, Quantity
 from records.equivalence import Answer, Comparison
 
-_SHOWN = {"throughput": METRICS["delivered_per_s"], "latency": METRICS["latency_mean_s"]}
+_SHOWN = {name: METRICS["delivered_per_s" if name == "throughput" else "latency_mean_s"] for name in QUANTITIES}
 
 _METHOD = """\
 The same load (`experiments/scenarios/agreement.yaml`: the default experiment's larger messages, in a window of 20 s,
-or of 60 s
-where more than 0.1 % of packets are lost) over the same profile and seeds: by the line (*line*), by tc on the machine's
-own kernel (*host*), and by tc and netem in the lab kernel (*lab*). Trial k of each has the same losses. Where the own
-kernel has no netem, a frame does not pay its transmission time with tc on an idle link, and this shows in *host*.
+or of 60 s where more than 0.1 % of packets are lost) over the same profile and seeds: by the line (*line*), by tc on
+the machine's own kernel (*host*), and by tc and netem in the lab kernel (*lab*). Trial k of each has the same losses.
+Where the own kernel has no netem, a frame does not pay its transmission time with tc on an idle link, and this shows in
+*host*.
 
-Throughput: messages per second that consumers got, each from its first to its last in the window; latency: the mean of
-what was sent in the window. Ratios are geometric means over pairs of valid trials, of the medium named first to the
-other. *Equal*: the whole interval lies between 1 / {most} and {most} (two one-sided tests); *not equal*: all of it lies
-outside. Trials are added until that is decided, and looked at after {looks} of them; over all looks together the
-intervals hold the truth in 95 % of all cases (`docs/statistics.md`). Losses are *the same* when both had the same lists
-for each seed (by their digests), and lost of what passed the packets that these name."""
+Throughput: messages per second that consumers got in a closed loop, each from its first to its last in the window.
+Latency: the mean of what was sent in the window in an open loop, which sends half as often as a closed one could. The
+closed loop's latency stands beside it and decides nothing: there a message waits for those copies of the one before
+that are still to come, and how many these are depends on when the server's threads wrote the publisher's answer.
+Ratios are geometric means over pairs of valid trials, of the medium named first to the other. *Equal*: the whole
+interval lies between 1 / {most} and {most} (two one-sided tests); *not equal*: all of it lies outside. Trials are added
+until that is decided, and looked at after {looks} of them; over all looks together the intervals hold the truth in 95 %
+of all cases (`docs/statistics.md`). Losses are *the same* when both had the same lists for each seed (by their
+digests), and lost of what passed the packets that these name."""
 
 
 def section(
@@ -62,14 +65,14 @@ def summary(found: Sequence[Agreement]) -> str:
 
 def line(one: Agreement) -> str:
     """One comparison on a terminal."""
-    parts = [f"{name} {ratio_text(getattr(one, name).compared)}" for name in _SHOWN]
+    parts = [f"{name} {ratio_text(getattr(one, name).compared)}" for name in JUDGED]
     found = ", ".join([*parts, f"losses {_same(one.losses)}"])
     return f"{one.profile:<22} {one.second} / {one.first}: {_answer(one)}; {found}".replace("**", "")
 
 
 def _table(found: Sequence[Agreement]) -> Iterator[str]:
-    yield "| profile | media | throughput | ratio | latency | ratio | losses | answer |"
-    yield "|---|---|---:|---:|---:|---:|---|---|"
+    yield "| profile | media | throughput | ratio | latency | ratio | closed loop's | ratio | losses | answer |"
+    yield "|---|---|---:|---:|---:|---:|---:|---:|---|---|"
     for one in found:
         cells = [one.profile, f"{one.second} / {one.first}"]
         for name in _SHOWN:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,21 +14,19 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.cluster import chosen
-from lab.common import Status, err, fail, note, out, shown
+from lab.common import Status, err, fail, out, shown
+from lab.copies import Copies, copying
 from lab.revisions import Named, NotFound, choose, named, said
 from lab.start import tidy
 from records.campaign import read_campaign
 from records.commands import declared_in
 from records.errors import CannotGoOn, WrongInput
 from records.location import Remote, locate
-from records.publishing import NotPublished, read_published
-from records.scratch import scratch
+from records.publishing import NotPublished
 from records.store import DamagedTrial
 
 if TYPE_CHECKING:
     from analysis.campaign_compare import Between
-    from analysis.findings import Findings
-    from analysis.reductions.published import Copy
     from analysis.spark.target import Target
 
 CANNOT_TELL = Status.NOT_ALL_VALID
@@ -53,12 +51,11 @@ def compare(
     event_log: str | None,
 ) -> None:
     """Compare the campaigns, write the page and print the verdicts."""
-    with _told(), ExitStack() as stack:
+    with _told(), copying() as copies:
         target = chosen(master=master, conf=conf, env=env, event_log=event_log)
         tolerated = (_share("--margin", margin), _share("--share-margin", share_margin))
         tidy(results)
-        copies: dict[Path, Copy] = {}
-        one, other = (_named(results, name, copies, stack) for name in (a, b))
+        one, other = (_named(results, name, copies) for name in (a, b))
         first, second = choose(one, other)
         names = _metrics(metric, (first, second))
         for line in filter(None, (said(one, first), said(other, second))):
@@ -73,22 +70,18 @@ def compare(
         raise typer.Exit(found.status)
 
 
-def _named(results: Path, name: str, copies: dict[Path, Copy], stack: ExitStack) -> Named:
-    """What `name` stands for; of a campaign at a URI a folder that has its records, which is noted in `copies`."""
-    from analysis.reductions.published import copy_records  # noqa: PLC0415 - imports slowly
-
+def _named(results: Path, name: str, copies: Copies) -> Named:
+    """What `name` stands for; of a campaign at a URI a folder that has its records."""
     place = locate(name)
     if not isinstance(place, Remote):
         return named(results, name and str(place))
-    if any(copy.campaign == place for copy in copies.values()):
+    if place in copies:
         raise NotFound(f"{name}: A and B are the same campaign")
-    copy = copy_records(place, read_published(place), stack.enter_context(scratch("compare")))
-    copies[copy.folder] = copy
-    return Named(name=name, folders=(copy.folder,))
+    return Named(name=name, folders=(copies.of(place),))
 
 
 def _compared(
-    sides: tuple[Path, Path], copies: Mapping[Path, Copy], names: tuple[str, ...] | None,
+    sides: tuple[Path, Path], copies: Copies, names: tuple[str, ...] | None,
     tolerated: tuple[float, float], across: frozenset[str], target: Target | None, folder: Path,
 ) -> tuple[Between, Path]:  # fmt: skip
     """The result, and the page that was written of it."""
@@ -99,24 +92,12 @@ def _compared(
 
     tolerance = Tolerance(margin=tolerated[0], share_margin=tolerated[1], across=across)
     try:
-        found = between(*_found(sides, copies, target), metrics=names, tolerance=tolerance)
+        found = between(*copies.found(sides, master=target), metrics=names, tolerance=tolerance)
         return found, write(found, folder)
     except (NothingToCompare, NothingToReport) as error:
         fail(str(error), Status.USAGE)
     except (ReportBusy, SparkFailed) as error:
         fail(str(error), CANNOT_TELL)
-
-
-def _found(sides: tuple[Path, Path], copies: Mapping[Path, Copy], target: Target | None) -> tuple[Findings, Findings]:
-    """What came of both.  Published ones first, each of which ends the Spark that it may start."""
-    from analysis.reductions.reduce import reducing  # noqa: PLC0415
-    from analysis.report.build import found  # noqa: PLC0415
-    from analysis.report.published import found_published  # noqa: PLC0415
-
-    of = {folder: found_published(copies[folder], master=target, say=note) for folder in sides if folder in copies}
-    with reducing(master=target, say=note) as reduce:
-        of |= {folder: found(folder, reduce.brief) for folder in sides if folder not in of}
-    return of[sides[0]], of[sides[1]]
 
 
 def _show(found: Between, page: Path) -> None:

@@ -15,12 +15,14 @@ from experiments import papers
 from lab import execution
 from lab.beforehand import Care, kernels
 from lab.closing import Closing, reported_by, tell
-from lab.common import Status, err, gravest, note, out, shown, told
+from lab.common import Status, err, gravest, out, shown, told
 from lab.computed import computed
+from lab.copies import Copies, copying
 from lab.run import begun
 from lab.start import find, tidy
 from lab.within import Command, budget, options
 from records.campaign import read_campaign
+from records.location import Remote, locate
 
 if TYPE_CHECKING:
     from analysis.findings import Findings
@@ -50,7 +52,7 @@ def paper(
     duration: str | None,
 ) -> None:
     """Run the study, or judge campaigns by it, and write its page; without a name, list the studies."""
-    with told():
+    with told(), copying() as copies:
         extent = extent_of(pages)
         if name is None:
             if any((number is not None, tests, only, quick, new, campaign, link, to, extent.words, duration)):
@@ -65,14 +67,14 @@ def paper(
             )
         if campaign and extent is not Extent.ALL:
             raise papers.UnknownPaper("--pages: is for the reports of what is run; --campaign makes no report")
-        campaigns, limit = [find(results, one) for one in campaign or ()], budget(duration)
+        campaigns, limit = [_campaign(results, one, copies) for one in campaign or ()], budget(duration)
         levels = _levels(only) if campaigns else {}
         study = _study(folder, links, campaigns, levels)
         page = to or results / "papers" / _page_folder(name, study, levels)
         asked = Asked(folder=folder, study=study, to=page, levels=levels, reports=None if campaigns else extent)
         tidy(results)
         if campaigns:
-            raise typer.Exit(_reported(asked, campaigns))
+            raise typer.Exit(_reported(asked, campaigns, copies))
         chosen = kernels(kernel, medium)
         choice = Choice(number=number, tests=_numbers(tests), only=tuple(only or ()), quick=quick)
         whole = papers.whole(folder)
@@ -86,7 +88,7 @@ def paper(
             duration=duration,
         )
         closing = Closing(
-            build=lambda one: _reported(asked, [one]),
+            build=lambda one: _reported(asked, [one], copies),
             later=lambda one: (
                 reported_by(one, extent),
                 Command(words=("paper", name, "--campaign", shown(one), *where)).text(),
@@ -139,6 +141,12 @@ class Asked:
     reports: Extent | None
 
 
+def _campaign(results: Path, name: str, copies: Copies) -> Path:
+    """The folder of a campaign, or a copy of the records of one at a URI."""
+    place = locate(name)
+    return copies.of(place) if isinstance(place, Remote) else find(results, str(place))
+
+
 def _study(folder: Path, links: dict[str, str], campaigns: list[Path], levels: dict[str, list[str]]) -> Paper:
     """The study, on these links; UnknownPaper when it, or what is asked of campaigns, makes no sense."""
     from analysis.papers import PaperError, check, on_other_links, read_paper  # noqa: PLC0415 - it imports slowly
@@ -188,19 +196,16 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, words)))
 
 
-def _reported(asked: Asked, campaigns: list[Path]) -> Status:
+def _reported(asked: Asked, campaigns: list[Path], copies: Copies) -> Status:
     """Reduce the campaigns, once, for the study's page and for reports of their own.
 
     A report that cannot be written does not cost the page, nor the page the reports.
     """
-    from analysis.reductions.reduce import reducing  # noqa: PLC0415 - matplotlib and Spark import slowly
-    from analysis.report.build import NothingToReport  # noqa: PLC0415
-    from analysis.report.build import found as reduced  # noqa: PLC0415
+    from analysis.report.build import NothingToReport  # noqa: PLC0415 - matplotlib and Spark import slowly
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
 
     try:
-        with reducing(say=note) as reduce:
-            findings = [reduced(one, reduce.brief) for one in campaigns]
+        findings = copies.found(campaigns)
     except (NothingToReport, SparkFailed) as error:
         return _failed(error)
     reports = [] if asked.reports is None else [_report(found, asked.reports) for found in findings]

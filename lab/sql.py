@@ -19,6 +19,7 @@ from lab import cluster
 from lab.common import Status, fail, is_terminal, note, out, shown, told
 from lab.start import find, tidy
 from records.campaign import read_campaign
+from records.location import Place, Remote, locate
 from records.spreadsheet import inert
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def sql(
         check(query)  # before anything starts
         target = cluster.chosen(master=master, conf=conf, env=env, event_log=event_log)
         tidy(results)
-        folders = [find(results, name) for name in campaigns] if campaigns else [find(results, None)]
-        rows, left = _answer(query, folders, None if every or chosen != "table" else MOST, target)
+        places = [_place(results, name) for name in (campaigns or (None,))]
+        rows, left = _answer(query, places, None if every or chosen != "table" else MOST, target)
         text = _written(rows, chosen) if chosen != "table" else ""
         if file is not None:
             _put(file, text)
@@ -57,6 +58,12 @@ def sql(
             _show(rows, left)
         else:
             typer.echo(text, nl=False)
+
+
+def _place(results: Path, name: str | None) -> Place:
+    """The folder of a campaign, or the URI that `name` is."""
+    place = None if name is None else locate(name)
+    return place if isinstance(place, Remote) else find(results, name and str(place))
 
 
 def _form(form: Form | None, file: Path | None) -> Form:
@@ -68,7 +75,7 @@ def _form(form: Form | None, file: Path | None) -> Form:
     return chosen
 
 
-def _answer(query: str, folders: list[Path], most: int | None, target: Target | None) -> tuple[pa.Table, int]:
+def _answer(query: str, places: list[Place], most: int | None, target: Target | None) -> tuple[pa.Table, int]:
     from analysis.spark import session as sessions  # noqa: PLC0415 - Spark imports slowly
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
     from analysis.sql.guard import relations  # noqa: PLC0415
@@ -77,9 +84,10 @@ def _answer(query: str, folders: list[Path], most: int | None, target: Target | 
     from analysis.sql.views import VIEWS  # noqa: PLC0415
     from analysis.sql.work import campaigns  # noqa: PLC0415
 
-    found = campaigns([str(folder) for folder in folders])
-    for folder in found:
-        read_campaign(folder)  # one that is damaged is told in its own words, not in Spark's
+    found = campaigns([str(place) for place in places])
+    for place in found:
+        if isinstance(place, Path):
+            read_campaign(place)  # one that is damaged is told in its own words, not in Spark's
     for line in notes(found, relations(query, VIEWS)):
         note(line)
     try:

@@ -17,6 +17,9 @@ from records.window_metrics import Ledger, inside
 COLUMNS = (
     "profile", "first", "second", "quantity", "pairs", "mean_first", "mean_second", "ratio", "low", "high", "answer",
 )  # fmt: skip
+# Fields of an agreement that decide it, and with what is only told beside them.
+JUDGED = ("throughput", "latency")
+QUANTITIES = (*JUDGED, "loaded_latency")
 # What makes a link, as one word: the line, tc on the machine's own kernel, tc and netem in the lab kernel.
 By = Literal["line", "host", "lab"]
 
@@ -48,7 +51,12 @@ class Losses(Record):
 
 
 class Agreement(Record):
-    """A profile by two media.  trials: rounds that were run of both; look, looks: which look at them, of how many."""
+    """A profile by two media.  trials: rounds that were run of both; look, looks: which look at them, of how many.
+
+    throughput: of a closed loop.  latency: of an open loop that leaves the link idle half of the time.
+    loaded_latency: that of the closed loop, which is told and decides nothing: where one message's answer stands among
+    the copies of the one before, the server's threads decide, and not the medium.
+    """
 
     profile: str
     first: By
@@ -58,6 +66,7 @@ class Agreement(Record):
     looks: int
     throughput: Quantity
     latency: Quantity
+    loaded_latency: Quantity
     losses: Losses
 
     @property
@@ -72,15 +81,16 @@ class Agreement(Record):
         """A mapping of COLUMNS for each quantity."""
         same = {"profile": self.profile, "first": self.first, "second": self.second}
         found = []
-        for name in ("throughput", "latency"):
+        for name in QUANTITIES:
             one: Quantity = getattr(self, name)
             means = one.means or ("", "")
             figures = {"pairs": one.compared.n, "mean_first": means[0], "mean_second": means[1]}
             ends = {end: _blank(getattr(one.compared, end)) for end in ("ratio", "low", "high")}
-            found.append(same | {"quantity": name, "answer": one.compared.answer.value} | figures | ends)
+            answer = one.compared.answer.value if name in JUDGED else ""
+            found.append(same | {"quantity": name, "answer": answer} | figures | ends)
         lost = {"mean_first": self.losses.lost[0], "mean_second": self.losses.lost[1], "pairs": self.losses.lists}
-        answer = "the same" if self.losses.same else "not the same"
-        return [*found, dict.fromkeys(COLUMNS, "") | same | lost | {"quantity": "losses", "answer": answer}]
+        same_lost = "the same" if self.losses.same else "not the same"
+        return [*found, dict.fromkeys(COLUMNS, "") | same | lost | {"quantity": "losses", "answer": same_lost}]
 
 
 def _blank(value: float | None) -> float | str:
@@ -104,5 +114,5 @@ def steady_rate(ledger: Ledger, window: Window) -> float | None:
 
 
 def write_csv(path: Path, found: Sequence[Agreement]) -> None:
-    """Three lines per profile and pair of media; rates in messages per second, latencies in seconds."""
+    """Four lines per profile and pair of media; rates in messages per second, latencies in seconds."""
     spreadsheet.write_csv(path, COLUMNS, ([row[name] for name in COLUMNS] for one in found for row in one.rows()))

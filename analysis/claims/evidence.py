@@ -204,8 +204,8 @@ def measured(campaigns: Iterable[Findings], networks: Mapping[str, str]) -> Meas
             key = (cell.levels[CASE], words[network])
             if key in mine:
                 raise AmbiguousCells(
-                    f"{findings.folder}: cells {mine[key].name} and {cell.name} are both {key[0]} on {network}: judge "
-                    "a campaign in which nothing varies but case and network"
+                    f"{findings.at or findings.folder}: cells {mine[key].name} and {cell.name} are both {key[0]} on "
+                    f"{network}: judge a campaign in which nothing varies but case and network"
                 )
             mine[key] = cell
         counting = {key: cell for key, cell in mine.items() if cell.valid or key not in cells}

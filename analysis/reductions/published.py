@@ -29,13 +29,13 @@ from analysis.rows import DDL, SCHEMA, Rows
 from analysis.spark import session as sessions
 from analysis.spark.target import Say, Where
 from records.campaign import RECORD as CAMPAIGN
-from records.location import Remote, Unreachable
+from records.location import NotThere, Remote, Unreachable
 from records.packed import PACKED, REDUCED, Listed
 from records.publishing import Published, fetch, fetch_records
 from records.scratch import scratch
 from records.store import LINK, MANIFEST, VERDICT, DamagedTrial
 
-_RECORDS = {MANIFEST, LINK, VERDICT, PACKED}
+RECORDS = {MANIFEST, LINK, VERDICT, PACKED}
 _AT_ONCE = 8  # reductions that are read
 
 
@@ -48,38 +48,56 @@ class Copy:
     files: Mapping[str, tuple[Listed, ...]]  # of each trial, by cell/trial-NNN, named inside its folder
 
 
+def files_of_trials(published: Published) -> dict[str, tuple[Listed, ...]]:
+    """What the list has of each trial, by cell/trial-NNN, its files named inside its folder."""
+    found: dict[str, list[Listed]] = {}
+    for one in published.files:
+        cell, _, rest = one.file.partition("/")
+        trial, _, name = rest.partition("/")
+        if name and "/" not in name and cell != FOLDER and not trial.startswith("."):
+            found.setdefault(f"{cell}/{trial}", []).append(one.model_copy(update={"file": name}))
+    return {trial: tuple(files) for trial, files in found.items()}
+
+
 def copy_records(campaign: Remote, published: Published, below: Path) -> Copy:
     """Fetch the records of the campaign and its trials into a new folder, and those of reductions that are bundled.
 
     Raises NotPublished, Unreachable.
     """
     folder = below / published.scenario / published.campaign
-    files: dict[str, list[Listed]] = {}
-    wanted: list[Listed] = []
-    reductions: list[Listed] = []
-    for one in published.files:
-        cell, _, rest = one.file.partition("/")
-        trial, _, name = rest.partition("/")
-        if one.file == CAMPAIGN:
-            wanted.append(one)
-        elif name and "/" not in name and cell != FOLDER and not trial.startswith("."):
-            files.setdefault(f"{cell}/{trial}", []).append(one.model_copy(update={"file": name}))
-            wanted += [one] if name in _RECORDS else []
-        elif cell == FOLDER and one.file.endswith(f"/{RECORD}"):
-            reductions.append(one)
+    files = files_of_trials(published)
+    records = {f"{trial}/{one.file}" for trial, mine in files.items() for one in mine if one.file in RECORDS}
+    wanted = [one for one in published.files if one.file == CAMPAIGN or one.file in records]
+    reductions = [
+        one for one in published.files if one.file.startswith(f"{FOLDER}/") and one.file.endswith(f"/{RECORD}")
+    ]
     fetch_records(campaign, wanted, folder, if_bundled=reductions)
-    trials = {trial: tuple(mine) for trial, mine in files.items() if (folder / trial).is_dir()}
+    trials = {trial: mine for trial, mine in files.items() if (folder / trial).is_dir()}
     for trial, mine in trials.items():
-        if (folder / trial / PACKED).is_file():  # a record that names files which are not here: these are
-            for one in mine:
-                (folder / trial / one.file).touch()
+        name_the_others(folder / trial, mine)
     return Copy(campaign, folder, trials)
+
+
+def name_the_others(trial: Path, files: Sequence[Listed]) -> None:
+    """Make empty files for what a trial out of a pack has at its URI: the pack's record asks which there are."""
+    if (trial / PACKED).is_file():
+        for one in files:
+            (trial / one.file).touch()
 
 
 @contextmanager
 def reducing_published(copy: Copy, *, master: Where = None, say: Say = silent) -> Iterator[Reduce]:
     """As analysis.reductions.reduce.reducing, of the folders of trials of a copy."""
     yield _Reducing(copy=copy, code=code_digest(), master=master, say=say)
+
+
+def rows_published(copy: Copy, trial: str, code: str) -> pa.Table:
+    """The rows of one trial, of number 0: those that are kept at the URI where they are right, else made, and kept.
+
+    Its records are in the copy's folder.  What a task of a query does; raises Unreachable.
+    """
+    kept = _Reducing(copy=copy, code=code, master=None, say=silent).kept(0, trial)
+    return kept if isinstance(kept, pa.Table) else reduce_published(copy, trial, 0, code)
 
 
 def reduce_published(copy: Copy, trial: str, number: int, code: str) -> pa.Table:
@@ -114,7 +132,7 @@ class _Reducing:
         names = [path.relative_to(self.copy.folder).as_posix() for path in paths]
         there = (self.copy.campaign / FOLDER).files()
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            found = list(pool.map(lambda number, trial: self._kept(number, trial, there), range(len(names)), names))
+            found = list(pool.map(lambda number, trial: self.kept(number, trial, there), range(len(names)), names))
         left = {number: names[number] for number, one in enumerate(found) if isinstance(one, State)}
         say_again(Counter(one for one in found if isinstance(one, State)), self.say)
         tables = [one for one in found if isinstance(one, pa.Table)]
@@ -129,10 +147,13 @@ class _Reducing:
         place = place_of(self.copy.folder / trial).relative_to(self.copy.folder / FOLDER)
         return f"{place.as_posix()}/{name}"
 
-    def _kept(self, number: int, trial: str, there: Mapping[str, int]) -> pa.Table | State:
-        """The rows that are kept of a trial; where there are none to be used, how its reduction stands."""
+    def kept(self, number: int, trial: str, there: Mapping[str, int] | None = None) -> pa.Table | State:
+        """The rows that are kept of a trial; where there are none to be used, how its reduction stands.
+
+        there: what is in the folder of reductions; None when nobody has looked.
+        """
         name = self._place(trial, RECORD)
-        if not {name, self._place(trial, REDUCED)} <= there.keys():
+        if there is not None and not {name, self._place(trial, REDUCED)} <= there.keys():
             return State.NONE
         if (bundled := self.copy.folder / FOLDER / name).is_file():
             with suppress(ValidationError, DamagedTrial):  # reduced anew since it was published
@@ -140,6 +161,8 @@ class _Reducing:
                     return found
         try:
             return self._read(number, trial, (self.copy.campaign / FOLDER / name).read_bytes())
+        except NotThere:
+            return State.NONE
         except (ValidationError, DamagedTrial) as error:
             self.say(f"reduced again: {trial}: {error}")
             return State.DAMAGED

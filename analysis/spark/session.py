@@ -33,8 +33,8 @@ _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xlog:di
 def settings(*, master: str, jvm: tuple[str, ...] = (), code: str | None = None) -> dict[str, str]:
     """Spark's configuration for `master`.
 
-    jvm: further options of its Java processes.  code: where workers find our code and what it needs, as a PYTHONPATH;
-    their parent finds it where Spark puts files, in the folder it is started in.
+    jvm: further options of its Java processes on this machine.  code: where workers find our code and what it needs, as
+    a PYTHONPATH; their parent finds it where Spark puts files, in the folder it is started in.
     """
     options = " ".join((*_JVM, *jvm))
     common = {
@@ -48,7 +48,8 @@ def settings(*, master: str, jvm: tuple[str, ...] = (), code: str | None = None)
         "spark.driver.extraJavaOptions": options,
     }
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    remote = {"spark.executor.extraJavaOptions": options, "spark.ui.port": "0"}  # a free one
+    theirs = options if _is_here(master) else " ".join(_JVM)  # other machines have no file of ours
+    remote = {"spark.executor.extraJavaOptions": theirs, "spark.ui.port": "0"}  # a free one
     remote |= {"spark.executorEnv.PYTHONPATH": code, "spark.executorEnv.OPENBLAS_NUM_THREADS": "1"} if code else {}
     return (
         common
@@ -76,7 +77,7 @@ def is_local(master: str) -> bool:
 
 def _is_here(master: str) -> bool:
     host = master.partition("://")[2].rpartition(":")[0]
-    return is_local(master) or host in {"127.0.0.1", "localhost"}
+    return master.startswith("local") or host in {"127.0.0.1", "localhost"}
 
 
 def archive_options(archive: Path = ARCHIVE) -> tuple[str, ...]:

@@ -2,40 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.reductions.published import files_of_trials
 from analysis.sql.columns import View
 from analysis.sql.views import VIEWS
+from records.location import Place, Remote
+from records.publishing import read_published
 from records.store import DamagedTrial, Trial, trials
 
 _NAMED = 3
+_CAPTURES = (".pcap", ".pcapng")
 
 
-def notes(folders: Sequence[Path], used: Sequence[str]) -> list[str]:
-    """A line for each of these views of which trials have nothing: elsewhere, never recorded, or unreadable."""
-    finished = [trial for folder in folders for trial in trials(folder)]
-    return [line for name in used if VIEWS[name].files for line in _of_view(VIEWS[name], finished)]
+def notes(places: Sequence[Place], used: Sequence[str]) -> list[str]:
+    """A line for each of these views of which trials have nothing: elsewhere, never recorded, or unreadable.
+
+    Whether a file at a URI can be read is not looked at.  Raises NotPublished, Unreachable.
+    """
+    views = [VIEWS[name] for name in used if VIEWS[name].files]
+    if not views:
+        return []
+    held: list[dict[str, str]] = [{} for _ in views]  # of each view, how each trial stands
+    for place in places:
+        for states, view in zip(held, views, strict=True):
+            states.update(_at_uri(view, place) if isinstance(place, Remote) else _in_folder(view, place))
+    return [line for view, states in zip(views, held, strict=True) for line in _of_view(view, states)]
 
 
-def _of_view(view: View, finished: Sequence[Trial]) -> list[str]:
-    states = [(trial, _state(view, trial)) for trial in finished]
-    away = [trial for trial, state in states if state == "away"]
-    broken = [trial for trial, state in states if state == "broken"]
+def _of_view(view: View, states: Mapping[str, str]) -> list[str]:
+    away = [trial for trial, state in states.items() if state == "away"]
+    broken = [trial for trial, state in states.items() if state == "broken"]
     files = " and ".join(view.files)
     lines = []
-    if away and len(away) == len(finished):
-        lines.append(f"{view.name} is empty: no {files} of {len(finished)} trials are here; packs leave them out")
+    if away and len(away) == len(states):
+        lines.append(f"{view.name} is empty: no {files} of {len(states)} trials are here; packs leave them out")
     elif away:
-        lines.append(f"{view.name} is without {len(away)} of {len(finished)} trials, whose {files} are not here")
+        lines.append(f"{view.name} is without {len(away)} of {len(states)} trials, whose {files} are not here")
     if broken:
-        some = ", ".join(f"{trial.path.parent.name}/{trial.path.name}" for trial in broken[:_NAMED])
+        some = ", ".join("/".join(trial.split("/")[-2:]) for trial in broken[:_NAMED])
         more = f" and {len(broken) - _NAMED} more" if broken[_NAMED:] else ""
         lines.append(f"{view.name} is without {some}{more}, which cannot be read: `reasons` of view trials says why")
     return lines
+
+
+def _at_uri(view: View, place: Remote) -> dict[str, str]:
+    wanted = set(view.files)
+    states = {}
+    for trial, files in files_of_trials(read_published(place)).items():
+        names = {one.file for one in files}
+        captures = any(name.endswith(_CAPTURES) for name in names)
+        here = captures if view.files == ("captures",) else wanted <= names
+        states[f"{place}/{trial}"] = "" if here else "away"
+    return states
+
+
+def _in_folder(view: View, folder: Path) -> dict[str, str]:
+    return {str(trial.path): _state(view, trial) for trial in trials(folder)}
 
 
 def _state(view: View, trial: Trial) -> str:

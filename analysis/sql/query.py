@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from analysis.sql.guard import check, named, once
 from analysis.sql.source import FORMAT, register
 from analysis.sql.views import VIEWS
 from records.errors import WrongInput
+from records.location import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,7 +43,7 @@ class Answer:
     left: int
 
 
-def ask(spark: SparkSession, query: str, folders: Sequence[Path], *, most: int | None = None) -> Answer:
+def ask(spark: SparkSession, query: str, places: Sequence[Place], *, most: int | None = None) -> Answer:
     """The rows of a query over these campaigns' views; most: of more, so many, and the number of the others.
 
     Raises Refused for what does more than read, WrongSql for what is no query of the views, PySparkException for what
@@ -54,7 +54,7 @@ def ask(spark: SparkSession, query: str, folders: Sequence[Path], *, most: int |
 
     check(query)
     used = named(query, VIEWS)
-    with _quiet(), _views(spark, folders, {name: once(query, name) for name in used}):
+    with _quiet(), _views(spark, places, {name: once(query, name) for name in used}):
         try:
             frame = spark.sql(query)
             if most is None:
@@ -82,7 +82,7 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _views(spark: SparkSession, folders: Sequence[Path], names: Mapping[str, bool]) -> Iterator[None]:
+def _views(spark: SparkSession, places: Sequence[Place], names: Mapping[str, bool]) -> Iterator[None]:
     """names: of views, and whether filters may choose what is read of them."""
     register(spark)
     before = spark.conf.get(_FILES, "true")
@@ -90,7 +90,7 @@ def _views(spark: SparkSession, folders: Sequence[Path], names: Mapping[str, boo
     try:
         for name, pushdown in names.items():
             source = spark.read.format(FORMAT).option("table", name).option("pushdown", pushdown)
-            source.load([str(folder) for folder in folders]).createOrReplaceTempView(name)
+            source.load([str(place) for place in places]).createOrReplaceTempView(name)
         yield
     finally:
         for name in names:

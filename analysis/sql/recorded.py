@@ -8,14 +8,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.capture.ranges import from_json
+from analysis.capture.ranges import from_json, index
 from analysis.capture.reader import read_range
 from analysis.partial import DAMAGE
 from analysis.spark.schema import BATCH_ROWS, packet_batches
+from analysis.sql.brought import Brought, brought
 from analysis.sql.columns import View, batch
 from analysis.sql.views import CLOCKS, VIEWS
 from analysis.sql.work import Work
 from records.link import LinkProof
+from records.location import Place
 from records.store import Trial
 
 _NS = 1e9
@@ -23,16 +25,17 @@ _NS = 1e9
 
 def batches(work: Work) -> Iterator[pa.RecordBatch]:
     """The rows of a trial's file, none of one that stands elsewhere or cannot be read: view `trials` says of what."""
-    view, trial = VIEWS[work.view], Trial(Path(work.trials[0]))
-    try:
-        if view.name == "links":
-            yield batch(view, [{**work.which, **_link(one)} for one in trial.link().segments])
-        elif view.name == "packets":
-            yield from _packets(view, work, trial)
-        else:
-            yield from _ledger(view, work, trial)
-    except DAMAGE:
-        return
+    with brought(work) as here:
+        view, trial = VIEWS[work.view], Trial(Path(here.work.trials[0]))
+        try:
+            if view.name == "links":
+                yield batch(view, [{**work.which, **_link(one)} for one in trial.link().segments])
+            elif view.name == "packets":
+                yield from _packets(view, here, trial)
+            else:
+                yield from _ledger(view, work, trial)
+        except DAMAGE:
+            return
 
 
 def _ledger(view: View, work: Work, trial: Trial) -> Iterator[pa.RecordBatch]:
@@ -41,14 +44,19 @@ def _ledger(view: View, work: Work, trial: Trial) -> Iterator[pa.RecordBatch]:
         yield _wide(view, part, {**work.which, "at_s": _seconds(part.column(CLOCKS[view.name]), start_ns)})
 
 
-def _packets(view: View, work: Work, trial: Trial) -> Iterator[pa.RecordBatch]:
-    manifest = trial.manifest()
+def _packets(view: View, here: Brought, trial: Trial) -> Iterator[pa.RecordBatch]:
+    work, manifest = here.work, trial.manifest()
     capture = next(one for one in manifest.captures if one.file == work.capture)
-    file = read_range(trial.path / capture.file, from_json(work.piece))
+    path: Place = trial.path / capture.file
+    if here.copy is not None:  # in ranges, without copying it
+        name = trial.path.relative_to(here.copy.folder).as_posix()
+        path = here.copy.campaign / name / capture.file
     start_ns = manifest.window.start_ns + manifest.clock_offset_ns
-    for part in packet_batches(file.packets, capture=capture.file, v6=file.v6):
-        at = {"at_s": _seconds(part.column("ts_ns"), start_ns), "side": capture.side, "node": capture.node}
-        yield _wide(view, part, {**work.which, **at})
+    for piece in [from_json(work.piece)] if work.piece else index(path).ranges:
+        file = read_range(path, piece)
+        for part in packet_batches(file.packets, capture=capture.file, v6=file.v6):
+            at = {"at_s": _seconds(part.column("ts_ns"), start_ns), "side": capture.side, "node": capture.node}
+            yield _wide(view, part, {**work.which, **at})
 
 
 def _seconds(times_ns: pa.Array, start_ns: int) -> pa.Array:

@@ -12,8 +12,10 @@ from analysis.findings import CellFinding, Standing, TrialFinding, gather
 from analysis.journey.parts import KEYS, LATENCY
 from analysis.packed import numbered
 from analysis.partial import said
+from analysis.reductions.published import rows_published
 from analysis.reductions.reduce import rows_of_one
 from analysis.rows import SCHEMA, Rows
+from analysis.sql.brought import Brought, brought
 from analysis.sql.views import METRIC_NAMES, PARTS, VIEWS
 from analysis.sql.work import Work
 from records.campaign import Campaign
@@ -26,29 +28,35 @@ _SERIES = frozenset(VIEWS["seconds"].schema.names)
 
 def rows(work: Work, code: str) -> Iterator[Row]:
     """Rows of a view, by column.  code: digest of the modules that reduce (analysis.reductions.code)."""
-    cell = _found(work, code)
-    if cell is None:
-        return
-    if work.view == "cells":
-        yield _cell(work, cell)
-        return
-    for trial in cell.trials:
-        for row in _OF_TRIAL[work.view](work, cell, trial):
-            yield {**work.which, **row}
+    with brought(work) as here:
+        cell = _found(here, code)
+        if cell is None:
+            return
+        if work.view == "cells":
+            yield _cell(work, cell)
+            return
+        for trial in cell.trials:
+            for row in _OF_TRIAL[work.view](work, cell, trial):
+                yield {**work.which, **row}
 
 
-def _found(work: Work, code: str) -> CellFinding | None:
+def _found(here: Brought, code: str) -> CellFinding | None:
     """The findings of the work's cell, of its trials alone; None where none of them had to be run."""
+    work = here.work
     finished = [Trial(Path(path)) for path in work.trials]
-    batches = [batch for number, trial in enumerate(finished) for batch in _reduction(trial, number, code)]
+    batches = [batch for number, trial in enumerate(finished) for batch in _reduction(here, trial, number, code)]
     campaign = Campaign.model_validate_json(work.plan)
     found = gather(campaign, Path(work.folder), finished, pa.Table.from_batches(batches, SCHEMA))
     return next((cell for cell in found.cells if cell.name == work.cell), None)
 
 
-def _reduction(trial: Trial, number: int, code: str) -> Iterator[pa.RecordBatch]:
+def _reduction(here: Brought, trial: Trial, number: int, code: str) -> Iterator[pa.RecordBatch]:
     try:
-        yield numbered(rows_of_one(trial.path, code), number)
+        if here.copy is None:
+            found = rows_of_one(trial.path, code)
+        else:
+            found = rows_published(here.copy, trial.path.relative_to(here.copy.folder).as_posix(), code)
+        yield numbered(found, number)
     except Exception as error:  # noqa: BLE001 - whatever is wrong with one trial, the others have their rows
         damage = Rows(number)
         damage.add("damage", "reduction", text=said(error))

@@ -2,7 +2,7 @@
 
     from analysis.sql.source import register; register(spark)
 
-CAMPAIGN is a campaign's folder, or a list of several.
+CAMPAIGN is a campaign's folder or the URI that it was published at, or a list of several.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def view_of(name: str) -> View:
 
 
 class AirwireSource(DataSource):  # type: ignore[misc]
-    """Options: path (a campaign's folder; `load` takes a list too), table (a view, by default trials).
+    """Options: path (a campaign's folder or URI; `load` takes a list too), table (a view, by default trials).
 
     pushdown: whether filters of campaign, cell and trial choose partitions; default false, see analysis.spark.source.
 

@@ -8,9 +8,13 @@ from pathlib import Path
 
 from analysis.capture.kept_index import kept_index
 from analysis.capture.ranges import to_json
+from analysis.reductions.published import Copy, copy_records
 from analysis.sql.columns import View
 from records.campaign import RECORD, Campaign, Planned, read_campaign
 from records.errors import WrongInput
+from records.location import Place, Remote, locate
+from records.publishing import read_published
+from records.scratch import scratch
 from records.store import DamagedTrial, Trial, trial_name, trials
 
 Wanted = Mapping[str, Collection[object]]  # campaign, cell or trial to the values that a query asks for
@@ -25,7 +29,11 @@ class Work:
     """What one partition reads; every field is plain, as it travels to a worker.
 
     plan: the campaign's record as JSON, of this cell alone.  trials: folders of finished trials of the cell, one where
-    the partition is of a trial.  trial: its number, 0 where the partition is of a cell.  piece: a range of `capture`.
+    the partition is of a trial.  trial: its number, 0 where the partition is of a cell.  piece: a range of `capture`,
+    '' for all of it.
+
+    at: URI of a published campaign, '' of one on a disk.  Then `folder` and `trials` are names (scenario and campaign;
+    cell and trial) and `listed` has trial, name, bytes and digest of each of these trials' files.
     """
 
     view: str
@@ -36,6 +44,8 @@ class Work:
     trials: tuple[str, ...] = ()
     capture: str = ""
     piece: str = ""
+    at: str = ""
+    listed: tuple[tuple[str, str, int, str], ...] = ()
 
     @property
     def which(self) -> dict[str, object]:
@@ -43,31 +53,51 @@ class Work:
         return {"campaign": Path(self.folder).name, "cell": self.cell, "trial": self.trial}
 
 
-def campaigns(paths: Sequence[str]) -> list[Path]:
-    """The folders of campaigns that paths name.  Raises NoCampaign for one that is none, or whose name came before."""
+def campaigns(paths: Sequence[str]) -> list[Place]:
+    """The folders of campaigns, and their URIs, that paths name.
+
+    Raises NoCampaign for one that is none, or whose name came before; NotPublished, Unreachable for a URI; BadURI.
+    """
     if not paths:
         raise NoCampaign('no path: say which campaign, as in spark.read.format("airwire").load("results/NAME/latest")')
-    found = [Path(path.removeprefix("file://")).resolve() for path in paths]
-    for folder in found:
-        if not folder.is_dir():
-            raise NoCampaign(f"{folder}: there is no such folder")
-        if not (folder / RECORD).is_file():
-            raise NoCampaign(f"{folder}: is no campaign's folder, as it has no {RECORD}")
-    names = [folder.name for folder in found]
+    found = [locate(path).resolve() for path in paths]
+    names = [read_published(place).campaign if isinstance(place, Remote) else _folder(place).name for place in found]
     if twice := [name for name in names if names.count(name) > 1]:
         raise NoCampaign(f"{twice[0]}: several campaigns have this name, which their rows could not be told apart by")
     return found
 
 
-def planned(view: View, folders: Sequence[Path], wanted: Wanted) -> list[Work]:
+def _folder(place: Path) -> Path:
+    if not place.is_dir():
+        raise NoCampaign(f"{place}: there is no such folder")
+    if not (place / RECORD).is_file():
+        raise NoCampaign(f"{place}: is no campaign's folder, as it has no {RECORD}")
+    return place
+
+
+def planned(view: View, places: Sequence[Place], wanted: Wanted) -> list[Work]:
     """Every partition of a view.  wanted: those that are left out are in no row that is asked for.
 
-    DamagedTrial when a campaign's record cannot be read.
+    DamagedTrial when a campaign's record cannot be read; NotPublished, Unreachable of a URI.
     """
-    return [work for folder in folders for work in _of_campaign(view, folder, wanted)]
+    return [work for place in places for work in _of(view, place, wanted)]
 
 
-def _of_campaign(view: View, folder: Path, wanted: Wanted) -> Iterator[Work]:
+def _of(view: View, place: Place, wanted: Wanted) -> Iterator[Work]:
+    if not isinstance(place, Remote):
+        yield from _of_campaign(view, place, wanted)
+        return
+    with scratch("query") as below:
+        copy = copy_records(place, read_published(place), below)
+        for work in _of_campaign(view, copy.folder, wanted, copy):
+            names = tuple(Path(path).relative_to(copy.folder).as_posix() for path in work.trials)
+            listed = tuple((name, one.file, one.bytes, one.sha256) for name in names for one in copy.files[name])
+            folder = copy.folder.relative_to(below).as_posix()
+            yield replace(work, at=str(place), folder=folder, trials=names, listed=listed)
+
+
+def _of_campaign(view: View, folder: Path, wanted: Wanted, copy: Copy | None = None) -> Iterator[Work]:
+    """copy: what the folder is a copy of, without ledgers and captures."""
     if not _asked(wanted, "campaign", folder.name):
         return
     campaign = read_campaign(folder)
@@ -88,10 +118,10 @@ def _of_campaign(view: View, folder: Path, wanted: Wanted) -> Iterator[Work]:
         numbers = {one.trial for one in plan.order} if view.name == "trials" else set()
         for number in sorted(numbers | set(done)):
             if _asked(wanted, "trial", number):
-                yield from _of_trial(view, plan, done.get(number), folder / cell / trial_name(number))
+                yield from _of_trial(view, plan, done.get(number), folder / cell / trial_name(number), copy)
 
 
-def _of_trial(view: View, plan: Campaign, trial: Trial | None, path: Path) -> Iterator[Work]:
+def _of_trial(view: View, plan: Campaign, trial: Trial | None, path: Path, copy: Copy | None) -> Iterator[Work]:
     """path: the trial's folder, where it has one (then `trial` is it) or would have it."""
     number = Trial(path).number
     mine = plan.model_copy(update={"order": tuple(one for one in plan.order if one.trial == number)})
@@ -102,14 +132,21 @@ def _of_trial(view: View, plan: Campaign, trial: Trial | None, path: Path) -> It
     if view.per != "range":
         yield whole
     elif trial is not None:
-        yield from (replace(whole, capture=capture, piece=piece) for capture, piece in _ranges(trial))
+        yield from (replace(whole, capture=capture, piece=piece) for capture, piece in _ranges(trial, copy))
 
 
-def _ranges(trial: Trial) -> Iterator[tuple[str, str]]:
-    """File name and range of all captures that are here and can be read; of a damaged one, what stands before."""
+def _ranges(trial: Trial, copy: Copy | None) -> Iterator[tuple[str, str]]:
+    """File name and range of all captures that are here and can be read; of a damaged one, what stands before.
+
+    At a URI a capture is one piece: whoever reads it finds its ranges, as to find them takes reading it.
+    """
     try:
         manifest = trial.manifest()
     except DamagedTrial:
+        return
+    if copy is not None:
+        there = {one.file for one in copy.files[trial.path.relative_to(copy.folder).as_posix()]}
+        yield from ((one.file, "") for one in manifest.captures if one.kept and one.file in there)
         return
     for one in manifest.captures:
         path = trial.path / one.file

@@ -26,7 +26,7 @@ def paper(
     quick: Annotated[bool, typer.Option("--quick", help="One trial, short windows: half an hour, not seven.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Start afresh even if this was interrupted.")] = False,
     campaign: Annotated[
-        list[str] | None, typer.Option(help="Run nothing: judge these campaigns (folders or names).")
+        list[str] | None, typer.Option(help="Run nothing: judge these campaigns (folders, names or URIs).")
     ] = None,
     link: Annotated[
         list[str] | None,

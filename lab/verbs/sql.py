@@ -19,7 +19,7 @@ def sql(
     ] = None,
     campaigns: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CAMPAIGN", help="Folders or names of campaigns; default: the latest."),
+        typer.Argument(metavar="CAMPAIGN", help="Folders, names or URIs of campaigns; default: the latest."),
     ] = None,
     results: Results = DEFAULT_RESULTS,
     form: Annotated[

@@ -21,6 +21,7 @@ def agreed(throughput: Comparison, latency: Comparison, losses: Losses = SAME, *
         profile=profile, first="line", second="lab", trials=3, look=1, looks=5, losses=losses,
         throughput=Quantity(means=(21.3, 21.2), compared=throughput),
         latency=Quantity(means=(0.231, 0.233), compared=latency),
+        loaded_latency=Quantity(means=(0.7, 0.6), compared=compared(0.8, 0.9)),
     )  # fmt: skip
 
 
@@ -33,7 +34,8 @@ def test_a_row_says_what_both_measured_the_ratio_and_the_answer() -> None:
     text = section([EQUAL, SLOWER, OPEN], {}, looks=(3, 6, 12), **WHERE)
     assert (
         "| lte | lab / line | 21.2 msg/s / 21.3 msg/s | 0.995 (0.990 to 1.000) "
-        "| 233 ms / 231 ms | 1.007 (1.000 to 1.015) | the same: 365 of 12,210 / 371 of 12,400 | equal (3 pairs) |"
+        "| 233 ms / 231 ms | 1.007 (1.000 to 1.015) "
+        "| 600 ms / 700 ms | 0.849 (0.800 to 0.900) | the same: 365 of 12,210 / 371 of 12,400 | equal (3 pairs) |"
     ) in text
     assert "| **not equal** (3 pairs) |" in text
     assert "| **undecided** (2 of 3 pairs) |" in text

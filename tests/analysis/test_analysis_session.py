@@ -19,17 +19,22 @@ pytestmark = pytest.mark.spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-QUICK = {"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:SharedArchiveFile=a.jsa"}
+ARCHIVE = "-XX:SharedArchiveFile=a.jsa"
+QUICK = {"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
 
 
-@pytest.mark.parametrize("master", ["local[2]", "spark://127.0.0.1:7077", "spark://far-away:7077"])
+@pytest.mark.parametrize(
+    "master", ["local[2]", "local-cluster[2,1,1024]", "spark://127.0.0.1:7077", "spark://far-away:7077"]
+)
 def test_java_is_told_to_start_quickly_on_every_master(master: str) -> None:
-    chosen = settings(master=master, jvm=("-XX:SharedArchiveFile=a.jsa",), code="code.zip")
-    assert set(chosen["spark.driver.extraJavaOptions"].split()) >= QUICK
-    on_cluster = not master.startswith("local")
+    chosen = settings(master=master, jvm=(ARCHIVE,), code="code.zip")
+    assert set(chosen["spark.driver.extraJavaOptions"].split()) >= {*QUICK, ARCHIVE}
+    on_cluster = not master.startswith("local[")
     assert ("spark.executor.extraJavaOptions" in chosen) == on_cluster
     if on_cluster:
-        assert set(chosen["spark.executor.extraJavaOptions"].split()) >= QUICK
+        theirs = set(chosen["spark.executor.extraJavaOptions"].split())
+        assert theirs >= QUICK
+        assert (ARCHIVE in theirs) == ("far-away" not in master), "other machines have no file of this one"
         assert chosen["spark.executorEnv.PYTHONPATH"] == "code.zip"
     assert chosen["spark.python.daemon.module"] == "analysis.spark.daemon"
     # A driver that other machines must reach does not hide on loopback.

@@ -11,20 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
+from sql_views import table_of
 from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner, Result
 
-from analysis.reductions.code import code_digest
 from analysis.spark.session import settings
-from analysis.sql import recorded
-from analysis.sql.columns import batch
-from analysis.sql.reduced import OF_REDUCTIONS, rows
 from analysis.sql.source import register
 from analysis.sql.views import VIEWS
-from analysis.sql.work import planned
 from experiments.campaign.unpack import unpack
 from lab.main import app
 
@@ -98,11 +93,9 @@ def test_a_question_to_ledgers_or_captures_is_answered_where_they_are(number: in
 def test_spark_gives_a_view_as_it_is_without_spark(spark: SparkSession, campaign: Path, name: str) -> None:
     register(spark)
     found = spark.read.format("airwire").option("table", name).load([str(campaign)])
-    view, code = VIEWS[name], code_digest()
-    (work,) = planned(view, [campaign], {})
-    wanted = [batch(view, list(rows(work, code)))] if name in OF_REDUCTIONS else list(recorded.batches(work))
-    assert found.toArrow().to_pylist() == pa.Table.from_batches(wanted).to_pylist()
-    assert [field.metadata["comment"] for field in found.schema] == [column.comment for column in view.columns]
+    assert found.toArrow().to_pylist() == table_of(name, campaign, {}).to_pylist()
+    comments = [field.metadata["comment"] for field in found.schema]
+    assert comments == [column.comment for column in VIEWS[name].columns]
 
 
 def test_a_path_that_is_no_campaign_is_named(spark: SparkSession, tmp_path: Path) -> None:

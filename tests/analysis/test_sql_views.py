@@ -9,21 +9,18 @@ import pyarrow as pa
 import pytest
 from packs import copy, pack, reduced
 from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, In
+from sql_views import CODE, view
 from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner
 
 from analysis.details import Reduced
 from analysis.findings import Findings
-from analysis.reductions.code import code_digest
 from analysis.report.build import found
 from analysis.spark.schema import PLAIN
-from analysis.sql import recorded
-from analysis.sql.columns import batch
 from analysis.sql.notes import notes
-from analysis.sql.reduced import OF_REDUCTIONS, rows
 from analysis.sql.source import AirwirePartition, AirwireReader, AirwireSource, NoView
 from analysis.sql.views import METRIC_NAMES, VIEWS
-from analysis.sql.work import NoCampaign, Wanted, campaigns, planned
+from analysis.sql.work import NoCampaign, campaigns
 from experiments.campaign.unpack import unpack
 from lab.main import app
 from lab.verbs.sql import sql
@@ -37,8 +34,6 @@ SPEC = Spec(
     packets=6, events=((2.0, "slower"),), rates=((2.0, 5e5),), states={(CELL, 1): "invalid"},
     absent=frozenset({(CELL, 3)}), name="20240101-000000-aaaaaaaa",
 )  # fmt: skip
-CODE = code_digest()
-Row = dict[str, object]
 
 
 @pytest.fixture(scope="module")
@@ -52,20 +47,6 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def told(campaign: Path) -> Findings:
     return found(campaign, lambda paths: Reduced(rows=reduced(paths)))
-
-
-def view(name: str, campaign: Path, **wanted: object) -> list[Row]:
-    """A view's rows, through its schema."""
-    asked: Wanted = {column: (value,) for column, value in wanted.items()}
-    made: list[pa.RecordBatch] = []
-    for work in planned(VIEWS[name], [campaign], asked):
-        if name in OF_REDUCTIONS:
-            made.append(batch(VIEWS[name], list(rows(work, CODE))))
-        else:
-            made += recorded.batches(work)
-    found = pa.Table.from_batches(made, VIEWS[name].schema)
-    found.validate(full=True)
-    return found.to_pylist(maps_as_pydicts="strict")
 
 
 def test_trials_are_the_findings_and_one_that_cannot_be_read_says_why(campaign: Path, told: Findings) -> None:

@@ -83,7 +83,7 @@ def test_a_profile_that_only_one_medium_can_do_is_compared_with_nothing(tmp_path
 def test_equal_media_end_well_and_are_written_down(tmp_path: Path, running: Callable[..., World]) -> None:
     world = running(lambda *_: Measured())
     assert agree(asked(tmp_path, "nistnet-80211", "lte")) is Status.ALL_VALID
-    assert len(world.ran) == 3 * 6
+    assert len(world.ran) == 2 * 3 * 6
     text = (tmp_path / "out" / "agreement.md").read_text()
     assert "4 comparisons of two media: 4 equal." in text
     assert "after 3, 6, 12, 24 and 48 of them" in text
@@ -131,7 +131,7 @@ def test_the_results_are_a_campaign_that_can_be_reported(tmp_path: Path, running
     running(lambda *_: Measured())
     agree(asked(tmp_path, "lte"))
     (folder,) = campaigns.folders(tmp_path / "results")
-    assert len(trials(folder)) == 9
+    assert len(trials(folder)) == 2 * 9
     assert campaigns.latest_unfinished(tmp_path / "results") is None
 
 

@@ -11,11 +11,13 @@ from object_store import Fault, ObjectStore
 from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner, Result
 
+from experiments.campaign.unpack import unpack
 from lab.main import app
 from records import location
 from records.location import Remote, locate
 from records.publishing import PUBLISHED, publish
 
+ROOT = Path(__file__).parents[2]
 A, B = "20240101-000000-aaaaaaaa", "20240102-000000-aaaaaaaa"
 SMALL = {
     "bodies": (100,), "guarantees": ("durable, persistent",), "networks": ("wireline-100m",), "trials": 2, "packets": 4,
@@ -161,3 +163,25 @@ def test_a_uri_that_is_wrong_and_a_folder_that_is_not_there_are_wrong_use(result
     ):
         done = lab(*words, "--results", results)
         assert (done.exit_code, said in done.stderr, "hush" in done.stderr) == (2, True, False), done.stderr
+
+
+def test_a_study_judges_a_campaign_at_a_uri_as_in_its_folder(store: ObjectStore, results: Path, tmp_path: Path) -> None:
+    """Of a pack, so that nothing is reduced."""
+    (pack,) = (ROOT / "results" / "reference" / "baseline").glob("gaddah-kunz-*.airwire.tar.xz")
+    campaign = unpack(pack, tmp_path / "unpacked").folder
+    target = locate(store.uri("lab/runs/study"))
+    assert isinstance(target, Remote)
+    publish(campaign, target)
+    words = ("paper", "gaddah-kunz", "--results", results)
+    for place, out in ((str(target), tmp_path / "uri"), (campaign, tmp_path / "folder")):
+        done = lab(*words, "--campaign", place, "--out", out)
+        assert done.exit_code == 0, done.stderr
+    pages = [{file.relative_to(out): file.read_bytes() for file in out.rglob("*") if file.is_file()}
+             for out in (tmp_path / "uri", tmp_path / "folder")]  # fmt: skip
+    assert pages[0] == pages[1]
+    assert pages[0]
+
+
+def test_a_study_says_that_nothing_is_at_a_uri(store: ObjectStore, results: Path) -> None:
+    done = lab("paper", "gaddah-kunz", "--campaign", store.uri("lab/none"), "--results", results)
+    assert (done.exit_code, "no campaign that has been published" in done.stderr) == (1, True), done.stderr

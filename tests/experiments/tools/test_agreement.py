@@ -55,11 +55,16 @@ def most(world: World, cell: str) -> int:
 def test_every_cell_insists_on_its_kernel_and_medium(scenario: Scenario) -> None:
     found = {cell.name: (cell.profile.name, cell.settings.kernel, cell.settings.medium) for cell in scenario.cells}
     assert found == {
-        "case=line-nistnet-80211": ("nistnet-80211", "host", "line"),
-        "case=lab-nistnet-80211": ("nistnet-80211", "lab", "tc"),
-        "case=host-nistnet-80211": ("nistnet-80211", "host", "tc"),
-        "case=lab-lte": ("lte", "lab", "tc"),
-        "case=line-lte": ("lte", "host", "line"),
+        "case=line-closed-nistnet-80211": ("nistnet-80211", "host", "line"),
+        "case=line-open-nistnet-80211": ("nistnet-80211", "host", "line"),
+        "case=lab-closed-nistnet-80211": ("nistnet-80211", "lab", "tc"),
+        "case=lab-open-nistnet-80211": ("nistnet-80211", "lab", "tc"),
+        "case=host-closed-nistnet-80211": ("nistnet-80211", "host", "tc"),
+        "case=host-open-nistnet-80211": ("nistnet-80211", "host", "tc"),
+        "case=lab-closed-lte": ("lte", "lab", "tc"),
+        "case=lab-open-lte": ("lte", "lab", "tc"),
+        "case=line-closed-lte": ("lte", "host", "line"),
+        "case=line-open-lte": ("lte", "host", "line"),
     }
 
 
@@ -78,12 +83,20 @@ def test_the_load_is_the_default_experiments(scenario: Scenario) -> None:
     assert scenario.settings.stack == default.settings.stack
 
 
+def test_an_open_loop_sends_half_as_often_as_a_closed_one_could(scenario: Scenario) -> None:
+    """Over lte a message of 4 frames takes 4.8 ms up, ten copies 16.2 ms down, and both ways have 51 ms of delay."""
+    rates = {cell.name: cell.settings.workload.rate for cell in scenario.cells}  # type: ignore[union-attr]
+    cycle_s = 4 * 1514 * 8 * (1 / 10e6 + 10 / 30e6) + 0.032 + 0.019
+    assert rates["case=line-open-lte"] == rates["case=lab-open-lte"] == pytest.approx(0.5 / cycle_s, rel=0.005)
+    assert rates["case=line-closed-lte"] is None
+
+
 def test_a_profile_of_ones_own_is_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text("{name: mine, description: d, source: s, medium: shared, rate: 1 Mbit/s}")
     (tmp_path / "out").mkdir()
     scenario = agreement.write_scenario(tmp_path / "out" / "agreement.yaml", {"mine.yaml": ["line", "lab"]})
-    assert [cell.profile.name for cell in scenario.cells] == ["mine", "mine"]
+    assert [cell.profile.name for cell in scenario.cells] == ["mine"] * 4
 
 
 def test_equal_media_are_decided_at_the_first_look(scenario: Scenario, tmp_path: Path) -> None:
@@ -97,8 +110,8 @@ def test_equal_media_are_decided_at_the_first_look(scenario: Scenario, tmp_path:
     assert {one.answer for one in found} == {Answer.EQUAL}
     assert {(one.trials, one.look, one.looks) for one in found} == {(3, 1, len(LOOKS))}
     assert found[0].throughput.means == (pytest.approx(20.0, rel=0.01), pytest.approx(20.0, rel=0.01))
-    assert found[0].losses.lost == (3 * 60, 3 * 60)
-    assert len(world.ran) == 5 * 3
+    assert found[0].losses.lost == (2 * 3 * 60, 2 * 3 * 60), "of both loops"
+    assert len(world.ran) == 2 * 5 * 3
     assert agreement.grow(folder) == 0
 
 
@@ -117,10 +130,11 @@ def test_only_what_is_undecided_goes_on_and_the_others_stay(scenario: Scenario, 
         ("nistnet-80211", "host"): Answer.EQUAL,
         ("lte", "lab"): Answer.DIFFERENT,
     }
-    assert most(world, "case=lab-nistnet-80211") == 3
-    assert most(world, "case=lab-lte") == most(world, "case=line-lte") == 3
-    assert most(world, "case=host-nistnet-80211") == most(world, "case=line-nistnet-80211")
-    assert most(world, "case=host-nistnet-80211") in LOOKS[1:]
+    assert most(world, "case=lab-open-nistnet-80211") == 3
+    assert most(world, "case=lab-open-lte") == most(world, "case=line-open-lte") == 3
+    assert most(world, "case=host-open-nistnet-80211") == most(world, "case=line-open-nistnet-80211")
+    assert most(world, "case=host-open-nistnet-80211") in LOOKS[1:]
+    assert most(world, "case=host-closed-nistnet-80211") == 3, "throughput was decided"
 
 
 def test_what_cannot_be_decided_ends_at_the_cap(tmp_path: Path) -> None:
@@ -131,7 +145,8 @@ def test_what_cannot_be_decided_ends_at_the_cap(tmp_path: Path) -> None:
     )
     (found,) = agreement.evaluate(folder)
     assert found.answer is Answer.UNDECIDED
-    assert most(world, "case=lab-lte") == LOOKS[-1]
+    assert most(world, "case=lab-open-lte") == LOOKS[-1]
+    assert most(world, "case=lab-closed-lte") == LOOKS[0]
     assert found.throughput.compared.answer is Answer.EQUAL
 
 
@@ -144,7 +159,8 @@ def test_a_campaign_is_the_same_whatever_it_grew_through(scenario: Scenario, tmp
     for one in campaigns.missing(folder, read_campaign(folder)):
         world.run(folder, one)
     assert agreement.grow(folder) == 4 * 3
-    wanted = [one for one in whole if one.trial <= LOOKS[1] and (one.trial <= 3 or "host" not in one.cell)]
+    undecided = {name for name in (one.cell for one in whole) if "-open-" in name and "host" not in name}
+    wanted = [one for one in whole if one.trial <= LOOKS[0] or (one.trial <= LOOKS[1] and one.cell in undecided)]
     assert list(read_campaign(folder).order) == wanted
 
 
@@ -156,7 +172,7 @@ def test_an_interrupted_comparison_is_taken_up(scenario: Scenario, tmp_path: Pat
     world = World(lambda *_: Measured())
     for one in campaigns.missing(folder, read_campaign(folder))[:7]:
         world.run(folder, one)
-    assert len(campaigns.missing(folder, read_campaign(folder))) == 5 * 3 - 7
+    assert len(campaigns.missing(folder, read_campaign(folder))) == 2 * 5 * 3 - 7
     assert agreement.begun(scenario, root) == folder
     other = agreement.write_scenario(tmp_path / "other.yaml", LTE)
     assert agreement.begun(other, root) is None
@@ -176,14 +192,16 @@ def test_other_lists_of_losses_are_not_equal(tmp_path: Path) -> None:
     other = Measured(sha256="b" * 64)
     found = one_comparison(tmp_path, lambda _, by, trial: other if (by, trial) == ("lab", 2) else Measured())
     assert found.answer is Answer.DIFFERENT
-    assert found.losses.different == ("case=line-lte/trial-002 downlink", "case=line-lte/trial-002 uplink")
+    assert found.losses.different == tuple(
+        f"case=line-{loop}-lte/trial-002 {way}" for loop in agreement.LOOPS for way in ("downlink", "uplink")
+    )
     assert found.throughput.compared.answer is Answer.EQUAL
 
 
 def test_losses_that_the_list_does_not_name_are_not_equal(tmp_path: Path) -> None:
     found = one_comparison(tmp_path, lambda _, by, trial: Measured(listed=(by, trial) != ("lab", 3)))
     assert found.answer is Answer.DIFFERENT
-    assert found.losses.unlisted == ("case=lab-lte/trial-003 uplink",)
+    assert found.losses.unlisted == ("case=lab-closed-lte/trial-003 uplink", "case=lab-open-lte/trial-003 uplink")
 
 
 def test_invalid_trials_and_those_of_other_seeds_are_in_no_pair(tmp_path: Path) -> None:
@@ -197,6 +215,13 @@ def test_a_latency_that_is_only_a_bound_decides_nothing(tmp_path: Path) -> None:
     found = one_comparison(tmp_path, lambda _, by, __: Measured(latency_s=None if by == "lab" else 0.2))
     assert found.latency.compared.n == 0
     assert found.answer is Answer.UNDECIDED
+
+
+def test_the_latency_of_the_closed_loop_decides_nothing(tmp_path: Path) -> None:
+    found = one_comparison(tmp_path, lambda _, by, __: Measured(loaded_latency_s=0.9 if by == "lab" else 0.5))
+    assert found.loaded_latency.means == (pytest.approx(0.5), pytest.approx(0.9))
+    assert found.loaded_latency.compared.answer is Answer.DIFFERENT
+    assert found.answer is Answer.EQUAL
 
 
 def test_trials_whose_ledger_a_pack_left_out_have_a_latency_and_no_throughput(tmp_path: Path) -> None:
@@ -238,8 +263,9 @@ def test_the_table_has_a_line_for_throughput_latency_and_losses(tmp_path: Path) 
     write_csv(tmp_path / "found.csv", [found])
     head, *lines = (tmp_path / "found.csv").read_text().splitlines()
     assert head.startswith("profile,first,second,quantity")
-    assert [line.split(",")[3] for line in lines] == ["throughput", "latency", "losses"]
-    assert lines[2].endswith(",the same")
+    assert [line.split(",")[3] for line in lines] == ["throughput", "latency", "loaded_latency", "losses"]
+    assert lines[2].endswith(","), "no answer"
+    assert lines[3].endswith(",the same")
 
 
 def test_a_trial_that_another_command_runs_cannot_be_added_to(scenario: Scenario, tmp_path: Path) -> None:

@@ -1,0 +1,168 @@
+"""Views of campaigns at a URI: their rows are the folder's, and nothing is read that a view does not need."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from object_store import Fault, ObjectStore
+from packs import copy, pack
+from sql_views import Row, table_of, view
+from synthetic_campaign import Spec, write_campaign
+from typer.testing import CliRunner, Result
+
+from analysis.sql.notes import notes
+from analysis.sql.source import register
+from analysis.sql.views import VIEWS
+from analysis.sql.work import NoCampaign, campaigns
+from experiments.campaign.unpack import unpack
+from lab.main import app
+from records import location
+from records.location import Remote, locate
+from records.publishing import NotPublished, publish
+from records.store import trials
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CELL = "nistnet-80211_100_dp"
+SPEC = Spec(
+    bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211", "wireline-100m"), trials=2,
+    packets=6, events=((2.0, "slower"),), rates=((2.0, 5e5),), absent=frozenset({(CELL, 2)}),
+    name="20240101-000000-aaaaaaaa",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of three trials, one of which has a ledger that cannot be read; one more was not run."""
+    folder = write_campaign(tmp_path_factory.mktemp("sql"), SPEC)
+    (folder / "wireline-100m_100_dp" / "trial-002" / "delivered.parquet").write_bytes(b"PAR1")
+    return folder
+
+
+@pytest.fixture
+def campaign(made: Path, tmp_path: Path) -> Path:
+    return copy(made, tmp_path / "results")
+
+
+@pytest.fixture
+def target(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Remote:
+    monkeypatch.setattr(location, "_PAUSES_S", (0.0, 0.0))
+    found = locate(store.uri("lab/runs/one"))
+    assert isinstance(found, Remote)
+    return found
+
+
+def without_places(rows: list[Row]) -> list[Row]:
+    """Rows whose reasons name no folder: a scratch one stands where the campaign's does."""
+    for row in rows:
+        if "reasons" in row:
+            row["reasons"] = [why.rpartition("/")[2] for why in row["reasons"]]  # type: ignore[attr-defined]
+    return rows
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_has_the_rows_that_it_has_of_the_folder(name: str, campaign: Path, target: Remote) -> None:
+    publish(campaign, target)
+    assert without_places(view(name, target)) == without_places(view(name, campaign))
+
+
+def test_what_is_reduced_for_a_query_is_kept_at_the_uri_and_used_by_the_next(
+    store: ObjectStore, campaign: Path, target: Remote
+) -> None:
+    publish(campaign, target)
+    before = set(store.under("lab/runs/one"))
+    first = view("flows", target, cell=CELL)
+    kept = {name.rpartition("/")[2] for name in set(store.under("lab/runs/one")) - before}
+    assert kept == {"_reduction.json", "reduced.parquet"}
+    store.faults = [Fault(kind=503, key=name, times=99) for name in (".pcap", "published.parquet", "delivered.parquet")]
+    store.calls.clear()
+    assert view("flows", target, cell=CELL) == first != []
+    assert store.calls["put"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "needless"),
+    [("published", ("delivered", "resources", ".pcap")), ("links", ("/published", "delivered", "resources", ".pcap"))],
+)
+def test_only_what_a_view_has_is_read(
+    name: str, needless: tuple[str, ...], store: ObjectStore, campaign: Path, target: Remote
+) -> None:
+    publish(campaign, target)
+    wanted = view(name, campaign)
+    store.faults = [Fault(kind=503, key=key, times=99) for key in needless]
+    assert view(name, target) == wanted != []
+
+
+def test_a_trial_that_cannot_be_fetched_is_a_row_that_says_so_and_the_others_are_there(
+    store: ObjectStore, campaign: Path, target: Remote
+) -> None:
+    publish(campaign, target)
+    store.faults = [Fault(kind=503, key=f"{CELL}/trial-001/published.parquet", times=99)]
+    rows = {(row["cell"], row["trial"]): row for row in view("trials", target)}
+    assert rows[CELL, 1]["state"] == "damaged"
+    assert "published.parquet" in str(rows[CELL, 1]["reasons"])
+    assert rows["wireline-100m_100_dp", 1]["state"] == "valid"
+    assert {row["cell"] for row in view("published", target)} == {"wireline-100m_100_dp"}
+
+
+def test_a_ledger_that_is_not_what_was_published_gives_no_row(
+    store: ObjectStore, campaign: Path, target: Remote
+) -> None:
+    publish(campaign, target)
+    good = store.objects["lab/runs/one/wireline-100m_100_dp/trial-001/published.parquet"]
+    store.objects[f"lab/runs/one/{CELL}/trial-001/published.parquet"] = good[:-8] + b"\0" * 8
+    assert view("published", target, cell=CELL) == []
+
+
+def test_a_campaign_out_of_a_pack_has_its_rows_and_the_note_of_what_it_lacks(
+    campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    shutil.rmtree(campaign / "wireline-100m_100_dp" / "trial-002")
+    unpacked = unpack(pack(campaign, tmp_path / "pack"), tmp_path / "unpacked").folder
+    publish(unpacked, target)
+    assert without_places(view("trials", target)) == without_places(view("trials", unpacked))
+    used = ("trials", "delivered", "packets", "links")
+    assert notes([target], used) == notes([unpacked], used)
+    assert len(notes([target], used)) == 2
+    assert view("delivered", target) == []
+
+
+def test_a_uri_without_a_campaign_and_one_campaign_twice_are_told(campaign: Path, target: Remote) -> None:
+    with pytest.raises(NotPublished, match="lab publish"):
+        campaigns([str(target)])
+    publish(campaign, target)
+    with pytest.raises(NoCampaign, match="several campaigns have this name"):
+        campaigns([str(target), str(campaign)])
+
+
+def asked(*words: str, results: Path) -> Result:
+    return CliRunner().invoke(app, ["sql", *words, "--results", str(results)])
+
+
+def test_a_query_to_nothing_at_a_uri_ends_before_spark_starts(target: Remote, tmp_path: Path) -> None:
+    done = asked("SELECT * FROM trials", str(target), results=tmp_path)
+    assert (done.exit_code, "no campaign that has been published" in done.stderr) == (1, True), done.stderr
+
+
+@pytest.mark.usefixtures("shared_session")
+def test_lab_sql_answers_of_a_uri_on_spark(campaign: Path, target: Remote, tmp_path: Path) -> None:
+    publish(campaign, target)
+    query = "SELECT cell, count(*) AS n FROM published GROUP BY cell ORDER BY cell"
+    done = asked(query, str(target), "--format", "json", results=tmp_path)
+    assert (done.exit_code, done.stderr) == (0, "")
+    rows = view("published", campaign)
+    cells = sorted({str(row["cell"]) for row in rows})
+    assert json.loads(done.stdout) == [{"cell": cell, "n": sum(row["cell"] == cell for row in rows)} for cell in cells]
+
+
+def test_python_reads_a_uri_as_it_reads_a_folder(spark: SparkSession, campaign: Path, target: Remote) -> None:
+    publish(campaign, target)
+    register(spark)
+    found = spark.read.format("airwire").option("table", "links").load(str(target))
+    assert found.toArrow().to_pylist() == table_of("links", campaign, {}).to_pylist()
+    assert len(trials(campaign)) == found.count()
