@@ -1,4 +1,4 @@
-"""What a report costs as its trials become many: CPU-seconds by trial, and the peak of the driver's memory.
+"""What a report costs as its trials become many: CPU-seconds by trial, and peaks of the driver's Python and Java.
 
     python benchmarks/spark_scale.py FOLDER [--trials 100,1000] [--flows 50] [--only second]
 
@@ -87,7 +87,7 @@ def report(campaign: Path) -> None:
     peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
     found = {
         "driver": use.driver, "java": use.java, "workers": use.workers, "wall": time.perf_counter() - began,
-        "peak_mb": int(peak[1]) / 1024 if peak else 0.0,
+        "peak_mb": int(peak[1]) / 1024 if peak else 0.0, "java_mb": use.java_peak_bytes / 1e6,
     }  # fmt: skip
     print(json.dumps(found))
 
@@ -98,6 +98,8 @@ def measured(folder: Path, campaign: Path, name: str, trials: int) -> dict[str, 
     for line in notes.read_text().splitlines() if notes.exists() else ():
         if (found := json.loads(line))["of"] == [campaign.name, name, str(ROOT)]:
             return dict(found)
+    if name == "first":  # what a run that was ended has reduced
+        shutil.rmtree(campaign / "reduced", ignore_errors=True)
     command = [sys.executable, __file__, str(folder), "--report", str(campaign)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout.splitlines()[-1]) | {"of": [campaign.name, name, str(ROOT)], "trials": trials}
@@ -118,9 +120,8 @@ def main() -> None:
     if asked.report:
         report(asked.report)
         return
-    print(
-        f"{'trials':>7} {'report':8}{'driver':>9}{'Java':>9}{'workers':>9}{'a trial':>9} s{'peak':>9} MB{'wall':>9} s"
-    )
+    peaks = f"{'peak':>9} MB{'Java':>9} MB"
+    print(f"{'trials':>7} {'report':8}{'driver':>9}{'Java':>9}{'workers':>9}{'a trial':>9} s{peaks}{'wall':>9} s")
     for trials in map(int, asked.trials.split(",")):
         campaign = make(asked.folder, trials, asked.flows)
         for name in ("first", "second"):
@@ -132,7 +133,15 @@ def main() -> None:
                 continue
             one = measured(asked.folder, campaign, name, trials)
             total = one["driver"] + one["java"] + one["workers"]
-            figures = [one["driver"], one["java"], one["workers"], total / trials, one["peak_mb"], one["wall"]]
+            figures = [
+                one["driver"],
+                one["java"],
+                one["workers"],
+                total / trials,
+                one["peak_mb"],
+                one.get("java_mb", float("nan")),
+                one["wall"],
+            ]
             print(f"{trials:7,} {name:8}" + "".join(f"{figure:11.2f}" for figure in figures), flush=True)
 
 

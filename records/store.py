@@ -49,6 +49,11 @@ def trial_name(trial: int) -> str:
     return f"trial-{trial:03d}"
 
 
+def is_trial(name: str) -> bool:
+    """Whether a folder of that name is a finished trial's."""
+    return _TRIAL.fullmatch(name) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A finished trial folder."""
@@ -111,7 +116,7 @@ def trials(campaign: Path) -> list[Trial]:
 def trials_of(cell: Path) -> list[Trial]:
     """Every finished trial of a cell's folder, by number; none when there is no such folder."""
     names = os.listdir(cell) if cell.is_dir() else []
-    return sorted((Trial(cell / name) for name in names if _TRIAL.fullmatch(name)), key=lambda trial: trial.number)
+    return sorted((Trial(cell / name) for name in names if is_trial(name)), key=lambda trial: trial.number)
 
 
 class TrialWriter:

@@ -33,7 +33,7 @@ from records.location import NotThere, Remote, Unreachable
 from records.packed import PACKED, REDUCED, Listed
 from records.publishing import Published, fetch, fetch_records
 from records.scratch import scratch
-from records.store import LINK, MANIFEST, VERDICT, DamagedTrial
+from records.store import LINK, MANIFEST, VERDICT, DamagedTrial, is_trial
 
 RECORDS = {MANIFEST, LINK, VERDICT, PACKED}
 _AT_ONCE = 8  # reductions that are read
@@ -54,7 +54,7 @@ def files_of_trials(published: Published) -> dict[str, tuple[Listed, ...]]:
     for one in published.files:
         cell, _, rest = one.file.partition("/")
         trial, _, name = rest.partition("/")
-        if name and "/" not in name and cell != FOLDER and not trial.startswith("."):
+        if name and "/" not in name and is_trial(trial):
             found.setdefault(f"{cell}/{trial}", []).append(one.model_copy(update={"file": name}))
     return {trial: tuple(files) for trial, files in found.items()}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ from analysis.capture.reader import read_capture
 from analysis.foreign_captures.summarise import TOP, Totals, add_packets, add_totals, span
 from analysis.partial import said
 from analysis.rows import DDL, SCHEMA, Rows
-from analysis.spark import pieces
+from analysis.spark import partitions, pieces
 from records.location import Place, bytes_at, locate
 
 if TYPE_CHECKING:
@@ -134,13 +135,15 @@ def _whole(spark: SparkSession, files: Sequence[str], numbers: Sequence[int]) ->
 def _split(spark: SparkSession, files: Sequence[str], ranges: dict[int, tuple[str, ...]]) -> DataFrame:
     tasks = [(number, text) for number, texts in ranges.items() for text in texts]
     buckets = {number: min(len(texts), _MOST_BUCKETS) for number, texts in ranges.items()}
+    free = iter(every := partitions.keys(sum(buckets.values())))
+    keys = {number: list(islice(free, count)) for number, count in buckets.items()}
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.column(0).to_pylist():
                 number, text = tasks[row]
                 piece = from_json(text)
-                yield from pieces.decode(locate(files[number]), piece, capture=number, buckets=buckets[number])
+                yield from pieces.decode(locate(files[number]), piece, capture=number, keys=keys[number])
 
     def analyse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if not (held_batches := list(batches)):
@@ -152,7 +155,7 @@ def _split(spark: SparkSession, files: Sequence[str], ranges: dict[int, tuple[st
             yield pieces.analyse_bucket(held.filter(mine), capture=one["capture"], bucket=one["bucket"])
 
     decoded = spark.range(0, len(tasks), 1, numPartitions=len(tasks)).mapInArrow(decode, pieces.DDL)
-    exchanged: Any = decoded.repartition(sum(buckets.values()), "capture", "bucket")
+    exchanged: Any = decoded.repartition(len(every), "key")
     return exchanged.mapInArrow(analyse, DDL)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.capture.addresses import merge
-from analysis.capture.columns import Packets
+from analysis.capture.columns import TYPES, Packets
 from analysis.capture.ranges import Range
 from analysis.capture.reader import read_range
 from analysis.foreign_captures.summarise import Span, Totals, add_packets, add_totals, span
@@ -25,6 +25,7 @@ from records.location import Place
 
 SCHEMA = pa.schema(
     [
+        pa.field("key", pa.int32(), nullable=False),
         pa.field("capture", pa.int32(), nullable=False),
         pa.field("bucket", pa.int32(), nullable=False),
         pa.field("first_frame", pa.int64(), nullable=False),
@@ -32,18 +33,23 @@ SCHEMA = pa.schema(
         pa.field("packets", pa.binary(), nullable=False),
     ]
 )
-DDL = "capture int, bucket int, first_frame long, about string, packets binary"
-_NOT_SENT = frozenset({"at"})  # the payload is not sent, so its place says nothing
+DDL = "key int, capture int, bucket int, first_frame long, about string, packets binary"
+# What TCP's analysis does not ask for.
+_NOT_SENT = frozenset({"at", "interface", "kept", "kept_payload", "ip_id", "tos", "ttl", "protocol"})
 
 
-def decode(path: Place, piece: Range, *, capture: int, buckets: int) -> Iterator[pa.RecordBatch]:
-    """A row of SCHEMA for each bucket with the TCP packets of its connections, in file order."""
+def decode(path: Place, piece: Range, *, capture: int, keys: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    """A row of SCHEMA for each bucket with the TCP packets of its connections, in file order.
+
+    keys: of the buckets, by which Spark knows where each goes.
+    """
+    buckets = len(keys)
     try:
         about, packed = _decoded(path, piece, buckets)
     except Exception as error:  # noqa: BLE001 - a range that cannot be read ends its file, not the others
         about, packed = json.dumps({"failed": said(error)}), [b""] * buckets
-    for bucket in range(buckets):
-        cells = [[capture], [bucket], [piece.first_frame], [about], [packed[bucket]]]
+    for bucket, key in enumerate(keys):
+        cells = [[key], [capture], [bucket], [piece.first_frame], [about], [packed[bucket]]]
         arrays = [pa.array(cell, field.type) for cell, field in zip(cells, SCHEMA, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
@@ -88,7 +94,7 @@ def _pack(packets: Packets, rows: np.ndarray) -> bytes:
 def _unpack(parts: Sequence[bytes]) -> Packets:
     table = pa.concat_tables([pa.ipc.open_stream(part).read_all() for part in parts])
     columns = {name: table.column(name).to_numpy() for name in table.column_names}
-    columns |= {name: np.zeros(len(table), dtype=np.int64) for name in _NOT_SENT}
+    columns |= {name: np.broadcast_to(np.zeros((), dtype=TYPES[name]), len(table)) for name in _NOT_SENT}
     return Packets(**columns)
 
 

@@ -123,7 +123,8 @@ def _on_master(
     asked = dict(target.conf) | (event_log(target.event_log) if target.event_log else {})
     with _own_jvm(chosen_by(ours, theirs, asked), folder, ships=ships) as spark:
         if code is None:
-            yield spark
+            with watched(spark, say):
+                yield spark
             return
         send(spark, code)
         check(spark, env=target.env, say=say)

@@ -13,7 +13,8 @@ from analysis.spark.target import Say
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LONG_S = 15.0  # a job that runs longer is worth a look
+LONG_S, AGAIN_S = 15.0, 60.0  # a job that runs longer is worth a look, and then how far it is
+_JOIN_S = 5.0  # what it is about to say may wait for a Java process that is gone
 _LET_GO = "killed by driver"  # of a worker that was not needed any more
 
 
@@ -27,25 +28,48 @@ class Executor:
 
 
 @contextmanager
-def watched(spark: SparkSession, say: Say, *, after_s: float = LONG_S) -> Iterator[None]:
-    """Tell where Spark shows the job when it takes longer than `after_s`; at its end, which workers were lost."""
-    with later(lambda: say(f"still at work: {url}") if (url := spark.sparkContext.uiWebUrl) else None, after_s):
+def watched(spark: SparkSession, say: Say, *, after_s: float = LONG_S, every_s: float = AGAIN_S) -> Iterator[None]:
+    """Tell how far a long job is and where Spark shows it; at its end, which workers were lost."""
+
+    def tell() -> None:
+        with suppress(Exception):  # it may be ending
+            if words := at_work(spark):
+                say(f"still at work: {words}")
+
+    with repeatedly(tell, after_s, every_s):
         yield
     with suppress(Exception):  # the job is done: nothing that is told of it may spoil it
         if words := repeated(executors(spark)):
             say(words)
 
 
+def at_work(spark: SparkSession) -> str:
+    """How many tasks of the stages that run now are done (a trial is one), and where Spark shows them."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
+    tasks, done = (sum(getattr(stage, name) for stage in stages) for name in ("numTasks", "numCompletedTasks"))
+    parts = [f"{done:,} of {tasks:,} tasks done"] if tasks else []
+    return ", ".join([*parts, *filter(None, [spark.sparkContext.uiWebUrl])])
+
+
 @contextmanager
-def later(do: Callable[[], None], after_s: float) -> Iterator[None]:
-    """Do it once after so many seconds, unless the block has ended."""
-    timer = threading.Timer(after_s, do)
-    timer.daemon = True
-    timer.start()
+def repeatedly(do: Callable[[], None], after_s: float, every_s: float) -> Iterator[None]:
+    """Do it after so many seconds, and then again and again, until the block has ended."""
+    ended = threading.Event()
+
+    def run() -> None:
+        wait_s = after_s
+        while not ended.wait(wait_s):
+            do()
+            wait_s = every_s
+
+    thread = threading.Thread(target=run, name="spark-watch", daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        timer.cancel()
+        ended.set()
+        thread.join(_JOIN_S)
 
 
 def executors(spark: SparkSession) -> list[Executor]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from analysis.partial import DAMAGE
@@ -20,15 +20,19 @@ from records.scratch import scratch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brought:
-    """work: what to do, with its trials in folders of this machine.  copy: what these are a copy of, if they are."""
+    """work: what to do, with its trials in folders of this machine.  copy: what these are a copy of, if they are.
+
+    faults: why a trial could not be fetched, by its name; its folder is empty.
+    """
 
     work: Work
     copy: Copy | None = None
+    faults: Mapping[str, Exception] = field(default_factory=dict)
 
 
 @contextmanager
 def brought(work: Work) -> Iterator[Brought]:
-    """The work as it can be done here.  The folder of a trial that cannot be fetched is empty."""
+    """The work as it can be done here."""
     if not work.at:
         yield Brought(work=work)
         return
@@ -37,10 +41,13 @@ def brought(work: Work) -> Iterator[Brought]:
         raise TypeError(f"{work.at} is no URI: work of a folder has none")
     with scratch("query") as below:
         copy = Copy(campaign, below / work.folder, _files(work))
+        faults = {}
         for trial, files in copy.files.items():
-            _fetch(copy, trial, [one for one in files if one.file in RECORDS or one.file in VIEWS[work.view].files])
+            wanted = [one for one in files if one.file in RECORDS or one.file in VIEWS[work.view].files]
+            if (fault := _fetched(copy, trial, wanted)) is not None:
+                faults[trial] = fault
         here = tuple(str(copy.folder / trial) for trial in work.trials)
-        yield Brought(work=replace(work, folder=str(copy.folder), trials=here), copy=copy)
+        yield Brought(work=replace(work, folder=str(copy.folder), trials=here), copy=copy, faults=faults)
 
 
 def _files(work: Work) -> dict[str, tuple[Listed, ...]]:
@@ -50,13 +57,15 @@ def _files(work: Work) -> dict[str, tuple[Listed, ...]]:
     return {trial: tuple(files) for trial, files in found.items()}
 
 
-def _fetch(copy: Copy, trial: str, wanted: list[Listed]) -> None:
+def _fetched(copy: Copy, trial: str, wanted: list[Listed]) -> Exception | None:
+    """Why a trial could not be fetched, None when it is there."""
     folder: Path = copy.folder / trial
     folder.mkdir(parents=True)
     try:
         fetch(copy.campaign / trial, wanted, folder)
-    except (*DAMAGE, NotPublished):  # its rows say so; nothing that came in part may be taken for whole
-        shutil.rmtree(folder)
+    except (*DAMAGE, NotPublished) as error:
+        shutil.rmtree(folder)  # nothing that came in part may be taken for whole
         folder.mkdir()
-        return
+        return error
     name_the_others(folder, copy.files[trial])
+    return None

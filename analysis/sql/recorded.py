@@ -17,15 +17,21 @@ from analysis.sql.columns import View, batch
 from analysis.sql.views import CLOCKS, VIEWS
 from analysis.sql.work import Work
 from records.link import LinkProof
-from records.location import Place
+from records.location import Place, Unreachable
+from records.publishing import NotPublished
 from records.store import Trial
 
 _NS = 1e9
 
 
 def batches(work: Work) -> Iterator[pa.RecordBatch]:
-    """The rows of a trial's file, none of one that stands elsewhere or cannot be read: view `trials` says of what."""
+    """The rows of a trial's file, none of one that stands elsewhere or cannot be read: view `trials` says of what.
+
+    Raises Unreachable, NotPublished where a URI does not give what was published there.
+    """
     with brought(work) as here:
+        for fault in here.faults.values():
+            raise fault
         view, trial = VIEWS[work.view], Trial(Path(here.work.trials[0]))
         try:
             if view.name == "links":
@@ -34,6 +40,8 @@ def batches(work: Work) -> Iterator[pa.RecordBatch]:
                 yield from _packets(view, here, trial)
             else:
                 yield from _ledger(view, work, trial)
+        except Unreachable:
+            raise
         except DAMAGE:
             return
 
@@ -51,6 +59,8 @@ def _packets(view: View, here: Brought, trial: Trial) -> Iterator[pa.RecordBatch
     if here.copy is not None:  # in ranges, without copying it
         name = trial.path.relative_to(here.copy.folder).as_posix()
         path = here.copy.campaign / name / capture.file
+        if path.size() != next(one.bytes for one in here.copy.files[name] if one.file == capture.file):
+            raise NotPublished(f"{path}: its {path.size()} bytes are not those that were published")
     start_ns = manifest.window.start_ns + manifest.clock_offset_ns
     for piece in [from_json(work.piece)] if work.piece else index(path).ranges:
         file = read_range(path, piece)

@@ -55,7 +55,10 @@ def _reduction(here: Brought, trial: Trial, number: int, code: str) -> Iterator[
         if here.copy is None:
             found = rows_of_one(trial.path, code)
         else:
-            found = rows_published(here.copy, trial.path.relative_to(here.copy.folder).as_posix(), code)
+            name = trial.path.relative_to(here.copy.folder).as_posix()
+            if name in here.faults:
+                raise here.faults[name]
+            found = rows_published(here.copy, name, code)
         yield numbered(found, number)
     except Exception as error:  # noqa: BLE001 - whatever is wrong with one trial, the others have their rows
         damage = Rows(number)

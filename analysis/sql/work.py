@@ -87,8 +87,11 @@ def _of(view: View, place: Place, wanted: Wanted) -> Iterator[Work]:
     if not isinstance(place, Remote):
         yield from _of_campaign(view, place, wanted)
         return
+    published = read_published(place)
+    if not _asked(wanted, "campaign", published.campaign):
+        return
     with scratch("query") as below:
-        copy = copy_records(place, read_published(place), below)
+        copy = copy_records(place, published, below)
         for work in _of_campaign(view, copy.folder, wanted, copy):
             names = tuple(Path(path).relative_to(copy.folder).as_posix() for path in work.trials)
             listed = tuple((name, one.file, one.bytes, one.sha256) for name in names for one in copy.files[name])

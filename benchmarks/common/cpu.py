@@ -19,12 +19,16 @@ _EVERY_S = 0.1
 
 @dataclass(slots=True)
 class Use:
-    """CPU-seconds by kind of process, and the peak of a Python worker's memory; complete when the block has ended."""
+    """CPU-seconds by kind of process, and the peak memory of a Python worker and of any other process.
+
+    Complete when the block has ended.
+    """
 
     driver: float = 0.0
     java: float = 0.0
     workers: float = 0.0
     worker_peak_bytes: int = 0
+    java_peak_bytes: int = 0
     _seen: dict[int, tuple[bool, float]] = field(default_factory=dict)
 
     @property
@@ -39,9 +43,11 @@ class Use:
                 used, name = child.cpu_times(), child.name()
                 is_python = name.startswith("python")
                 self._seen[child.pid] = (is_python, used.user + used.system)
+                peak = int(child.memory_info().rss - child.memory_info().shared)
                 if is_python:
-                    peak = int(child.memory_info().rss - child.memory_info().shared)
                     self.worker_peak_bytes = max(self.worker_peak_bytes, peak)
+                else:
+                    self.java_peak_bytes = max(self.java_peak_bytes, peak)
             except psutil.Error:
                 continue
         self.workers = sum(used for is_python, used in self._seen.values() if is_python)

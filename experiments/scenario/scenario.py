@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import itertools
 import json
@@ -12,17 +11,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from emulation.line import ceiling
 from emulation.profile import library
 from emulation.profile.profile import LinkProfile
-from experiments.scenario import cases, knobs, limits, nodes, overlay, programs, segments
+from experiments.scenario import cases, knobs, limits, misfits, nodes, overlay, programs, segments
 from experiments.scenario.settings import Settings
 from records.comparing import Compared, compared, problems
 from records.errors import WrongInput
 from records.schema import VERSION
-from records.workload import WORKLOADS, Acknowledged, Pattern, PubSub
+from records.workload import Acknowledged, PubSub
 from records.yaml_lines import Key
 from stacks import registry
 from stacks.driver import Subscription
@@ -240,9 +239,8 @@ def _cell(
     try:
         settings = Settings.model_validate(plain)
     except ValidationError as error:
-        for detail in error.errors():
-            location = tuple(part for part in detail["loc"] if part != "[key]")
-            complain.add(place(location), _problem(dict(detail), plain))
+        for location, problem in misfits.told(error, plain):
+            complain.add(place(location), problem)
         # Checked further with the other cells' problems still to be found.
         return _invalid_cell(levels)
     if wrong := list(knobs.problems(settings)):
@@ -355,44 +353,3 @@ def _with_level(location: tuple[Any, ...], chosen: dict[Key, int]) -> Key:
         if (head := location[:length]) in chosen:
             return (*head, chosen[head], *location[length:])
     return location
-
-
-def _problem(detail: dict[str, Any], plain: dict[str, Any]) -> str:
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    if detail["type"] == "missing":
-        return "is missing"
-    if detail["type"] == "extra_forbidden":
-        *above, key = map(str, detail["loc"])
-        known = sorted(_keys(above, _pattern(plain)))
-        having = [one.value for one in WORKLOADS if above[:1] == ["workload"] and key in _keys(above, one)]
-        if having:
-            others = f"{' and '.join(having)} {'has' if len(having) == 1 else 'have'}"
-            return f"pattern {_pattern(plain).value} has none, {others}; known are {', '.join(known)}"
-        close = difflib.get_close_matches(key, known, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        return f"unknown key; {hint}known are {', '.join(known)}"
-    value = detail["input"]
-    return message if isinstance(value, dict) else f"{value!r}: {message}"
-
-
-def _pattern(plain: dict[str, Any]) -> Pattern:
-    """Of the workload, where that is a mapping and names one that there is."""
-    work = plain.get("workload")
-    named = work.get("pattern") if isinstance(work, dict) else None
-    return next((one for one in Pattern if one == named), Pattern.PUBSUB)
-
-
-def _keys(location: list[str], pattern: Pattern) -> set[str]:
-    """The keys that the model below `location` knows, of a workload those of its pattern."""
-    model: type[BaseModel] = Settings
-    if location[:1] == ["workload"]:
-        model, location = WORKLOADS[pattern], location[1:]
-    for part in location:
-        field = model.model_fields.get(part)
-        inner = field.annotation if field else None
-        options = [inner, *getattr(inner, "__args__", ())]
-        found = [kind for kind in options if isinstance(kind, type) and issubclass(kind, BaseModel)]
-        if not found:
-            continue
-        model = found[0]
-    return set(model.model_fields)

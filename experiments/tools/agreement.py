@@ -59,7 +59,7 @@ FIRST_LOOK = 3
 _LOSSY, _LOSSY_WINDOW_S = 0.001, 60
 _LATENCY = "latency_mean_s"
 _LONGEST_CASE = 41
-# An open loop sends half as often as a closed one could, and so never meets a message of before.
+# An open loop sends half as often as a closed one could, and meets no message of before where nothing is lost.
 _PACE, _SEGMENT, _SHORTEST_CYCLE_S = 0.5, 1448, 0.05
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from queue import Empty, Queue
 from types import TracebackType
@@ -17,6 +17,7 @@ from typing import Any, Self, TypeVar
 from stacks.channel import opened
 from stacks.driver import Endpoint, StackError
 from stacks.iris import relay
+from stacks.iris.backlog import Backlog
 from stacks.iris.client import Application, TimedOutError
 from stacks.iris.tunnel import Tunnel
 
@@ -26,12 +27,15 @@ LIMIT_S = 30.0
 
 
 class BlockingTunnel:
-    """Ordered messages between this application and another.  Made by `BlockingClient.open_tunnel`."""
+    """Ordered messages between this application and another.  Made by `BlockingClient.open_tunnel`.
+
+    What `receive` has not taken waits here up to stacks.iris.tunnel.ROOM_BYTES, and then at the sender.
+    """
 
     def __init__(self, client: BlockingClient, tunnel: Tunnel) -> None:
         self._client, self._tunnel = client, tunnel
         self._came: Queue[bytes] = Queue()
-        tunnel.on_message = self._came.put
+        tunnel.on_message, tunnel.on_demand = self._came.put, True
 
     def send(self, data: bytes) -> None:
         """Returns when the node has all of it; StackError when the tunnel has ended."""
@@ -44,9 +48,11 @@ class BlockingTunnel:
     def receive(self, timeout_s: float = LIMIT_S) -> bytes:
         """The next message; TimedOutError where none comes in time."""
         try:
-            return self._came.get(timeout=timeout_s)
+            message = self._came.get(timeout=timeout_s)
         except Empty:
             raise TimedOutError(self._tunnel.over or f"no message within {timeout_s:g} s") from None
+        self._client.later(partial(self._tunnel.repay, len(message)))
+        return message
 
     def close(self) -> None:
         """End it, behind what was sent."""
@@ -62,7 +68,9 @@ class BlockingClient:
 
     on_request: makes the reply to a request; what it raises is the caller's FaultError.  on_broadcast: every broadcast
     to the cluster, one after the other.  on_tunnel: every tunnel that is opened to this member.  workers: how many
-    requests are answered at once.  StackError where there is no node, or where it does not take the application.
+    requests are answered at once.  Of broadcasts and events, and of requests, 64 MiB wait for a handler; what comes
+    above is dropped and counted (`dropped`), a request answered with a fault.  StackError where there is no node, or
+    where it does not take the application.
     """
 
     def __init__(
@@ -79,8 +87,8 @@ class BlockingClient:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="iris", daemon=True)
         self._thread.start()
-        self._answering = ThreadPoolExecutor(workers, thread_name_prefix="iris-request")
-        self._hearing = ThreadPoolExecutor(1, thread_name_prefix="iris-event")
+        self._answering = Backlog(workers, "iris-request")
+        self._hearing = Backlog(1, "iris-event")
         self._on_request = on_request
 
         async def entered() -> Application:
@@ -89,7 +97,7 @@ class BlockingClient:
             if on_broadcast:
                 made.on_broadcast = partial(self._hear, on_broadcast)
             if on_tunnel:
-                made.on_tunnel = lambda tunnel: self._hear(on_tunnel, BlockingTunnel(self, tunnel))
+                made.on_tunnel = lambda tunnel: self._offered(on_tunnel, BlockingTunnel(self, tunnel))
             try:
                 await made.enter(cluster)
             except BaseException:
@@ -172,6 +180,16 @@ class BlockingClient:
             raise StackError("the client is closed")
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
+    def later(self, work: Callable[[], None]) -> None:
+        """Have the client's loop do something soon, if there still is one."""
+        with suppress(RuntimeError):  # it is closed
+            self._loop.call_soon_threadsafe(work)
+
+    @property
+    def dropped(self) -> int:
+        """Broadcasts, events and requests for which there was no room."""
+        return self._answering.dropped + self._hearing.dropped
+
     def _requested(self, data: bytes | bytearray, reply: Callable[..., None]) -> None:
         """In the loop: have a worker make the reply."""
 
@@ -183,10 +201,14 @@ class BlockingClient:
                 body, success = f"{type(error).__name__}: {error}".encode(), False
             self._loop.call_soon_threadsafe(partial(reply, body, success=success))
 
-        self._answering.submit(answer)
+        if not self._answering.add(len(data), answer):
+            reply(b"too many requests wait here", success=False)
 
-    def _hear(self, handler: Callable[[T], None], event: T) -> None:
-        self._hearing.submit(handler, event)
+    def _hear(self, handler: Callable[[bytes], None], event: bytes) -> None:
+        self._hearing.add(len(event), partial(handler, event))
+
+    def _offered(self, handler: Callable[[BlockingTunnel], None], tunnel: BlockingTunnel) -> None:
+        self._hearing.add(0, partial(handler, tunnel))
 
     def _end(self) -> None:
         if self._thread.is_alive():
@@ -194,4 +216,4 @@ class BlockingClient:
             self._thread.join()
             self._loop.close()
         for pool in (self._answering, self._hearing):
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.end()

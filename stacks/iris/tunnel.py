@@ -18,17 +18,20 @@ REPAY_BYTES = ROOM_BYTES // 16  # what has come is allowed again when there is s
 class Tunnel:
     """Ordered messages between this application and another.
 
-    on_message: has every message that comes.  over: why it has ended, None while it lives.
+    on_message: has every message that comes.  over: why it has ended, None while it lives.  on_demand: whoever has the
+    messages says by `repay` when one is out of the way, and no more of them than there is room for come before that.
     """
 
     def __init__(self, say: Callable[[relay.Message], None], number: int) -> None:
         self.on_message: Callable[[bytes], None] = _unheard
         self.over: str | None = None
+        self.on_demand = False
         self._say, self._number = say, number
         self._allowed = self._owed = 0
         self._waiting: deque[tuple[int, bytes, asyncio.Future[None] | None]] = deque()
         self._parts: list[bytes] = []
         self._missing = 0
+        self._held = False
 
     def begin(self) -> None:
         """Let the node send."""
@@ -83,13 +86,24 @@ class Tunnel:
         if chunk.size:
             self._parts.clear()
             self._missing = chunk.size
+            # One that fills the room by itself could never become whole if its parts were not repaid.
+            self._held = self.on_demand and chunk.size <= ROOM_BYTES // 2
         self._parts.append(chunk.data)
         self._missing -= len(chunk.data)
         if self._missing <= 0:
             message = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
             self._parts.clear()
             self.on_message(message)
-        self._owed += len(chunk.data)
+        if not self._held:
+            self._repay(len(chunk.data))
+
+    def repay(self, size: int) -> None:
+        """A message of `size` bytes is out of the way, where `on_demand`."""
+        if size <= ROOM_BYTES // 2:
+            self._repay(size)
+
+    def _repay(self, size: int) -> None:
+        self._owed += size
         if self._owed >= REPAY_BYTES and self.over is None:
             owed, self._owed = self._owed, 0
             self._say(relay.TunnelAllow(self._number, owed))

@@ -13,6 +13,7 @@ import pytest
 from analysis.spark.errors import SparkFailed
 from analysis.spark.session import interrupted, session, settings
 from analysis.spark.ship import bundle
+from analysis.spark.watch import watched
 
 pytestmark = pytest.mark.spark
 
@@ -92,3 +93,24 @@ def test_an_interrupt_is_not_hidden_by_what_fails_after_it() -> None:
     assert interrupted(tidy_up_after(tidy_up_after(KeyboardInterrupt())))
     assert not interrupted(tidy_up_after(OSError()))
     assert not interrupted(ConnectionError())
+
+
+def test_a_long_job_tells_how_many_of_its_trials_are_done(spark: SparkSession, tmp_path: Path) -> None:
+    release, said = tmp_path / "release", list[str]()
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import time  # noqa: PLC0415
+
+        for batch in batches:
+            while batch.column(0)[0].as_py() and not release.exists():
+                time.sleep(0.02)
+            yield batch
+
+    def say(line: str) -> None:
+        said.append(line)
+        if "1 of 2 tasks done" in line:
+            release.touch()
+
+    with watched(spark, say, after_s=0.0, every_s=0.05):
+        assert spark.range(0, 2, 1, 2).mapInArrow(work, "id long").count() == 2
+    assert "still at work: 1 of 2 tasks done" in said

@@ -229,9 +229,9 @@ def test_a_capture_that_cannot_be_analysed_does_not_end_the_others(
 def test_a_range_that_cannot_be_decoded_takes_its_file_s_flows_and_no_others(tmp_path: Path) -> None:
     path = write(tmp_path / "a.pcap", [Segment(t_ns=10**18 + n, sport=1000 + n % 5, payload=10) for n in range(200)])
     found = index(path, range_bytes=4000)
-    pieces_of = [list(pieces.decode(path, one, capture=7, buckets=2)) for one in found.ranges]
+    pieces_of = [list(pieces.decode(path, one, capture=7, keys=range(2))) for one in found.ranges]
     assert len(pieces_of) > 2
-    lost = list(pieces.decode(tmp_path / "gone.pcap", found.ranges[1], capture=7, buckets=2))
+    lost = list(pieces.decode(tmp_path / "gone.pcap", found.ranges[1], capture=7, keys=range(2)))
     for batches, whole in ((pieces_of, True), ([pieces_of[0], lost, *pieces_of[2:]], False)):
         held = pa.Table.from_batches([batch for one in batches for batch in one])
         told = [

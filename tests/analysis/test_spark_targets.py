@@ -28,7 +28,7 @@ from analysis.spark.export import Done, NotShared, Piece, seen, verify
 from analysis.spark.needs import distributions, needed
 from analysis.spark.session import chosen_by, event_log, session
 from analysis.spark.target import Target, settings_of
-from analysis.spark.watch import Executor, later, repeated
+from analysis.spark.watch import Executor, repeated, repeatedly
 from records.errors import WrongInput
 
 # As java.util.Properties writes them.
@@ -268,13 +268,17 @@ def test_tasks_that_ran_again_are_one_message_with_the_workers_that_were_lost() 
     )
 
 
-def test_what_is_told_later_is_not_told_of_what_ends_before() -> None:
-    told = Event()
-    with later(told.set, after_s=3600):
+def test_what_is_told_of_long_jobs_is_told_again_and_not_of_what_ends_before() -> None:
+    told, twice = Event(), Event()
+    with repeatedly(told.set, after_s=3600, every_s=0):
         pass
     assert not told.is_set()
-    with later(told.set, after_s=0):
-        assert told.wait(60)
+
+    def tell() -> None:
+        (twice if told.is_set() else told).set()
+
+    with repeatedly(tell, after_s=0, every_s=0):
+        assert twice.wait(60)
 
 
 def test_of_an_error_the_lines_are_told_that_say_something() -> None:

@@ -21,7 +21,7 @@ from analysis.sql.work import NoCampaign, campaigns
 from experiments.campaign.unpack import unpack
 from lab.main import app
 from records import location
-from records.location import Remote, locate
+from records.location import Remote, Unreachable, locate
 from records.publishing import NotPublished, publish
 from records.store import trials
 
@@ -107,16 +107,39 @@ def test_a_trial_that_cannot_be_fetched_is_a_row_that_says_so_and_the_others_are
     assert rows[CELL, 1]["state"] == "damaged"
     assert "published.parquet" in str(rows[CELL, 1]["reasons"])
     assert rows["wireline-100m_100_dp", 1]["state"] == "valid"
-    assert {row["cell"] for row in view("published", target)} == {"wireline-100m_100_dp"}
+    with pytest.raises(Unreachable, match=r"published\.parquet"):
+        view("published", target)
 
 
-def test_a_ledger_that_is_not_what_was_published_gives_no_row(
+def test_files_that_are_not_what_was_published_end_the_query(
     store: ObjectStore, campaign: Path, target: Remote
 ) -> None:
     publish(campaign, target)
     good = store.objects["lab/runs/one/wireline-100m_100_dp/trial-001/published.parquet"]
     store.objects[f"lab/runs/one/{CELL}/trial-001/published.parquet"] = good[:-8] + b"\0" * 8
-    assert view("published", target, cell=CELL) == []
+    with pytest.raises(NotPublished, match=r"published\.parquet"):
+        view("published", target, cell=CELL)
+    capture = next(name for name in store.under("lab/runs/one") if name.startswith(CELL) and name.endswith(".pcap"))
+    store.objects[f"lab/runs/one/{capture}"] += bytes(16)
+    with pytest.raises(NotPublished, match=r"\.pcap"):
+        view("packets", target, cell=CELL)
+
+
+def test_a_capture_that_cannot_be_read_to_its_end_ends_the_query(
+    store: ObjectStore, campaign: Path, target: Remote
+) -> None:
+    publish(campaign, target)
+    store.faults = [Fault(kind="cut", key=".pcap", after=100, times=99)]
+    with pytest.raises(Unreachable, match="pcap"):
+        view("packets", target, cell=CELL)
+
+
+def test_pages_of_comparisons_are_no_trials(campaign: Path, target: Remote) -> None:
+    (campaign / "compare" / "other").mkdir(parents=True)
+    (campaign / "compare" / "other" / "compare.html").write_text("page")
+    publish(campaign, target)
+    used = ("published", "delivered", "links")
+    assert notes([target], used) == [line for line in notes([campaign], used) if "cannot be read" not in line] == []
 
 
 def test_a_campaign_out_of_a_pack_has_its_rows_and_the_note_of_what_it_lacks(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import Queue
 
 import pytest
@@ -12,8 +13,11 @@ from free_ports import free_ports
 from iris_nodes import nodes_here, run
 
 from stacks.driver import StackError
+from stacks.iris import relay
+from stacks.iris.backlog import Backlog
 from stacks.iris.blocking import BlockingClient, BlockingTunnel
 from stacks.iris.client import FaultError, TimedOutError
+from stacks.iris.tunnel import REPAY_BYTES, ROOM_BYTES, Tunnel
 
 
 def told(story: Callable[[int, int], None]) -> None:
@@ -106,5 +110,85 @@ def test_a_client_that_is_closed_or_finds_no_node_says_so() -> None:
         with pytest.raises(StackError, match="cannot connect"):
             BlockingClient(port=free_ports(1)[0])
         assert {thread.name for thread in threading.enumerate()} == threads
+
+    told(story)
+
+
+def test_what_a_slow_reader_has_not_taken_is_not_allowed_again() -> None:
+    said: list[relay.Message] = []
+    came: list[bytes] = []
+    tunnel = Tunnel(said.append, 7)
+    tunnel.on_message, tunnel.on_demand = came.append, True
+    tunnel.begin()
+    for _ in range(ROOM_BYTES // relay.CHUNK_LIMIT):
+        tunnel.heard(relay.TunnelData(7, relay.CHUNK_LIMIT, bytes(relay.CHUNK_LIMIT)))
+    assert said == [relay.TunnelAllow(7, ROOM_BYTES)]
+    for message in came:
+        tunnel.repay(len(message))
+    again = said[1:]
+    assert all(isinstance(one, relay.TunnelAllow) and one.bytes >= REPAY_BYTES for one in again)
+    assert sum(one.bytes for one in again if isinstance(one, relay.TunnelAllow)) == ROOM_BYTES
+
+
+def test_a_message_that_is_larger_than_the_room_still_comes_whole() -> None:
+    said: list[relay.Message] = []
+    came: list[int] = []
+    tunnel = Tunnel(said.append, 7)
+    tunnel.on_message, tunnel.on_demand = (lambda message: came.append(len(message))), True
+    tunnel.begin()
+    size, allowed = ROOM_BYTES + relay.CHUNK_LIMIT, 0
+    for at in range(0, size, relay.CHUNK_LIMIT):
+        allowed += sum(one.bytes for one in said if isinstance(one, relay.TunnelAllow))
+        said.clear()
+        assert allowed >= relay.CHUNK_LIMIT, "nobody could send on"
+        allowed -= relay.CHUNK_LIMIT
+        tunnel.heard(relay.TunnelData(7, size if at == 0 else 0, bytes(relay.CHUNK_LIMIT)))
+    assert came == [size]
+    tunnel.repay(size)
+    assert said == [], "it was repaid as it came"
+
+
+def test_a_backlog_has_its_room_and_counts_what_it_dropped() -> None:
+    busy, done = threading.Event(), Queue[int]()
+    backlog = Backlog(1, "test", room=100)
+    begun = threading.Event()
+
+    def block() -> None:
+        begun.set()
+        busy.wait(30)
+
+    assert backlog.add(1000, block), "something is taken whatever its size where nothing waits"
+    assert begun.wait(30)
+    assert [backlog.add(40, lambda number=number: done.put(number)) for number in range(4)] == [
+        True,
+        True,
+        False,
+        False,
+    ]  # type: ignore[misc]
+    assert backlog.dropped == 2
+    busy.set()
+    assert [done.get(timeout=30), done.get(timeout=30)] == [0, 1]
+    backlog.end()
+
+
+def test_events_that_nobody_comes_to_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stacks.iris.blocking.Backlog", partial(Backlog, room=1000))
+
+    def story(one: int, other: int) -> None:
+        busy, heard = threading.Event(), Queue[bytes]()
+
+        def slow(data: bytes) -> None:
+            busy.wait(30)
+            heard.put(data)
+
+        with (
+            BlockingClient("group", port=other, on_broadcast=slow) as member,
+            BlockingClient(port=one) as client,
+        ):
+            while not member.dropped:
+                client.broadcast("group", bytes(400))
+                threading.Event().wait(0.01)
+            busy.set()
+            assert len(heard.get(timeout=30)) == 400
 
     told(story)

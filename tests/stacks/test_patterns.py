@@ -12,6 +12,8 @@ from pattern_stories import Stories, until
 from reference_servers import server_here
 
 from records.messaging import Ack, Delivery
+from records.workload import MESSAGE_PATTERNS
+from stacks import registry
 from stacks.driver import StackError, Subscription
 from stacks.null.driver import Null
 from stacks.reference import Reference
@@ -37,6 +39,11 @@ def told(story: Callable[[Stories], Awaitable[None]], *, of: str = "reference", 
 
 
 BOTH = pytest.mark.parametrize("stack", ["null", "reference"])
+
+
+@BOTH
+def test_every_pattern_of_messages_is_offered(stack: str) -> None:
+    assert registry.get(stack).patterns == MESSAGE_PATTERNS
 
 
 @BOTH

@@ -17,7 +17,9 @@ def in_ranges(path: Path, range_bytes: int, *, buckets: int = 3) -> pa.Table:
     """What the job gives for `path` when it is cut into ranges, the tasks run one after another."""
     found = index(path, range_bytes=range_bytes)
     texts = [to_json(piece) for piece in found.ranges]
-    decoded = [batch for text in texts for batch in pieces.decode(path, from_json(text), capture=0, buckets=buckets)]
+    decoded = [
+        batch for text in texts for batch in pieces.decode(path, from_json(text), capture=0, keys=range(buckets))
+    ]
     held = pa.Table.from_batches(reversed(decoded), pieces.SCHEMA)
     done = [
         pieces.analyse_bucket(held.filter(pc.equal(held["bucket"], bucket)), capture=0, bucket=bucket)

@@ -47,7 +47,7 @@ def load(folder: Path, workload: str, head: str = HEAD) -> Scenario:
         ),
         (
             "  pattern: queue\n  clients: {senders: 1, receivers: 1, apart: true}\n  body_bytes: 50",
-            r":1: workload.clients.apart: senders and receivers need stations: 2 or more to be apart",
+            r":6: workload.clients.apart: senders and receivers need stations: 2 or more to be apart",
         ),
     ],
 )

@@ -56,7 +56,7 @@ def test_delay_jitter_copies_damage_and_reordering_without_netem(tmp_path: Path)
     assert sum(whole.dark.values()) > 0
 
 
-@pytest.mark.parametrize("name", ["lte", "vehicle-handover"])
+@pytest.mark.parametrize("name", ["lte", "geo-satellite", "vehicle-handover"])
 def test_profiles_that_needed_netem_or_a_kernel_run_natively(tmp_path: Path, name: str) -> None:
     trial, verdict = by_the_line(tmp_path, network=name, window=SHORT | {"drain_s": 6})
     assert_complete(trial, verdict)
