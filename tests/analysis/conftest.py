@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 from common.capture import write_capture
+from object_store import ObjectStore
 from reduced_here import findings_of
 from synthetic_campaign import write_campaign
 
 from analysis.findings import Findings
 from analysis.report.build import write
+from records import location
+from records.location import Remote, locate
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +40,12 @@ def findings(campaign: Path) -> Findings:
 def report(findings: Findings) -> Path:
     """The campaign's report.  Tests only read it: to draw and write it takes a processor many seconds."""
     return write(findings)
+
+
+@pytest.fixture
+def target(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Remote:
+    """Where a test publishes a campaign; calls that fail are tried again at once."""
+    monkeypatch.setattr(location, "_PAUSES_S", (0.0, 0.0))
+    found = locate(store.uri("lab/runs/one"))
+    assert isinstance(found, Remote)
+    return found

@@ -24,8 +24,7 @@ from analysis.reductions.published import Copy, copy_records, reducing_published
 from analysis.reductions.reduce import reducing
 from analysis.report.build import WRITTEN
 from analysis.report.published import build_published
-from records import location
-from records.location import Remote, locate
+from records.location import Remote
 from records.publishing import NotPublished, publish, read_published
 from records.store import trials
 
@@ -40,14 +39,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def campaign(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "results" / "synthetic" / made.name))
-
-
-@pytest.fixture
-def target(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Remote:
-    monkeypatch.setattr(location, "_PAUSES_S", (0.0, 0.0))
-    found = locate(store.uri("lab/runs/one"))
-    assert isinstance(found, Remote)
-    return found
 
 
 def rows_of(target: Remote, below: Path) -> tuple[list[bytes], list[str]]:

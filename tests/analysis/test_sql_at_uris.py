@@ -20,8 +20,7 @@ from analysis.sql.views import VIEWS
 from analysis.sql.work import NoCampaign, campaigns
 from experiments.campaign.unpack import unpack
 from lab.main import app
-from records import location
-from records.location import Remote, Unreachable, locate
+from records.location import Remote, Unreachable
 from records.publishing import NotPublished, publish
 from records.store import trials
 
@@ -47,14 +46,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def campaign(made: Path, tmp_path: Path) -> Path:
     return copy(made, tmp_path / "results")
-
-
-@pytest.fixture
-def target(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Remote:
-    monkeypatch.setattr(location, "_PAUSES_S", (0.0, 0.0))
-    found = locate(store.uri("lab/runs/one"))
-    assert isinstance(found, Remote)
-    return found
 
 
 def without_places(rows: list[Row]) -> list[Row]:
