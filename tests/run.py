@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -49,8 +50,18 @@ def _naming(*marks: str) -> list[str]:
 _NEEDING = sorted({*_naming(*NEEDS), *(f"tests/{module}" for module in GROUPS[SPARK])})
 
 
+# A process that no signal takes out of a test ends with it, and xdist goes on with another: these tests leave nothing.
+_ENDS_WITH_A_TEST_THAT_HANGS = ("-o", "faulthandler_exit_on_timeout=true")
 # Phase, part, options of pytest.  Every test is in one part.  What the first part of a phase says is shown at once.
-FAST = {"pure": {"pure": ["-m", f"not ({_SOME_NEED}) and not link and not alone", *_processes(_CORES)]}}
+FAST = {
+    "pure": {
+        "pure": [
+            *("-m", f"not ({_SOME_NEED}) and not link and not alone"),
+            *_processes(_CORES),
+            *_ENDS_WITH_A_TEST_THAT_HANGS,
+        ]
+    }
+}
 ALL = {
     "side by side": {
         "all": [
@@ -86,7 +97,7 @@ def main(words: list[str]) -> int:
         results = folder / "results"
         results.touch()
         environment[RESULTS] = str(results)
-        with _ending() as running:
+        with _ending(folder) as running:
             for phase, parts in (FAST if fast else ALL).items():
                 began = time.monotonic()
                 print(f"== {phase}", flush=True)
@@ -98,7 +109,7 @@ def main(words: list[str]) -> int:
         if again:
             began = time.monotonic()
             print(f"== once more, by themselves: {len(again)}", flush=True)
-            with _ending() as running:
+            with _ending(folder) as running:
                 _start(running, {"again": [*again, "-p", "no:xdist"]}, rest, environment, folder)
                 statuses = [_finished(running, "again", folder)]
             took["once more"] = time.monotonic() - began
@@ -138,22 +149,27 @@ def _finished(running: _Running, name: str, folder: Path) -> int:
     """Wait for a part and show what it has said, unless it was shown at once; its exit status."""
     status = running[name].wait()
     del running[name]
-    if text := (folder / name).read_text():
-        print(f"== {name}", text, sep="\n", flush=True)
+    _show(name, folder)
     return status
 
 
+def _show(name: str, folder: Path) -> None:
+    if text := (folder / name).read_text(errors="replace"):
+        print(f"== {name}", text, sep="\n", flush=True)
+
+
 @contextmanager
-def _ending() -> Iterator[_Running]:
-    """Parts that run, by name; those still in it are ended on the way out."""
+def _ending(folder: Path) -> Iterator[_Running]:
+    """Parts that run, by name; those still in it are ended on the way out, and what they have said is shown."""
     running: _Running = {}
     try:
         yield running
     finally:
-        for process in running.values():
+        for name, process in running.items():
             if process.poll() is None:
                 process.terminate()
                 process.wait()
+                _show(name, folder)
 
 
 def _tell(results: Path, took: dict[str, float]) -> None:
@@ -172,7 +188,12 @@ def _minutes(seconds: float) -> str:
     return f"{round(seconds) // 60} min {round(seconds) % 60:02} s"
 
 
+def _ended(number: int, _: object) -> None:
+    sys.exit(f"ended by {signal.Signals(number).name}")
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _ended)
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:

@@ -53,6 +53,9 @@ class Owner(Protocol):
     def lost_peer(self, link: PeerLink, why: str) -> None:
         """The connection is over."""
 
+    def made_application(self, link: RelayLink) -> None:
+        """A connection to an application is there, which has not said anything yet."""
+
     def initiated(self, link: RelayLink, cluster: str) -> None:
         """An application is there, which waits to be welcomed."""
 
@@ -167,6 +170,7 @@ class RelayLink(asyncio.Protocol):
         """Called by asyncio."""
         self._transport = cast(asyncio.Transport, transport)
         without_delay(transport)
+        self._owner.made_application(self)
 
     def data_received(self, data: bytes) -> None:
         """Called by asyncio."""
@@ -196,6 +200,10 @@ class RelayLink(asyncio.Protocol):
         if self._held > GATHERED_BYTES:
             self.flush()
         return True
+
+    def cut(self) -> None:
+        """End the connection without another word."""
+        self._transport.abort()
 
     def flush(self) -> None:
         """Write what has gathered."""

@@ -79,6 +79,7 @@ class Node:
         self._dialling: set[tuple[str, int]] = set()
         self._useless: set[tuple[str, int]] = set()  # where nodes are that this one has no use for, nor they for it
         self._tasks: set[asyncio.Task[None]] = set()
+        self._relayed: set[RelayLink] = set()  # connections to applications, those included that have not said anything
         self._applications: dict[int, RelayLink] = {}
         self._unwelcomed: list[RelayLink] = []
         self._waiting: list[Flushed] = []
@@ -112,6 +113,8 @@ class Node:
             task.cancel()
         for link in (*self._links.values(), *self._unknown):
             link.end("the node ends")
+        for application in tuple(self._relayed):
+            application.cut()
         self._ways.close()
 
     # What the overlay asks for.
@@ -216,6 +219,12 @@ class Node:
 
     # What applications tell.
 
+    def made_application(self, link: RelayLink) -> None:
+        """A connection to an application, which may have been accepted just before the end."""
+        self._relayed.add(link)
+        if self._timer.cancelled():
+            link.cut()
+
     def initiated(self, link: RelayLink, cluster: str) -> None:
         """A new application; it is welcomed when this node has found its way into the overlay."""
         self._applications[link.number] = link
@@ -230,6 +239,7 @@ class Node:
 
     def lost_application(self, link: RelayLink) -> None:
         """An application has gone."""
+        self._relayed.discard(link)
         if self._applications.pop(link.number, None) is not None:
             self.patterns.detach(link.number)
 

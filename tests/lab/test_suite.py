@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from _pytest.mark.expression import Expression
-from groups import MARKS
-from run import ALL, once_more
+from groups import MARKS, RESULTS
+from run import ALL, FAST, ROOT, once_more
 
 
 def test_a_test_with_whatever_marks_is_in_one_part() -> None:
@@ -40,3 +44,39 @@ def test_what_failed_is_run_once_more() -> None:
 )
 def test_what_no_stall_explains_is_not(statuses: list[int], results: list[str]) -> None:
     assert once_more(statuses, results) == []
+
+
+HANGS = """
+import ctypes
+import pathlib
+
+import pytest
+
+tried = pathlib.Path(__file__).with_name("tried")
+
+def test_hangs_where_no_signal_is_heard():
+    if not tried.exists():
+        tried.touch()
+        ctypes.PyDLL(None).sleep(600)  # which keeps the interpreter's lock
+
+@pytest.mark.parametrize("number", range(5))
+def test_runs(number): pass
+"""
+
+
+def test_a_test_that_hangs_where_no_signal_is_heard_fails_and_the_others_run(tmp_path: Path) -> None:
+    (tmp_path / "test_hangs.py").write_text(HANGS)
+    results = tmp_path / "results"
+    command = [sys.executable, "-m", "pytest", *FAST["pure"]["pure"], "-o", "faulthandler_timeout=2"]
+    environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    environment |= {RESULTS: str(results), "PYTHONPATH": f"{ROOT / 'tests'}:{ROOT / 'tests/support'}"}
+    done = subprocess.run(
+        [*command, "-c", ROOT / "pyproject.toml", "--rootdir", ROOT, "-p", "conftest", tmp_path],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stderr
+    assert "in test_hangs_where_no_signal_is_heard" in done.stdout + done.stderr
+    outcomes = [json.loads(line) for line in results.read_text().splitlines()]
+    assert len({test for test, _, outcome in outcomes if outcome == "passed"}) == 6
+    (failed,) = {test for test, _, outcome in outcomes if outcome == "failed"}
+    assert failed.endswith("::test_hangs_where_no_signal_is_heard")

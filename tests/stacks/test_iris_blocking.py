@@ -114,6 +114,37 @@ def test_a_client_that_is_closed_or_finds_no_node_says_so() -> None:
     told(story)
 
 
+def test_a_node_that_ends_ends_what_waits_for_it() -> None:
+    ended: list[str] = []
+
+    async def talk() -> None:
+        async with nodes_here(2) as nodes:
+            asked = threading.Event()
+
+            def answer(data: bytes) -> bytes:
+                asked.set()
+                threading.Event().wait(0.5)
+                return data
+
+            def story() -> None:
+                with (
+                    BlockingClient("slow", port=nodes.relays[1], on_request=answer),
+                    BlockingClient(port=nodes.relays[0]) as client,
+                    pytest.raises(StackError, match="closed the connection"),
+                ):
+                    client.request("slow", b"x", timeout_s=500)
+                with pytest.raises(StackError, match="cannot connect"):
+                    BlockingClient(port=nodes.relays[0])
+                ended.append("all")
+
+            told = asyncio.create_task(asyncio.to_thread(story))
+            await asyncio.to_thread(asked.wait)
+        await told
+
+    run(talk)
+    assert ended == ["all"]
+
+
 def test_what_a_slow_reader_has_not_taken_is_not_allowed_again() -> None:
     said: list[relay.Message] = []
     came: list[bytes] = []

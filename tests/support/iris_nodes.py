@@ -73,8 +73,8 @@ async def nodes_here(count: int, *, kind: Callable[[Settings], Node] = Node, **s
         await asyncio.sleep(0)
 
 
-def run(talk: Callable[[], Awaitable[None]], *, limit_s: float = 60) -> None:
-    """Run a coroutine to its end."""
+def run(talk: Callable[[], Awaitable[None]], *, limit_s: float = 600) -> None:
+    """Run a coroutine to its end.  Beside tests that take every processor, that may be long after it began."""
 
     async def limited() -> None:
         async with asyncio.timeout(limit_s):
