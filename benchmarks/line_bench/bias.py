@@ -16,6 +16,8 @@ from accuracy.bench import Line, applied, way
 
 from emulation.kernel import kernel
 from emulation.line import idlepoll
+from emulation.profile import library
+from emulation.profile.direction import FULL_FRAME
 from emulation.profile.media import MediumName
 from emulation.proof.probe import ProbePath
 from experiments.trial.observers.priority import ahead
@@ -34,14 +36,13 @@ _FIRST = 5  # of a series: they find nothing ready
 _LATENCY = Path("/dev/cpu_dma_latency")
 
 
-def _probes(
-    network: Network, made_by: MediumName, size: int, direction: str, packets: int, **settings: Any
+def _probes(  # noqa: PLR0917 - as the columns are
+    network: Network, made_by: MediumName, size: int, direction: str, packets: int, takes_s: float, **settings: Any
 ) -> np.ndarray:
-    """One-way delays (s) over an idle link."""
-    takes_s = size * 8 / settings["rate"]
+    """One-way delays (s) over an idle link, on which a frame takes so long."""
     with (
         applied(network, made_by=made_by, **settings),
-        way(network, direction, silence_s=1 + settings["delay"]) as path,
+        way(network, direction, silence_s=1 + settings.get("delay", 0.0)) as path,
         ahead([]),
     ):
         left_ns = _send(path, packets, size, _PAUSE_S, takes_s)
@@ -65,7 +66,7 @@ def _bias(  # noqa: PLR0917 - as the columns are
     found = []
     for direction, delay_s in zip(DIRECTIONS, _DELAYS_S, strict=True):
         asked = delay_s if netem else 0.0
-        seen = _probes(network, made_by, size, direction, packets // 2, rate=rate, delay=asked)
+        seen = _probes(network, made_by, size, direction, packets // 2, size * 8 / rate, rate=rate, delay=asked)
         found.append((seen[_FIRST:] - asked - size * 8 / rate) * 1e3)
     errors = np.concatenate(found)
     median, p99 = float(np.median(errors)), float(np.percentile(errors, 99))
@@ -106,6 +107,22 @@ def _send(path: ProbePath, packets: int, size: int, pause_s: float, takes_s: flo
             pass
         path.emit(1, size)
     return sent_ns(path, packets)
+
+
+def study(network: Network, made_by: MediumName, quick: bool) -> Iterator[Part]:
+    """Frames over an idle nistnet-80211, whose transmission takes 0.8 ms at 100 bytes and 12.1 ms at 1,514."""
+    for size in (100, FULL_FRAME):
+        for direction in DIRECTIONS:
+            yield partial(_study, network, made_by, size, direction, 100 if quick else 400)
+
+
+def _study(network: Network, made_by: MediumName, size: int, direction: str, packets: int) -> list[Line]:
+    link = library.load("nistnet-80211")
+    takes = link.uplink.airtime(size) * 1e3
+    seen = _probes(network, made_by, size, direction, packets, takes / 1e3, **link.model_dump())[_FIRST:] * 1e3
+    what = f"nistnet-80211, idle: {size:,} bytes, {direction}: median delay"
+    note = f"transmission {takes:.3f} ms; p99 {np.percentile(seen, 99):.3f} ms of {len(seen)} frames"
+    return [bounded(made_by, what, "ms", float(np.median(seen)), takes - _MEDIAN_MS, takes + _MEDIAN_MS, note)]
 
 
 def quiet(network: Network, made_by: MediumName, quick: bool) -> Iterator[Part]:
@@ -178,6 +195,7 @@ MEASURES = (
     Measure(name="bare", ways=("line",), run=bare),
     Measure(name="awake", ways=("line", "tc"), run=awake),
     Measure(name="halting", ways=("line",), run=halting),
+    Measure(name="study", ways=("line", "tc", "lab"), run=study),
     Measure(name="bias", ways=("line", "tc", "lab"), run=quiet),
     Measure(name="bias-beside-trial", ways=("line", "tc"), run=loaded),
     Measure(name="bias-beside-loops", ways=("line", "tc"), run=looped),
