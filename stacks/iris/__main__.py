@@ -15,7 +15,7 @@ import uvloop
 
 from records import no_gc
 from stacks.iris import memory, relay
-from stacks.iris.ids import written
+from stacks.iris.ids import id_of, written
 from stacks.iris.node import Node, Settings, places
 from stacks.iris.noise import KEY
 from stacks.iris.overlay import BEAT_S, SILENT_S
@@ -81,6 +81,7 @@ def main() -> int:
     parser.add_argument("--relay-port", type=int, default=relay.PORT, help="TCP port for applications, on loopback")
     parser.add_argument("--peer", action="append", default=[], metavar="PLACE", help="ADDRESS[:PORT] of another node")
     parser.add_argument("--subnet", metavar="ADDRESS/BITS", help="whose hosts are asked whether they are nodes")
+    parser.add_argument("--ids", choices=["drawn", "address"], default="drawn", help="where its identifier comes from")
     parser.add_argument("--splits", type=int, default=SPLITS, help="groups that a cluster is split into")
     parser.add_argument("--beat", type=float, default=BEAT_S, help="seconds between two signs of life")
     parser.add_argument("--silent", type=float, default=SILENT_S, help="seconds after which a silent node is given up")
@@ -99,6 +100,7 @@ def main() -> int:
             subnet=None if given.subnet is None else IPv4Network(given.subnet, strict=False),
             told=places(given.peer, given.port),
             relay_port=given.relay_port,
+            identifier=id_of(given.host) if given.ids == "address" else None,
             splits=given.splits,
             beat_s=given.beat,
             silent_s=given.silent,

@@ -37,6 +37,8 @@ class IrisKnobs(Knobs):
     """how nodes find each other: told by Ansible where they are, or by a scan of their subnet"""
     subnet_bits: Annotated[int, Field(ge=8, le=30)] = 16
     """the prefix of the subnet that is scanned"""
+    ids: Literal["drawn", "address"] = "drawn"
+    """where a node's identifier comes from: drawn anew when it starts, or made of its address, so that roots stay"""
     tunnel: Literal["acked", "direct"] = "acked"
     """how tunnels go: over the overlay with acknowledgements, or each by a TCP connection of its own"""
     ack_every: Annotated[int, Field(ge=1, le=128)] = 1
@@ -185,7 +187,7 @@ class Iris:
     def services(self) -> tuple[Service, ...]:
         """A node on every host."""
         knobs = self._knobs
-        names = ("splits", "beat_s", "silent_s", "tunnel", "ack_every", "found_by", "subnet_bits")
+        names = ("splits", "beat_s", "silent_s", "tunnel", "ack_every", "found_by", "subnet_bits", "ids")
         settings = {f"iris_{name}": getattr(knobs, name) for name in names}
         service = Service(
             name="iris", role="iris", port=PORT, placement="nodes", overlay=True, stamps=True, variables=settings

@@ -36,7 +36,7 @@ _OVERLAY_EVERY = 5  # steps of the wheel
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """address, port: where other nodes reach this one.  key: of the network, 32 bytes.  told: where others may be.
-    subnet: whose hosts are asked whether they are nodes; None = none.
+    subnet: whose hosts are asked whether they are nodes; None = none.  identifier: None = one is drawn.
 
     splits: into how many groups a cluster is split.  direct: whether tunnels that are opened here have connections of
     their own.  ack_every: packets to an acknowledgement of those that have none.
@@ -49,6 +49,7 @@ class Settings:
     told: tuple[tuple[str, int], ...] = ()
     subnet: IPv4Network | None = None
     relay_port: int = relay.PORT
+    identifier: int | None = None
     splits: int = SPLITS
     beat_s: float = BEAT_S
     silent_s: float = SILENT_S
@@ -63,7 +64,8 @@ class Node:
         self._settings = settings
         self._loop = asyncio.get_running_loop()
         random = Random(secrets.randbits(64))  # noqa: S311  (it balances load, and keeps no secret)
-        self.own = Peer(secrets.randbits(BITS), settings.address, settings.port)
+        drawn = secrets.randbits(BITS) if settings.identifier is None else settings.identifier
+        self.own = Peer(drawn, settings.address, settings.port)
         clock = self._loop.time
         self._ways = Ways(self.flush_soon, self._session)
         self.patterns = Patterns(
