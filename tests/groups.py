@@ -138,10 +138,39 @@ def _module(nodeid: str) -> str:
 
 
 class Grouped(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives every group to one process."""
+    """Gives every group to one process, and the rest of its groups to others when it crashes.
+
+    (xdist 3.8 itself hands out again what a process that crashed had done, too.  Whoever is given a group of which
+    nothing is left to do never reports anything, so that nobody is given more, and all wait for ever.)
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         return group(nodeid)
+
+    def remove_node(self, node: Any) -> str | None:
+        """A process has ended; the test that it crashed in, which has failed and is not given to others."""
+        assigned = self.assigned_work[node]
+        left = {name: unit for name, unit in assigned.items() if not all(unit.values())}
+        if not left:
+            del self.assigned_work[node]
+            return None
+        first = next(iter(left.values()))
+        crashed = next(test for test, done in first.items() if not done)
+        first[crashed] = True
+        del self.assigned_work[node]
+        self.workqueue.update({name: unit for name, unit in left.items() if not all(unit.values())})
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return crashed
+
+    def _reschedule(self, node: Any) -> None:
+        """Give a process groups until it has more than two tests: it begins none before it knows the next."""
+        if node.shutting_down or node not in self.registered_collections:
+            return
+        while self.workqueue and self._pending_of(self.assigned_work[node]) <= 2:
+            self._assign_work_unit(node)
+        if not self.workqueue:
+            node.shutdown()
 
 
 def scheduler(config: Any, log: Any) -> Grouped:

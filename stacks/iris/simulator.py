@@ -111,6 +111,7 @@ class World:
         self._order = count()
         self._held: list[Callable[[], None]] | None = None
         self._cut_off = False
+        self._beyond: set[int] = set()
 
     def add(self, through: int | None = None, *, identifier: int | None = None) -> SimulatedNode:
         """A new node, which knows one other, or none."""
@@ -140,6 +141,14 @@ class World:
     def vanish(self, those: Iterable[int]) -> None:
         """Nodes neither say nor hear anything any more; nobody is told."""
         self.vanished.update(those)
+
+    def part(self, those: Iterable[int]) -> None:
+        """From now on what these and the others send each other is lost; nobody is told.  With nobody, that is over."""
+        self._beyond = set(those)
+
+    def _deaf(self, one: int, other: int) -> bool:
+        """Whether two do not hear each other."""
+        return bool({one, other} & self.vanished) or (one in self._beyond) != (other in self._beyond)
 
     def hold(self) -> None:
         """Links are gone from now on: frames wait, as those of TCP do, and datagrams are lost."""
@@ -192,7 +201,7 @@ class World:
             self.after(DELAY_S, partial(self._hear, sender, receiver, data))
 
     def _hear(self, sender: int, receiver: int, data: bytes) -> None:
-        if sender not in self.nodes or receiver not in self.nodes or {sender, receiver} & self.vanished:
+        if sender not in self.nodes or receiver not in self.nodes or self._deaf(sender, receiver):
             return
         heard = self.nodes[receiver].bootstrap.heard(data, self.nodes[sender].own.address)
         if heard.answer is not None:
@@ -206,7 +215,7 @@ class World:
             self._held.append(partial(self.deliver, sender, receiver, frame))
             return
         node = self.nodes.get(receiver)
-        if node is None or receiver in self.vanished or sender in self.vanished or sender not in node.overlay.peers:
+        if node is None or self._deaf(sender, receiver) or sender not in node.overlay.peers:
             return
         node.overlay.heard(sender)
         node.overlay.received(sender, frame)
@@ -214,7 +223,7 @@ class World:
     def connect(self, one: int, other: int) -> None:
         """A session begins, if both are there and have none."""
         first, second = self.nodes.get(one), self.nodes.get(other)
-        if first is None or second is None or {one, other} & self.vanished or self._cut_off:
+        if first is None or second is None or self._deaf(one, other) or self._cut_off:
             return
         if other in first.overlay.peers:
             return
@@ -224,14 +233,14 @@ class World:
     def answer(self, asking: int, asked: int) -> None:
         """A node that was asked is heard, if both are there."""
         node = self.nodes.get(asking)
-        if node is None or asked not in self.nodes or {asking, asked} & self.vanished or self._cut_off:
+        if node is None or asked not in self.nodes or self._deaf(asking, asked) or self._cut_off:
             return
         if asked in node.overlay.peers:
             node.overlay.heard(asked)
 
     def cut(self, one: int, other: int) -> None:
-        """A node learns that a connection has ended."""
-        if (node := self.nodes.get(one)) is not None and one not in self.vanished:
+        """A node learns that a connection has ended, if it hears the other's machine."""
+        if (node := self.nodes.get(one)) is not None and not self._deaf(one, other):
             node.overlay.peer_down(other)
 
     def _tick(self, one: int) -> None:

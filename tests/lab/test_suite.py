@@ -46,37 +46,39 @@ def test_what_no_stall_explains_is_not(statuses: list[int], results: list[str]) 
     assert once_more(statuses, results) == []
 
 
-HANGS = """
-import ctypes
-import pathlib
-
-import pytest
+ENDS = {"hangs": "ctypes.PyDLL(None).sleep(600)  # which keeps the interpreter's lock", "crashes": "os.abort()"}
+ENDING = """
+import ctypes, os, pathlib
 
 tried = pathlib.Path(__file__).with_name("tried")
 
-def test_hangs_where_no_signal_is_heard():
+def test_before(): pass
+
+def test_is_the_end_of_its_process():
     if not tried.exists():
         tried.touch()
-        ctypes.PyDLL(None).sleep(600)  # which keeps the interpreter's lock
+        {how}
 
-@pytest.mark.parametrize("number", range(5))
-def test_runs(number): pass
+def test_after(): pass
 """
 
 
-def test_a_test_that_hangs_where_no_signal_is_heard_fails_and_the_others_run(tmp_path: Path) -> None:
-    (tmp_path / "test_hangs.py").write_text(HANGS)
+@pytest.mark.parametrize("how", ENDS)
+def test_a_test_that_ends_its_process_fails_and_all_others_run(tmp_path: Path, how: str) -> None:
+    for number in range(9):
+        (tmp_path / f"test_{number}.py").write_text("def test_runs(): pass\n")
+    (tmp_path / "test_4.py").write_text(ENDING.format(how=ENDS[how]))
     results = tmp_path / "results"
     command = [sys.executable, "-m", "pytest", *FAST["pure"]["pure"], "-o", "faulthandler_timeout=2"]
     environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     environment |= {RESULTS: str(results), "PYTHONPATH": f"{ROOT / 'tests'}:{ROOT / 'tests/support'}"}
     done = subprocess.run(
         [*command, "-c", ROOT / "pyproject.toml", "--rootdir", ROOT, "-p", "conftest", tmp_path],
-        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stderr
-    assert "in test_hangs_where_no_signal_is_heard" in done.stdout + done.stderr
+    assert "in test_is_the_end_of_its_process" in done.stdout + done.stderr, "where it was is shown"
     outcomes = [json.loads(line) for line in results.read_text().splitlines()]
-    assert len({test for test, _, outcome in outcomes if outcome == "passed"}) == 6
-    (failed,) = {test for test, _, outcome in outcomes if outcome == "failed"}
-    assert failed.endswith("::test_hangs_where_no_signal_is_heard")
+    (failed,) = (test for test, _, outcome in outcomes if outcome == "failed")
+    assert failed.endswith("::test_is_the_end_of_its_process")
+    assert len({test for test, _, outcome in outcomes if outcome == "passed"} - {failed}) == 8 + 2

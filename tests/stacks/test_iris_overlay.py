@@ -180,6 +180,37 @@ def test_when_the_root_is_gone_all_others_hear_again(how: str, limit_s: float) -
         assert {one: times for one, times in heard(world, number).items() if one != root} == dict.fromkeys(left, 1)
 
 
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 6), st.floats(20, 60))
+def test_two_parts_of_an_overlay_have_roots_of_their_own_until_they_find_each_other(
+    seed: int, beyond: int, apart_s: float
+) -> None:
+    world = cold(12, by="scan", seed=seed)
+    world.run(10)
+    ids = sorted(world.nodes)
+    join(world, ids)
+    world.run(2)
+    there = set(world.random.sample(ids, beyond))
+    here = set(ids) - there
+    world.part(there)
+    world.run(apart_s)
+    for number, part in enumerate((here, there), 20):
+        assert {one for one in part if one not in dict(edges(world))} == {nearest(part, GROUP)}
+        flood(world, min(part), number)
+    world.run(1)
+    for number, part in enumerate((here, there), 20):
+        assert +heard(world, number) == Counter(part), "nobody beyond hears it, and all here do"
+    world.part(())
+    world.run(60)  # one host is asked in 5 s, half the time one where a node was
+    assert_right(world, ids)
+    assert {one for one in ids if one not in dict(edges(world))} == {nearest(ids, GROUP)}
+    for number, start in enumerate(ids):
+        flood(world, start, number)
+    world.run(1)
+    for number in range(12):
+        assert heard(world, number) == Counter(ids)
+
+
 def test_an_outage_that_the_sessions_outlive_loses_nothing_in_a_tree() -> None:
     """What was sent meanwhile comes late, as TCP brings it."""
     world = grown(12, seed=10)
