@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from emulation.link import link
+from emulation.link import features, link
 from emulation.link.link import Link
 from emulation.plan import linkplan
 from emulation.plan.linkplan import LinkPlan
@@ -71,10 +71,10 @@ def profile(**settings: Any) -> LinkProfile:
 def applied(
     network: Network, *, seconds: float = 60, timeline_s: float = 0, made_by: MediumName = "tc", **settings: Any
 ) -> Iterator[tuple[LinkPlan, Link]]:
-    """A link with these settings, in force."""
+    """A link with these settings, in force, as trials have it."""
     names = [node.name for node in network.stations]
-    made = profile(**settings)
-    plan = linkplan.plan(made, names, seed=SEED, seconds=seconds, timeline_s=timeline_s, made_by=made_by)
+    plan = linkplan.plan(profile(**settings), names, seed=SEED, seconds=seconds, timeline_s=timeline_s,
+                         made_by=made_by, times_frames=features.times_frames())  # fmt: skip
     with link.applied(plan, network.ports) as one:
         yield plan, one
 

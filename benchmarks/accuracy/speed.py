@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from accuracy.bench import SEED, Line
 from emulation.kernel import kernel
+from emulation.link import features
 from emulation.plan import linkplan
 from emulation.profile import library
 from emulation.proof.proof import Ends, probe_link
@@ -23,7 +24,7 @@ def proven(started: float) -> Line:
     with star(stations=4, congestion_control="reno") as network:
         station, wired = network.stations[0], network.servers[0]
         plan = linkplan.plan(library.load("nistnet-80211"), list(network.ports.stations), seed=SEED, seconds=20,
-                             timeline_s=0)  # fmt: skip
+                             timeline_s=0, times_frames=features.times_frames())  # fmt: skip
         ends = Ends(station_pid=station.pid, station_address=station.address, wired_pid=wired.pid,
                     wired_address=wired.address)  # fmt: skip
         with shaper.applied(plan, network.ports):
