@@ -93,7 +93,8 @@ class Lengths:
 class Sent:
     """deliveries: a pair for each message and each audience that should have it, replies left out.
 
-    answers: one for each send.
+    answers: one for each send.  lasts: one for each message that anybody should have, which ends when the last of its
+    audiences has it.
 
     Sends that the stack refused are in neither, unless the message arrived all the same; what an audience missed as
     its nodes were gone is no delivery, likewise.
@@ -101,6 +102,7 @@ class Sent:
 
     deliveries: Waits
     answers: Waits
+    lasts: Waits
 
 
 def read_sent(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]) -> Sent:
@@ -112,15 +114,19 @@ def read_sent(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]
     acked = ack.is_valid().to_numpy() & (sent["outcome"] == Outcome.ACKED)
     t_ack = np.where(acked, ack.fill_null(0).to_numpy(), NEVER)
     parts = [
-        (sent["t_sched_ns"][rows[keep]], came[keep])
+        (rows[keep], came[keep])
         for rows, came, missed in _arrivals(
             sent, published.column("property").fill_null(-1).to_numpy(), delivered, them
         )
         for keep in [(came != NEVER) | ~(refused[rows] | missed)]
     ]
-    begun, ended = (np.concatenate([np.empty(0, np.int64), *(part[side] for part in parts)]) for side in (0, 1))
+    rows, ended = (np.concatenate([np.empty(0, np.int64), *(part[side] for part in parts)]) for side in (0, 1))
+    last = np.full(len(refused), -1)
+    np.maximum.at(last, rows, ended)  # NEVER is the latest of all
+    wanted = last >= 0
     return Sent(
-        deliveries=Waits(begun_ns=begun, ended_ns=ended),
+        deliveries=Waits(begun_ns=sent["t_sched_ns"][rows], ended_ns=ended),
+        lasts=Waits(begun_ns=sent["t_sched_ns"][wanted], ended_ns=last[wanted]),
         answers=Waits(begun_ns=sent["t_sched_ns"][~refused], ended_ns=t_ack[~refused]),
     )
 

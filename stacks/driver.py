@@ -267,6 +267,8 @@ class JmsConnection(Protocol):
 class Stack(Protocol):
     """in_client: whether the stack itself runs inside the client's process, and not just what speaks to its servers.
 
+    A stack without services may say by `find_each_other` whether its clients speak to each other (`Here.peers`); one that
+    does not say so has clients that do unless it is `in_client`, as then they may all be one process.
     One that can be set has KNOBS, a kind of stacks.knobs.Knobs, and takes one of them when it is made, or none.
     """
 
@@ -291,4 +293,4 @@ class Stack(Protocol):
 
 def between_clients(stack: Stack) -> bool:
     """Whether clients speak to each other, as there are no services of the stack's and they are not one process."""
-    return not stack.in_client and not stack.services()
+    return bool(getattr(stack, "find_each_other", not stack.in_client)) and not stack.services()

@@ -168,7 +168,9 @@ def _kill(pid: int) -> None:
     handle = os.pidfd_open(pid)
     try:
         signal.pidfd_send_signal(handle, signal.SIGKILL)
-        select.select([handle], [], [], _TALK_LIMIT_S)
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        poll.poll(_TALK_LIMIT_S * 1000)
     finally:
         os.close(handle)
 

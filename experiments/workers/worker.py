@@ -56,8 +56,10 @@ class Worker:
     def tell(self, message: Record) -> None:
         """Send it one line more, unless it does not read: nobody may wait for that.  OSError when it hears no more."""
         assert self.process.stdin
+        poll = select.poll()  # which, other than select, takes descriptors of any number
         try:
-            if select.select([], [self.process.stdin], [], 0)[1]:
+            poll.register(self.process.stdin, select.POLLOUT)
+            if poll.poll(0):
                 _write(self.process.stdin, message.model_dump_json())
         except ValueError as error:
             raise BrokenPipeError("its standard input was closed") from error

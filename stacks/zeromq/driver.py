@@ -225,7 +225,7 @@ class ZeroMQ:
     KNOBS = ZeroMQKnobs
     patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
     guarantees = frozenset({Guarantee.ACK_NONE, Guarantee.ORDERED})
-    in_client = False
+    in_client = find_each_other = True
 
     def __init__(self, knobs: ZeroMQKnobs | None = None) -> None:
         self._knobs = knobs or ZeroMQKnobs()

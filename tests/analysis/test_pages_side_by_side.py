@@ -146,8 +146,9 @@ def test_processes_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     os.close(writing)
     parent.join()
     assert parent.exitcode == -signal.SIGKILL
-    ended, _, _ = select.select([reading], [], [], 60)
-    assert ended
+    poll = select.poll()
+    poll.register(reading)
+    assert poll.poll(60_000)
     assert os.read(reading, 1) == b""
     os.close(reading)
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -20,6 +21,37 @@ def test_a_program_is_one_transaction_and_what_is_refused_leaves_nothing_behind(
         assert [one["table"]["name"] for one in json.loads(nft.run("list tables", json=True))["nftables"][1:]] == [
             "kept"
         ]
+
+
+MANY = """
+import os, resource
+from emulation.kernel.namespace import KernelError
+from emulation.kernel.nft import Nft
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (2000, 2000))
+for _ in range(1100):
+    os.open(os.devnull, os.O_RDONLY)
+with Nft(os.getpid()) as nft:
+    nft.run("add table bridge kept")
+    try:
+        nft.run("add rule bridge gone nowhere counter")
+    except KernelError as error:
+        print(error)
+    print(nft.run("list tables", json=True))
+"""
+
+
+@pytest.mark.root
+def test_a_process_with_very_many_open_files_can_use_it() -> None:
+    """The library itself would end it: `*** buffer overflow detected ***`, SIGABRT."""
+    with throwaway_namespace() as pid:
+        command = ["nsenter", "--net", "--target", str(pid), sys.executable, "-c", MANY]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    refused, tables = done.stdout.splitlines()[0], json.loads(done.stdout.splitlines()[-1])
+    assert refused.startswith("nft add rule bridge gone nowhere counter: ")
+    assert "No such file" in refused
+    assert [one["table"]["name"] for one in tables["nftables"] if "table" in one] == ["kept"]
 
 
 def test_a_machine_without_the_package_is_told_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:

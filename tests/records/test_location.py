@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
+import threading
+import time
 from pathlib import Path
 
 import pytest
-from object_store import Fault, ObjectStore
+from object_store import Fault, ObjectStore, object_store
 
 from records import location
 from records.location import BadURI, NotThere, Remote, Unreachable, locate, remote
@@ -187,3 +190,24 @@ def test_a_folder_of_this_machine_is_written_and_read_like_a_store(tmp_path: Pat
         assert file.load(10, 20).tobytes() == BIG[10:20]
     (folder / "c/d.bin").unlink()
     assert not (folder / "c/d.bin").is_file()
+
+
+def test_the_stores_of_tests_leave_neither_threads_nor_descriptors() -> None:
+    """Some hundreds of tests run in one process, and no descriptor above 1,023 can be waited for by select(2)."""
+
+    def used() -> None:
+        with object_store() as store:
+            place(store, "big").write(BIG)
+            assert place(store, "big").read_bytes() == BIG
+
+    def there() -> tuple[int, int]:
+        return threading.active_count(), len(os.listdir("/proc/self/fd"))
+
+    used()  # what the client has once and for all
+    before = there()
+    for _ in range(3):
+        used()
+    deadline = time.monotonic() + 60
+    while (more := [now - then for now, then in zip(there(), before, strict=True)]) and max(more) > 0:
+        assert time.monotonic() < deadline, more
+        time.sleep(0.05)

@@ -11,8 +11,11 @@ import pytest
 from free_ports import LOOPBACK, free_ports
 
 from records.messaging import Ack, Delivery
-from stacks.driver import Here, Peer, StackError, Subscription
+from stacks.absent import NoStack
+from stacks.driver import Here, Peer, StackError, Subscription, between_clients
 from stacks.knobs import KnobsError, parse
+from stacks.null.driver import Null
+from stacks.reference.driver import Reference
 from stacks.zeromq.driver import ZeroMQ, ZeroMQConnection
 from stacks.zeromq.knobs import ZeroMQKnobs
 
@@ -224,3 +227,8 @@ def test_a_client_vanishes_without_a_word() -> None:
 def test_a_wrong_knob_is_told(knobs: dict[str, int], message: str) -> None:
     with pytest.raises(KnobsError, match=message):
         parse("zeromq", ZeroMQKnobs, knobs)
+
+
+def test_it_runs_in_its_clients_which_speak_to_each_other() -> None:
+    assert ZeroMQ().in_client, "what its clients use of processors is not the load generator's"
+    assert [between_clients(stack) for stack in (ZeroMQ(), Null(), NoStack(), Reference())] == [True, False, False, False]

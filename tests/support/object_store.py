@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import md5
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,8 @@ from io import BytesIO
 from typing import BinaryIO
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+from records import location
 
 ACCESS_KEY = "airwire"
 # What its clients have to have: from the start of the tests on, because Spark's workers have what their session had.
@@ -62,6 +65,7 @@ class ObjectStore:
     closing: threading.Event = field(default_factory=threading.Event)
     uploads: dict[str, dict[int, bytes]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    connections: set[socket.socket] = field(default_factory=set)
 
     def uri(self, path: str) -> str:
         """The URI of bucket/key on this server."""
@@ -85,11 +89,10 @@ class ObjectStore:
 
 @contextmanager
 def object_store(*, bucket: str = "lab", page_keys: int = 1000) -> Iterator[ObjectStore]:
-    """A running server; it is gone at the end."""
+    """A running server; at the end it is gone, and so are its clients' connections, which they would keep."""
     store = ObjectStore(buckets={bucket}, page_keys=page_keys)
     handler = type("Handler", (_Handler,), {"store": store})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
     store.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -97,7 +100,11 @@ def object_store(*, bucket: str = "lab", page_keys: int = 1000) -> Iterator[Obje
         yield store
     finally:
         store.closing.set()
+        location._s3.cache_clear()
         server.shutdown()
+        for connection in tuple(store.connections):
+            with suppress(OSError):  # it has just ended
+                connection.shutdown(socket.SHUT_RDWR)
         server.server_close()
         thread.join()
 
@@ -116,6 +123,14 @@ def _chunks(source: BinaryIO) -> bytes:
 class _Handler(BaseHTTPRequestHandler):
     store: ObjectStore
     protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        super().setup()
+        self.store.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.store.connections.discard(self.connection)
+        super().finish()
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

@@ -98,6 +98,8 @@ def proof_of(plan: LinkPlan, segment: str = "") -> LinkProof:
 class AnyKernel(Kernels):
     """One that has whatever a replay needs."""
 
+    host_features = dict.fromkeys(Feature, "")  # type: ignore[assignment]
+
     def choose(self, *_: Any, **others: Any) -> Place:
         return Place(kernel="host", medium=others.get("medium", "tc"))
 
