@@ -231,4 +231,9 @@ def test_a_wrong_knob_is_told(knobs: dict[str, int], message: str) -> None:
 
 def test_it_runs_in_its_clients_which_speak_to_each_other() -> None:
     assert ZeroMQ().in_client, "what its clients use of processors is not the load generator's"
-    assert [between_clients(stack) for stack in (ZeroMQ(), Null(), NoStack(), Reference())] == [True, False, False, False]
+    assert [between_clients(stack) for stack in (ZeroMQ(), Null(), NoStack(), Reference())] == [
+        True,
+        False,
+        False,
+        False,
+    ]
