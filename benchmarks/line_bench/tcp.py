@@ -43,25 +43,28 @@ def _one_way(network: Network, made_by: MediumName, rate: float, seconds: float)
                           -_WITHIN, _WITHIN, f"{found / 1e6:.4f} Mbit/s of payload")  # fmt: skip
 
 
-def both_ways(network: Network, made_by: MediumName, quick: bool) -> Iterator[Part]:
+def both_ways(network: Network, made_by: MediumName, quick: bool, delay_s: float = _DELAY_S) -> Iterator[Part]:
     """Flows up and down at once over a duplex link: their sum as a share of theory, its mean and 95 % interval."""
     for rate in _QUICK if quick else _RATES:
-        yield partial(_both_ways, network, made_by, rate, quick)
+        yield partial(_both_ways, network, made_by, rate, delay_s, quick)
 
 
-def _both_ways(network: Network, made_by: MediumName, rate: float, quick: bool) -> list[Line]:
-    found = _both(network, made_by, rate, runs=3 if quick else 4, seconds=8.0 if quick else 10.0)
+def _both_ways(network: Network, made_by: MediumName, rate: float, delay_s: float, quick: bool) -> list[Line]:
+    found = _both(network, made_by, rate, delay_s, runs=3 if quick else 4, seconds=8.0 if quick else 10.0)
     half = float(stats.t.ppf(0.975, len(found) - 1) * stats.sem(found))
     note = f"± {half:.2f} (95 %, {len(found)} runs: {' '.join(f'{one:.1f}' for one in found)})"
-    return [told(f"TCP both ways, {rate / 1e6:g} Mbit/s: share of theory", "%", float(np.mean(found)), note)]
+    what = f"TCP both ways, {rate / 1e6:g} Mbit/s, {delay_s * 1e3:g} ms each way: share of theory"
+    return [told(what, "%", float(np.mean(found)), note)]
 
 
-def _both(network: Network, made_by: MediumName, rate: float, *, runs: int, seconds: float) -> list[float]:
+def _both(
+    network: Network, made_by: MediumName, rate: float, delay_s: float, *, runs: int, seconds: float
+) -> list[float]:
     """On the host two stations at a time, whose links are apart; the lab kernel has no processor for two."""
     together_ = 1 if kernel.current() == "lab" or rate > 20e6 else 2
     found: list[float] = []
     while len(found) < runs:
-        with applied(network, made_by=made_by, rate=rate, delay=_DELAY_S, queue_time=0.1):
+        with applied(network, made_by=made_by, rate=rate, delay=delay_s, queue_time=0.1):
             server, flows = network.servers[0], []
             for place, station in enumerate(network.stations[:together_]):
                 flows += [Flow(station, server, PORT + 2 * place), Flow(server, station, PORT + 2 * place + 1)]
@@ -73,4 +76,6 @@ def _both(network: Network, made_by: MediumName, rate: float, *, runs: int, seco
 MEASURES = (
     Measure(name="tcp", ways=("line", "lab"), run=one_way),
     Measure(name="tcp-both", ways=("line", "lab"), run=both_ways),
+    # On one and the same kernel, whose tc need not have netem for that.
+    Measure(name="tcp-both-without-delay", ways=("line", "tc", "lab"), run=partial(both_ways, delay_s=0.0)),
 )
