@@ -167,6 +167,8 @@ def compare(baseline: CellFinding, other: CellFinding, metric: str) -> Compariso
     if bound := _bound(baseline.bounded(metric), other.bounded(metric)):
         # Neither a ratio nor a difference of bounds is one: what is shown is the two means.
         pairs, ratio = (), Ratio(n=len(pairs), ratio=None, undefined=bound)
+    elif baseline.valid and other.valid and not (first and second):
+        ratio = Ratio(n=0, ratio=None, undefined=_LACKING[bool(first), bool(second)])
     else:
         ratio = paired_ratio(pairs)
     return Comparison(
@@ -179,6 +181,10 @@ def compare(baseline: CellFinding, other: CellFinding, metric: str) -> Compariso
         ratio=ratio,
         difference=_difference(baseline, other, metric, pairs),
     )
+
+
+# Whether the baseline's valid trials have a metric, and the other's.
+_LACKING = {(False, False): "neither has any", (False, True): "the baseline has none", (True, False): "it has none"}
 
 
 def _difference(

@@ -185,3 +185,20 @@ def test_a_lower_bound_is_written_as_one() -> None:
     assert interval(metric, Estimate(n=1, mean=12.0, low=None, high=None, at_least=True)) == "≥ 12.0 s (1 trial)"
     assert interval(metric, Estimate(n=3, mean=0.0, low=0.0, high=0.0)) == "0 ± 0 s"
     assert MetricSummary(n=3, mean=12.0, low=None, high=None, at_least=True, text="≥ 12.0 s").at_least
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        ({}, {}, "neither has any"),
+        ({}, {"noticed_after_s": 1.0}, "the baseline has none"),
+        ({"noticed_after_s": 1.0}, {}, "it has none"),
+    ],
+)
+def test_what_a_cell_does_not_have_is_not_told_of_its_seeds(
+    first: dict[str, float], second: dict[str, float], why: str
+) -> None:
+    assert compare(cell(first, first), cell(second, second), "noticed_after_s").ratio.undefined == why
+    nobody = CellFinding(name="c", levels={}, trials=())
+    found = compare(nobody, cell({"noticed_after_s": 1.0}), "noticed_after_s")
+    assert found.ratio.undefined == "no two valid trials share a seed"

@@ -8,7 +8,7 @@ import pytest
 from ledger_rows import delivered, published
 from synthetic_campaign import SECOND, START, WINDOW
 
-from analysis.measures import deaf
+from analysis.measures import silence as of_one
 from records.audience import Audience
 from records.manifest import Consumer
 from records.nodes import Absence
@@ -35,7 +35,7 @@ def silence(arrivals: list[float], *absences: Absence, events: bool = True) -> f
         node_events=["sta2: kill"] if events else [], window=WINDOW, workload=SimpleNamespace(consumers=consumers)
     )
     trial = SimpleNamespace(manifest=manifest, ledger=ledger)
-    return deaf.measure(trial).get("longest_silence_of_one_s")  # type: ignore[arg-type]
+    return of_one.measure(trial).get("longest_silence_of_one_s")  # type: ignore[arg-type]
 
 
 STEADY = [n / 2 for n in range(16)]

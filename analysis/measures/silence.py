@@ -13,7 +13,7 @@ from records.manifest import Consumer, Window
 METRICS = (
     Metric(
         name="longest_silence_of_one_s", label="Longest silence of one {receiver}", unit="s", better="lower",
-        compared=True,
+        compared=True, leads=True,
         about="longest time inside the window in which a {receiver} that was there received nothing, the worst of all; "
         "where something happens to nodes",
     ),
