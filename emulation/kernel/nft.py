@@ -67,9 +67,10 @@ def _library(nft: Any, program: str, json: bool) -> tuple[int, str, str]:
 
 
 def _program(pid: int, program: str, json: bool) -> tuple[int, str, str]:
-    command = ["nft", *(["--json"] if json else []), "--file", "-"]
+    # Asked for JSON it takes its standard input for JSON, too; such programs are short.
+    command = ["nft", "--json", program] if json else ["nft", "--file", "-"]
     done = in_namespace(
-        pid, lambda: subprocess.run(command, input=program, capture_output=True, text=True, check=False)
+        pid, lambda: subprocess.run(command, input="" if json else program, capture_output=True, text=True, check=False)
     )
     return done.returncode, done.stdout, done.stderr
 
