@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 from rich.console import Console
 
 from records.errors import CannotGoOn, WrongInput
+
+if TYPE_CHECKING:
+    from records.location import Place  # which imports what takes time
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT_RESULTS = ROOT / "results"
@@ -75,7 +78,9 @@ def note(line: str) -> None:
     err.print(line, style="yellow", markup=False)
 
 
-def shown(path: Path) -> str:
-    """A path as the user would type it."""
+def shown(path: Place) -> str:
+    """A path, or a URI, as the user would type it."""
+    if not isinstance(path, Path):
+        return str(path)
     path = path.absolute()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -52,8 +52,7 @@ def export(
                 except (SparkFailed, parquet.NotShared) as error:
                     fail(str(error), Status.FAILED)
                 written = len(plan.pieces) - len(problems)
-                where = shown(place) if isinstance(place, Path) else str(place)
-                out.print(f"{rows} rows in {written} files: {where}", markup=False)
+                out.print(f"{rows} rows in {written} files: {shown(place)}", markup=False)
         for problem in (said := [*plan.problems, *problems]):
             err.print(problem, style="red", markup=False)
         raise typer.Exit(Status.FAILED if said else Status.ALL_VALID)

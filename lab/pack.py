@@ -11,6 +11,7 @@ from experiments.trial import revision
 from lab.common import note, out, shown, told
 from lab.start import find, tidy
 from records.campaign import RECORD, read_campaign
+from records.location import Place, locate
 from records.pack import SUFFIX, write_pack
 from records.packed import in_all, size
 from records.scratch import scratch
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def pack(*, campaign: str | None, to: Path | None, ledgers: bool, results: Path) -> None:
+def pack(*, campaign: str | None, to: str, ledgers: bool, results: Path) -> None:
     """Write the pack and say what is not in it."""
     with told():
         tidy(results)
@@ -28,27 +29,34 @@ def pack(*, campaign: str | None, to: Path | None, ledgers: bool, results: Path)
         if not (folder / RECORD).is_file():
             raise CampaignError(f"{folder}: no campaign (there is no {RECORD} in it)")
         record = read_campaign(folder)
-        target = _target(to or Path(), f"{record.scenario}-{folder.name}{SUFFIX}")
+        target = _target(to, f"{record.scenario}-{folder.name}{SUFFIX}")
         with owned(folder):
             _write(folder, record.scenario, target, ledgers=ledgers)
 
 
-def _target(to: Path, name: str) -> Path:
-    return to / name if to.is_dir() else to
+def _target(to: str, name: str) -> Place:
+    """A URI that ends with `/` is a folder's: at a store a folder is there when something is in it."""
+    place = locate(to)
+    in_it = place.is_dir() if isinstance(place, Path) else to.partition("?")[0].endswith("/")
+    return place / name if in_it else place
 
 
-def _write(folder: Path, scenario: str, target: Path, *, ledgers: bool) -> None:
+def _write(folder: Path, scenario: str, target: Place, *, ledgers: bool) -> None:
     from analysis.pack import packing  # noqa: PLC0415 - it imports slowly
 
     if not trials(folder):
         raise CampaignError(f"{folder}: no trial is finished; `lab resume {shown(folder)}` runs what is left")
-    with scratch("pack", target.parent) as place:
+    with scratch("pack", target.parent if isinstance(target, Path) else None) as place:
         found = packing(folder, reduce=_reduced, revision=revision.git(), ledgers=ledgers)
-        write_pack(place / "pack", scenario=scenario, campaign=folder.name, members=found.members)
-        (place / "pack").replace(target)
+        write_pack(made := place / "pack", scenario=scenario, campaign=folder.name, members=found.members)
+        packed = made.stat().st_size
+        if isinstance(target, Path):
+            made.replace(target)
+        else:
+            target.write(made)
     out.print(f"{found.trials} trials of {shown(folder)}", markup=False)
     out.print(f"not in the pack: {in_all(found.elsewhere)}")
-    out.print(f"pack: {shown(target)}, {size(target.stat().st_size)}", markup=False)
+    out.print(f"pack: {shown(target)}, {size(packed)}", markup=False)
 
 
 def _reduced(paths: Sequence[Path]) -> pa.Table:

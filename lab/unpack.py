@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from experiments.campaign import campaign as campaigns
@@ -9,16 +11,20 @@ from experiments.campaign.unpack import unpack as put_back
 from lab.common import Status, fail, out, shown, told
 from lab.start import tidy
 from records.campaign import read_campaign
+from records.location import Place, locate
 from records.packed import in_all
+from records.scratch import scratch
 
 
-def unpack(*, file: Path, results: Path) -> None:
+def unpack(*, file: str, results: Path) -> None:
     """Put the campaign back and say what is left to run and to read."""
     with told():
-        if not file.is_file():
+        place = locate(file)
+        if not place.is_file():
             fail(f"{file}: there is no such file", Status.USAGE)
         tidy(results)
-        found = put_back(file, results)
+        with _here(place) as pack:
+            found = put_back(pack, results)
         there = f", {found.kept} were there" if found.kept else ""
         out.print(f"campaign {shown(found.folder)}: {found.added} trials added{there}", markup=False)
         if found.elsewhere:
@@ -27,3 +33,17 @@ def unpack(*, file: Path, results: Path) -> None:
         if left:
             out.print(f"at most {left} trials are left to run: lab resume {shown(found.folder)}", markup=False)
         out.print(f"report: lab report {shown(found.folder)}", markup=False)
+
+
+@contextmanager
+def _here(place: Place) -> Iterator[Path]:
+    """A file on this machine: of what is at a URI, a copy that is gone at the end."""
+    if isinstance(place, Path):
+        yield place
+        return
+    with scratch("unpack") as folder, place.open() as source:
+        copy = folder / place.name  # what is wrong with it is said of this name
+        with copy.open("wb") as target:
+            for part in source.parts():
+                target.write(part)
+        yield copy

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,14 +16,16 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from emulation.kernel.kernel import KernelName
+from experiments.campaign.together import Together
 from experiments.scenario.segments import topology_plan
 from experiments.trial.connect_time import connect_time_of
 from experiments.trial.context import Finished, Phase, TrialSpec
 from experiments.trial.cpugroups import made
 from experiments.trial.later_states import longest_seconds
 from experiments.trial.observers.diskspace import watched
-from experiments.trial.observers.machinewatch import watching
+from experiments.trial.observers.machinewatch import Reading, watching
 from experiments.trial.observers.processes import Ours
+from experiments.trial.others import READY, Begin
 from experiments.workers.isolation import command
 from experiments.workers.lines import ProtocolError, read_any
 from experiments.workers.worker import Failed, Worker, Workers
@@ -57,12 +59,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How a trial is run: on which kernel, where its messages go, who is told its phases (name, deliveries)."""
+    """How a trial is run: on which kernel, where its messages go, who is told its phases (name, deliveries).
+
+    limit_s: after which it hangs.  together: it, and the trials at the same time.
+    """
 
     kernel: KernelName
     planned: Planned
     log: Path
     phase: Callable[[str, int], None]
+    limit_s: float
+    together: Together = field(default_factory=Together)
 
 
 def run_one(spec: TrialSpec, way: Way, workers: Workers) -> Outcome:
@@ -71,21 +78,27 @@ def run_one(spec: TrialSpec, way: Way, workers: Workers) -> Outcome:
     One that is not valid, and in whose time the disk was full, has failed: no result of it stays.
     """
     started = time.monotonic()
-    limit_s = limit(spec, way.kernel)
     writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
     words = command(way.kernel, campaign=way.log.parent)
     with (
-        _discarded(writer),  # outermost: it makes room on the disk
+        _expected(way),
+        _discarded(writer),  # before all that writes: it makes room on the disk
         watched(Path(spec.campaign_folder)) as space,
         way.log.open("a") as messages,
         _placed(spec) as asked,
         workers.started(words, asked.model_dump_json(), messages=messages) as worker,
-        _limited(worker, limit_s) as limit_reached,
+        _limited(worker, way.limit_s) as limit_reached,
     ):
-        ours = partial(_ours, worker.process.pid, workers)
-        with watching(ours, worker.tell) as look:
+
+        def tell(reading: Reading) -> None:
+            if way.together.begins(way.planned):
+                worker.tell(Begin())
+            worker.tell(reading)
+
+        with watching(partial(_ours, worker.process.pid, workers), tell) as look:
             heard = _listen(worker, way, look)
-    state, reasons = _read_end(heard, worker.process.returncode, way.log, limit_s if limit_reached.is_set() else None)
+    over_s = way.limit_s if limit_reached.is_set() else None
+    state, reasons = _read_end(heard, worker.process.returncode, way.log, over_s)
     if state is not State.VALID and (explained := space.explain(reasons)):
         # That a stack could not write says nothing about the stack.
         writer.withdraw()
@@ -116,8 +129,9 @@ def _listen(worker: Worker, way: Way, look: Callable[[], None]) -> _Heard:
             end = event
             continue
         phase = event.name
+        way.together.phase(way.planned, phase)
         way.phase(phase, event.delivered)
-        if phase == "drain":  # the window is over; where readings are rare, the next may be too late
+        if phase in (READY, "drain"):  # where readings are rare, the next comes late
             look()
     return _Heard(phase=phase, end=end)
 
@@ -161,6 +175,15 @@ def _placed(spec: TrialSpec) -> Iterator[TrialSpec]:
         return
     with made() as folder:
         yield spec.model_copy(update={"cpu_groups": str(folder)})
+
+
+@contextmanager
+def _expected(way: Way) -> Iterator[None]:
+    """Others wait for the trial no longer than it is there."""
+    try:
+        yield
+    finally:
+        way.together.ended(way.planned)
 
 
 @contextmanager

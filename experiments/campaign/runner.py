@@ -22,6 +22,7 @@ from experiments.campaign.launch import Outcome, Way
 from experiments.campaign.piece import Piece
 from experiments.campaign.schedule import leaves_room, may_share, next_turn
 from experiments.campaign.stopping import precision
+from experiments.campaign.together import Together
 from experiments.scenario import segments
 from experiments.scenario.repeats import SideBySide
 from experiments.scenario.settings import Settings
@@ -140,22 +141,33 @@ class CampaignRun:
         if any(place.kernel == "lab" for place in self.places.values()):
             # Each lab kernel has a core to itself: more would wait for one, and begin in the window of another.
             most = min(most, len(os.sched_getaffinity(0)))
-        return next_turn(self.left, most=most, shares=self._shares)
+        return next_turn(
+            self.left, most=most, shares=self._shares, seconds=lambda one: self.durations.trial_s(one.cell)
+        )
 
     def take(self, turn: Sequence[Planned]) -> None:
         """Run these trials at the same time and wait for all.  Raises GaveUp, and what starting one does."""
         self.left = [one for one in self.left if one not in turn]
         done: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        running, workers = set(turn), Workers()
+        running, workers, together = set(turn), Workers(), Together(turn)
+        specs = {planned: self._spec(planned, [one for one in turn if one != planned]) for planned in turn}
+        limits_s = {one: launch.limit(spec, self.places[one.cell].kernel) for one, spec in specs.items()}
 
         def work(planned: Planned) -> None:
             def phase(name: str, delivered: int) -> None:
                 done.put(partial(self.watcher.phase, planned, name, delivered))
 
-            way = Way(kernel=self.places[planned.cell].kernel, planned=planned, log=self.folder / LOG, phase=phase)
-            beside = [one for one in turn if one != planned]
+            others_s = max((limits_s[one] for one in turn if one != planned), default=0.0)
+            way = Way(
+                kernel=self.places[planned.cell].kernel,
+                planned=planned,
+                log=self.folder / LOG,
+                phase=phase,
+                together=together,
+                limit_s=limits_s[planned] + others_s,
+            )
             try:
-                outcome = launch.run_one(self._spec(planned, beside), way, workers)
+                outcome = launch.run_one(specs[planned], way, workers)
                 done.put(partial(self._ended, outcome, running))
             except BaseException as error:  # noqa: BLE001 - raised where the campaign is run
                 done.put(partial(_raise, error))

@@ -9,17 +9,26 @@ from experiments.scenario.repeats import SideBySide
 from records.campaign import Planned
 
 
-def next_turn(left: Sequence[Planned], *, most: int, shares: Callable[[Planned], bool]) -> tuple[Planned, ...]:
+def next_turn(
+    left: Sequence[Planned],
+    *,
+    most: int,
+    shares: Callable[[Planned], bool],
+    seconds: Callable[[Planned], float],
+) -> tuple[Planned, ...]:
     """The first trial that is left, and beside it others of its round, if they all may share the machine.
 
-    They begin together, so that no trial's servers start in another one's window.  Rounds are not mixed: the order
-    of trials in time stays that of the plan, to a round.
+    They begin together (together.py), and the next turn when the last of them has ended: so those that take about as
+    long as the first go with it.  Rounds are not mixed: the order of trials in time stays that of the plan, to a round.
+
+    seconds: how long a trial may take.
     """
     first, *rest = left
     if not shares(first):
         return (first,)
-    beside = (one for one in rest if one.trial == first.trial and one.cell != first.cell and shares(one))
-    return (first, *(one for one, _ in zip(beside, range(most - 1), strict=False)))
+    beside = [one for one in rest if one.trial == first.trial and one.cell != first.cell and shares(one)]
+    beside.sort(key=lambda one: abs(seconds(one) - seconds(first)))
+    return (first, *beside[: most - 1])
 
 
 def may_share(wanted: SideBySide, levels: dict[str, str], alone_cpu: float | None) -> bool:

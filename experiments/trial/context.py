@@ -22,6 +22,7 @@ from experiments.scenario.segments import topology_plan
 from experiments.scenario.settings import Settings
 from experiments.trial.capturing import CapturePlan
 from experiments.trial.observers.hostlog import HostLog
+from experiments.trial.others import Others
 from experiments.trial.provenance import Provenance
 from records.manifest import PlacedWorkload
 from records.record import Record
@@ -94,6 +95,8 @@ class Running:
 class TrialContext:
     """scratch: a folder inside the trial's that is gone when the trial is finished.  host: readings of the machine.
 
+    others: the trials beside it, whom it waits for before it loads its link; None where it waits for nobody.
+
     link: the plan of the first segment, the medium that stations hang on.  further: those of the other segments with a
     profile, by name.  line: the process that carries those of them that the line makes.
 
@@ -113,6 +116,7 @@ class TrialContext:
     load_1m_before: float
     tell: Callable[[Phase], None]
     host: HostLog
+    others: Others | None
     authority: str = ""
 
     @property

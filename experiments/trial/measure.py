@@ -37,6 +37,7 @@ from experiments.trial.observers.linkguard import guarded
 from experiments.trial.observers.priority import ahead
 from experiments.trial.observers.processes import lives
 from experiments.trial.observers.sampling import sampling
+from experiments.trial.others import READY
 from experiments.trial.reading import Reading, reading
 from records.manifest import Connecting, HalfOpen, Window
 from records.nodes import NodeChange, killed, late, vanishes
@@ -108,6 +109,9 @@ async def measure(context: TrialContext) -> Measured:
             link = link or shaped.enter_context(_applied(context, further))
             async with guarded(link), guarded(further):
                 quiet = await connections.quiet(limit_s=limits.quiet_s)
+                if context.others:
+                    context.tell(Phase(name=READY))
+                    await context.others.stand()
                 with (
                     ahead([one.process.pid for one in captures]),
                     sampling(link, _processes(context, clients), context.line) as sampler,

@@ -29,6 +29,7 @@ from experiments.trial.measure import measure
 from experiments.trial.observers.diskspace import Space
 from experiments.trial.observers.hostlog import HostLog, heard
 from experiments.trial.observers.priority import ahead
+from experiments.trial.others import Others
 from experiments.trial.proving import PATHS, Checks, prove, to_prove
 from experiments.trial.write_trial import write_trial
 from records.link import LinkCheck
@@ -44,8 +45,12 @@ _STOP_LIMIT_S = 5.0
 _PROVEN_AGAIN_AFTER_S = (0.0, 3.0)
 
 
-def run_trial(spec: TrialSpec, tell: Callable[[Phase], None], host: HostLog | None = None) -> tuple[Trial, Verdict]:
-    """Run one trial and put its folder in place.  host: what its owner says of the machine, None when nobody does.
+def run_trial(
+    spec: TrialSpec, tell: Callable[[Phase], None], host: HostLog | None = None, others: Others | None = None
+) -> tuple[Trial, Verdict]:
+    """Run one trial and put its folder in place.
+
+    host: what its owner says of the machine, others: of trials beside it; None when nobody says anything.
 
     Raises what went wrong (DeployError, ClientFailedError, KernelError, OSError ...) after everything that the
     trial started has ended.  The unfinished folder is gone then; its logs are kept in `.failed-<trial>`.
@@ -55,7 +60,7 @@ def run_trial(spec: TrialSpec, tell: Callable[[Phase], None], host: HostLog | No
     kept = failed_folder(writer)
     try:
         with heard(host) as log:
-            verdict = _in_folder(spec, folder, tell, log)
+            verdict = _in_folder(spec, folder, tell, log, others)
         trial = writer.commit()
     except BaseException as error:
         space = Space(Path(spec.campaign_folder))
@@ -86,7 +91,9 @@ def _keep_logs(folder: Path, kept: Path) -> None:
         shutil.rmtree(kept, ignore_errors=True)
 
 
-def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], host: HostLog) -> Verdict:
+def _in_folder(
+    spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], host: HostLog, others: Others | None
+) -> Verdict:
     settings = spec.settings
     scratch, logs, load_1m = folder / ".scratch", folder / "logs", os.getloadavg()[0]
     scratch.mkdir()
@@ -116,6 +123,7 @@ def _in_folder(spec: TrialSpec, folder: Path, tell: Callable[[Phase], None], hos
             load_1m_before=load_1m,
             tell=tell,
             host=host,
+            others=others if spec.beside else None,
         )
         placed = ((node.name, node.address, one) for node, one in context.placed)
         context = replace(context, authority=deploy.certify(placed, scratch=scratch))

@@ -1,10 +1,9 @@
 """A trial as a process: first process of its own PID namespace, so that nothing of it outlives it.
 
-`python -m experiments.trial.trial_process` reads a TrialSpec (one JSON line), then readings of the machine (one JSON
-line each), and answers with JSON lines: phases, then `finished` or `failed`.  When its standard input ends, its owner
-is
-gone: it exits, and the kernel ends every process of the namespace and with them every network namespace, link, queue
-and rule.
+`python -m experiments.trial.trial_process` reads a TrialSpec (one JSON line), then readings of the machine and, beside
+others, that all of them stand (one JSON line each), and answers with JSON lines: phases, then `finished` or `failed`.
+When its standard input ends, its owner is gone: it exits, and the kernel ends every process of the namespace and with
+them every network namespace, link, queue and rule.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from pathlib import Path
 from emulation.kernel import congestion, kernel
 from experiments.trial.context import Finished, TrialSpec
 from experiments.trial.observers.hostlog import HostLog
+from experiments.trial.others import Others
 from experiments.trial.trial import failed_folder, run_trial
 from experiments.workers.worker import Failed, asked_for
 from records import no_pandas
@@ -31,11 +31,16 @@ OPEN_FILES = 65_536
 def main() -> int:
     """Run the trial that standard input describes."""
     no_pandas.keep_out()
-    host = HostLog(same_clock=kernel.current() == "host")
-    spec, tell = asked_for(TrialSpec, host.hear)
+    host, others = HostLog(same_clock=kernel.current() == "host"), Others()
+
+    def hear(line: bytes) -> None:
+        others.hear(line)
+        host.hear(line)
+
+    spec, tell = asked_for(TrialSpec, hear)
     try:
         with _prepared(spec):
-            _, verdict = run_trial(spec, tell, host)
+            _, verdict = run_trial(spec, tell, host, others)
     except Exception as error:  # noqa: BLE001 - every failure is reported to the owner, with its trace in the log
         with suppress(OSError):  # the log may be on a full disk
             traceback.print_exc()

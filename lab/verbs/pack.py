@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,8 +15,9 @@ from lab.verbs.dispatch import done_by
 def pack(
     campaign: Annotated[str | None, typer.Argument(help="Folder or name of a campaign; default: the latest.")] = None,
     to: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="File or folder to write to; default: this folder.")
-    ] = None,
+        str,
+        typer.Option("--out", metavar="FILE", help="File or folder to write to, or its URI: a folder's ends with `/`."),
+    ] = ".",
     ledgers: Annotated[bool, typer.Option("--ledgers", help="Take the ledgers along: every message.")] = False,
     results: Results = DEFAULT_RESULTS,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,7 +13,7 @@ from lab.verbs.dispatch import done_by
 
 @done_by("lab.unpack")
 def unpack(
-    file: Annotated[Path, typer.Argument(help="What `lab pack` wrote.")],
+    file: Annotated[str, typer.Argument(help="What `lab pack` wrote: a file, or a URI.")],
     results: Results = DEFAULT_RESULTS,
 ) -> None:
     """Put the campaign in FILE below --results; if it is there, add the trials that it lacks.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, Literal
 
 import pytest
+from lab_runs import assert_sound, only_trial
 
 from analysis import measure
 from analysis.findings import Findings
@@ -23,6 +25,7 @@ from analysis.metrics import METRICS, declared
 from analysis.plots import section
 from analysis.plots.style import Plot
 from experiments.load import pattern
+from records.ledger import reconcile
 from records.modules import modules
 from records.workload import MESSAGE_PATTERNS, Pattern
 from topologies import topology
@@ -30,10 +33,10 @@ from topologies.kinds import star
 
 ROOT = Path(__file__).parents[2]
 SUPPORT = ROOT / "tests" / "support"
-PACKAGES = ("analysis", "emulation", "experiments", "records", "stacks", "topologies")
-EXAMPLES: dict[str, str] = dict(
-    re.findall(r"```python\n# (\S+)\n(.*?)```", (ROOT / "docs" / "adding.md").read_text(), re.DOTALL)
-)
+PACKAGES = ("analysis", "emulation", "experiments", "lab", "playbooks", "records", "stacks", "topologies")
+TEXT = (ROOT / "docs" / "adding.md").read_text()
+EXAMPLES: dict[str, str] = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", TEXT, re.DOTALL))
+(SCENARIO,) = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 WORKLOAD = "records/workload.py"
 
 
@@ -46,16 +49,22 @@ def with_branch(text: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    tree, out = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("out")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project with the examples in it."""
+    tree = tmp_path_factory.mktemp("tree")
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
     for name, text in EXAMPLES.items():
         old = (tree / name).read_text() if (tree / name).exists() else None
         assert (old is None) == (name != WORKLOAD)
         (tree / name).write_text(text if old is None else with_branch(old))
+    return tree
+
+
+@pytest.fixture(scope="module")
+def said(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, SUPPORT / "with_examples.py", out],
+        [sys.executable, SUPPORT / "with_examples.py", tmp_path_factory.mktemp("out")],
         env={"PYTHONPATH": f"{tree}:{SUPPORT}", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
         cwd=tree, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
@@ -68,6 +77,23 @@ def test_a_topology_is_a_module(said: dict[str, Any]) -> None:
     assert said["hosts"] == ["server1", "server2", "gw", "sta1", "sta2"]
     assert said["segments"] == ["medium", "lan"]
     assert "'routers' is no key of topology gateway, which has kind, servers" in said["refused"]
+
+
+@pytest.mark.root
+def test_the_topology_carries_the_scenario_that_is_shown(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "toy.yaml").write_text(SCENARIO)
+    done = subprocess.run(
+        [sys.executable, "-m", "lab", "run", tmp_path / "toy.yaml", "--no-report", "--results", tmp_path / "results"],
+        env=os.environ | {"PYTHONPATH": str(tree)}, cwd=tree, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    trial = only_trial(tmp_path / "results")
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    assert_sound(trial.verdict())
+    manifest = trial.manifest()
+    assert [node.name for node in manifest.nodes if node.role == "server"] == ["server1", "server2"]
+    found = reconcile(trial.table("published"), trial.table("delivered"), manifest.workload.audiences)
+    assert (found.closes, found.lost) == (True, 0)
+    assert found.delivered > 0
 
 
 def test_a_pattern_is_a_module_and_its_branch_of_the_workload(said: dict[str, Any]) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from lab_command import lab
+from object_store import ObjectStore
 from packs import copy
 from synthetic_campaign import Spec, write_campaign
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from analysis.reductions import kept
 from analysis.spark.errors import SparkFailed
@@ -53,6 +54,31 @@ def test_a_campaign_goes_into_a_file_and_comes_out_of_it(
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "again").read_bytes() == (tmp_path / name).read_bytes()
     assert "4 valid; 4 out of a pack" in lab("list", "--results", "results", cwd=tmp_path).stdout
+
+
+def test_a_pack_goes_to_a_store_and_comes_from_there(original: Path, store: ObjectStore, tmp_path: Path) -> None:
+    packed(original, tmp_path / "here")
+    for target in ("lab/packs/", "lab/packs/of another name"):
+        done = CliRunner().invoke(app, ["pack", str(original), "--out", store.uri(target)])
+        assert done.exit_code == 0, done.stderr
+        assert f"pack: {store.uri(target).replace('packs/?', 'packs/synthetic-c1.airwire.tar.xz?')}, " in done.stdout
+    assert store.under("lab/packs") == dict.fromkeys(
+        ("synthetic-c1.airwire.tar.xz", "of another name"), (tmp_path / "here").read_bytes()
+    )
+
+    def unpack(name: str) -> Result:
+        return CliRunner().invoke(
+            app, ["unpack", store.uri(f"lab/packs/{name}"), "--results", str(tmp_path / "results")]
+        )
+
+    done = unpack("of another name")
+    assert done.exit_code == 0, done.stderr
+    assert "4 trials added" in done.stdout
+    nowhere = unpack("nowhere")
+    assert (nowhere.exit_code, "there is no such file" in nowhere.stderr) == (2, True)
+    store.objects["lab/packs/cut"] = (tmp_path / "here").read_bytes()[:-9]
+    cut = unpack("cut")
+    assert (cut.exit_code, "/cut: " in cut.stderr) == (1, True), cut.stderr
 
 
 def test_trials_whose_reductions_are_kept_are_not_reduced_for_a_pack(

@@ -30,7 +30,13 @@ def outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -
     folder = campaigns.create(scenarios.load(scenario_file(tmp_path, window=window)), tmp_path / "results")
     campaign = read_campaign(folder)
     spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather())
-    way = launch.Way(kernel="host", planned=campaign.order[0], log=folder / "log", phase=lambda *_: None)
+    way = launch.Way(
+        kernel="host",
+        planned=campaign.order[0],
+        log=folder / "log",
+        phase=lambda *_: None,
+        limit_s=launch.limit(spec, "host"),
+    )
     return folder, launch.run_one(spec, way, Workers())
 
 

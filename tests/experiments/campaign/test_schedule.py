@@ -14,11 +14,13 @@ def plan(*rounds: str) -> list[Planned]:
     return [Planned(cell=cell, trial=number, seed=number) for number, one in enumerate(rounds, 1) for cell in one]
 
 
-def turns(left: list[Planned], most: int) -> list[str]:
-    """All turns of a campaign, as words."""
+def turns(left: list[Planned], most: int, slow: str = "") -> list[str]:
+    """All turns of a campaign, as words.  slow: cells whose trials take longer."""
     found = []
     while left:
-        turn = next_turn(left, most=most, shares=lambda one: one.cell.isupper())
+        turn = next_turn(
+            left, most=most, shares=lambda one: one.cell.isupper(), seconds=lambda one: 9.0 if one.cell in slow else 1.0
+        )
         found.append("".join(one.cell for one in turn))
         left = [one for one in left if one not in turn]
     return found
@@ -39,6 +41,21 @@ def test_trials_that_may_share_run_together_inside_their_round(
     rounds: tuple[str, ...], most: int, expected: list[str]
 ) -> None:
     assert turns(plan(*rounds), most) == expected
+
+
+@pytest.mark.parametrize(
+    ("rounds", "most", "slow", "expected"),
+    [
+        (("ABCD",), 2, "AC", ["AC", "BD"]),
+        (("ABCDEF",), 3, "BDF", ["ACE", "BDF"]),
+        (("FEDCBA",), 2, "BDF", ["FD", "EC", "BA"]),
+        (("AbcD", "DA"), 2, "A", ["AD", "b", "c", "DA"]),
+    ],
+)
+def test_trials_go_together_that_take_about_as_long(
+    rounds: tuple[str, ...], most: int, slow: str, expected: list[str]
+) -> None:
+    assert turns(plan(*rounds), most, slow) == expected
 
 
 @given(st.lists(st.text("abCDEF", min_size=1, max_size=6).map(lambda t: "".join(dict.fromkeys(t)))), st.integers(1, 4))

@@ -22,7 +22,20 @@ from records.verdict import Check, Health
 
 pytestmark = [pytest.mark.root]
 
-FAULTS = [{"drop": 7}, {"duplicate": 7}, {"reorder": 7}, {"stall": "20:1.2"}, {"crash": 40}]
+OPEN = {"body_bytes": 200, "loop": "open", "rate": 20}
+TOPICS = {"clients": {"publishers": 2, "subscribers": 4, "topics": 2}}
+# A message to everybody, to one of several, to and fro, to all members, one after the other.
+CASES: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "drop": ({"drop": 7}, TOPICS),
+    "duplicate": ({"duplicate": 7}, TOPICS),
+    "reorder": ({"reorder": 7}, TOPICS),
+    "stall": ({"stall": "20:1.2"}, TOPICS),
+    "crash": ({"crash": 40}, TOPICS),
+    "double": ({"double": 7}, {"pattern": "queue", "clients": {"senders": 2, "receivers": 4, "queues": 1}}),
+    "misreply": ({"misreply": 7}, {"pattern": "request_reply", "clients": {"callers": 4, "services": 2}}),
+    "omit": ({"omit": 7}, {"pattern": "broadcast", "clients": {"senders": 1, "members": 3}}),
+    "swap": ({"swap": 7}, {"pattern": "stream", "clients": {"shape": "duplex", "flows": 2}}),
+}
 SILENCE_S = 0.9
 COUNTED = ("loss_share", "duplicate_share", "reordered_share", "refused", "foreign")
 
@@ -31,12 +44,12 @@ COUNTED = ("loss_share", "duplicate_share", "reordered_share", "refused", "forei
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
     """Fault to what fired: failed health checks and metrics that are not as they should be, each with its detail."""
     folder = tmp_path_factory.mktemp("faults")
-    scenario = scenarios.load(scenario_file(folder, faults=FAULTS))
-    campaign = campaigns.create(scenario, folder / "results")
+    cases = [{"case": name, "faults": faults, "workload": OPEN | work} for name, (faults, work) in CASES.items()]
+    campaign = campaigns.create(scenarios.load(scenario_file(folder, workload=OPEN, cases=cases)), folder / "results")
     watcher = Told()
     runner.run(campaign, watcher, Kernels())
     assert [outcome.state for outcome in watcher.outcomes].count("failed") == 0, watcher.outcomes
-    cells = {cell.name: cell.levels["faults"] for cell in read_campaign(campaign).cells}
+    cells = {cell.name: cell.levels["case"] for cell in read_campaign(campaign).cells}
     return {fault: fired(campaign / cell / trial_name(1)) for cell, fault in cells.items()}
 
 
@@ -63,10 +76,14 @@ def noise(found: dict[str, str]) -> set[str]:
 @pytest.mark.parametrize(
     ("fault", "fires"),
     [
-        ("drop-7", {"loss_share"}),
-        ("duplicate-7", {"duplicate_share"}),
-        ("reorder-7", {"reordered_share"}),
-        ("stall-20-1.2", {"longest_silence_s"}),
+        ("drop", {"loss_share"}),
+        ("duplicate", {"duplicate_share"}),
+        ("reorder", {"reordered_share"}),
+        ("stall", {"longest_silence_s"}),
+        ("double", {"duplicate_share"}),
+        ("misreply", {"foreign", Check.LEDGER_CLOSES.value}),  # a reply that nobody sent to that caller
+        ("omit", {"loss_share"}),
+        ("swap", {"reordered_share"}),
     ],
 )
 def test_a_fault_fires_its_own_metric_and_only_that(
@@ -77,5 +94,5 @@ def test_a_fault_fires_its_own_metric_and_only_that(
 
 def test_a_crash_fires_servers_alive_and_is_no_loss(found: dict[str, dict[str, str]]) -> None:
     # Nothing comes from a dead broker: silence is what a crash is made of.
-    others = set(found["crash-40"]) - {"longest_silence_s"} - noise(found["crash-40"])
-    assert others == {Check.SERVERS_ALIVE.value}, found["crash-40"]
+    others = set(found["crash"]) - {"longest_silence_s"} - noise(found["crash"])
+    assert others == {Check.SERVERS_ALIVE.value}, found["crash"]

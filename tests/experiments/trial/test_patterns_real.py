@@ -31,6 +31,8 @@ CASES = [
     ("iris", "iris"),
     ("peers", "reference-peers"),
     pytest.param("queue", "activemq", marks=pytest.mark.broker),
+    pytest.param("queue", "activemq-openwire", marks=pytest.mark.broker),
+    pytest.param("requests", "activemq", marks=pytest.mark.broker),
     pytest.param("requests", "activemq-openwire", marks=pytest.mark.broker),
 ]
 

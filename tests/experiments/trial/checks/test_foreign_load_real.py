@@ -34,7 +34,13 @@ def run(folder: Path) -> tuple[Trial, Verdict]:
     spec = runner.spec(
         campaign_folder, campaign, campaign.cells[0], planned, provenance.gather(), medium="line"
     )  # fmt: skip
-    way = Way(kernel="host", planned=planned, log=campaign_folder / runner.LOG, phase=lambda *_: None)
+    way = Way(
+        kernel="host",
+        planned=planned,
+        log=campaign_folder / runner.LOG,
+        phase=lambda *_: None,
+        limit_s=launch.limit(spec, "host"),
+    )
     outcome = launch.run_one(spec, way, Workers())
     trial = Trial(campaign_folder / planned.cell / trial_name(planned.trial))
     assert outcome.state is trial.verdict().state, outcome.reasons

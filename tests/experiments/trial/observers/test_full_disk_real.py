@@ -136,7 +136,9 @@ def outcome_of(disk: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> tup
     given = f"import json, os, pathlib, signal, sys\nfolder = pathlib.Path({str(writer.path)!r})\nos.makedirs(folder)\n"
     monkeypatch.setattr(launch, "command", lambda *_, **__: [sys.executable, "-c", given + program])
     spec = runner.spec(folder, campaign, campaign.cells[0], planned, provenance.gather())
-    way = launch.Way(kernel="host", planned=planned, log=folder / "log", phase=lambda *_: None)
+    way = launch.Way(
+        kernel="host", planned=planned, log=folder / "log", phase=lambda *_: None, limit_s=launch.limit(spec, "host")
+    )
     return launch.run_one(spec, way, Workers()), writer
 
 
