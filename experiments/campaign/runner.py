@@ -19,6 +19,7 @@ from experiments.campaign import campaign as campaigns
 from experiments.campaign import launch, prepare, retry
 from experiments.campaign.durations import Durations, own_s
 from experiments.campaign.launch import Outcome, Way
+from experiments.campaign.loads import Loads
 from experiments.campaign.piece import Piece
 from experiments.campaign.schedule import leaves_room, may_share, next_turn
 from experiments.campaign.stopping import precision
@@ -44,6 +45,7 @@ from records.verdict import State
 LOG = "trials.log"
 GIVE_UP_AFTER = 3
 _BY_MACHINE = "the machine alone can have spoiled it"
+_BESIDE_FEWER = "it is run again beside fewer"
 _STALLED = "the machine stalled"  # how campaigns of earlier versions begin the same note
 
 
@@ -93,6 +95,7 @@ def run(
             watcher=watcher,
             origin=provenance.gather(),
             durations=Durations(own_s=own_s(campaign), places=chosen, seen=trial_times(folder)),
+            loads=Loads.seen(folder),
             notes=tuple(notes),
         )
         campaign_run.left = campaigns.missing(folder, campaign)
@@ -104,7 +107,8 @@ def run(
 class CampaignRun:
     """A campaign under way.  left: what is still to run, in order.
 
-    crowded: cells whose trials have had too little processor beside others, until one alone leaves room.
+    crowded: cells whose trials have had too little processor beside another, until one alone leaves room.
+    loads: what a trial of each cell takes of the processors.
     alone: why trials that were spoiled beside others are run again by themselves.  notes: for every manifest.
     Everything but the trials themselves happens in one thread.
     """
@@ -116,6 +120,7 @@ class CampaignRun:
     origin: Provenance
     durations: Durations
     notes: tuple[str, ...] = ()
+    loads: Loads = field(default_factory=Loads)
     left: list[Planned] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     crowded: set[str] = field(default_factory=set)
@@ -142,7 +147,11 @@ class CampaignRun:
             # Each lab kernel has a core to itself: more would wait for one, and begin in the window of another.
             most = min(most, len(os.sched_getaffinity(0)))
         return next_turn(
-            self.left, most=most, shares=self._shares, seconds=lambda one: self.durations.trial_s(one.cell)
+            self.left,
+            most=most,
+            shares=self._shares,
+            seconds=lambda one: self.durations.trial_s(one.cell),
+            load=lambda one: self.loads.of(one.cell),
         )
 
     def take(self, turn: Sequence[Planned]) -> None:
@@ -208,6 +217,7 @@ class CampaignRun:
             return
         window = self._trial(planned).manifest().window
         load_s = (window.drained_ns - window.go_ns) / 1e9
+        self.loads.note(planned.cell, self._trial(planned).manifest())
         note_trial(self.folder, self.durations.ended(planned, seconds, load_s=load_s))
 
     def _spoiled(self, outcome: Outcome) -> str:
@@ -220,7 +230,7 @@ class CampaignRun:
         trial = self._trial(outcome.planned)
         if outcome.beside:
             why = self._spoiled_beside_others(outcome, trial)
-            if why:
+            if why and _BESIDE_FEWER not in why:
                 self.alone[outcome.planned] = why
         elif outcome.state is State.INVALID and self._repeats(trial) < self._settings.repeat_spoiled:
             checks = retry.spoiled_by_machine(trial.verdict())
@@ -240,9 +250,11 @@ class CampaignRun:
         if outcome.state == "failed":
             return f"it failed beside {others}, so it is run again alone ({'; '.join(outcome.reasons)})"
         cpu = trial.manifest().machine_cpu
-        if retry.crowded(cpu):
-            self.crowded.add(outcome.planned.cell)
         why = retry.spoiled_beside_others(trial.verdict(), cpu)
+        if crowd := retry.crowded(cpu):
+            if cpu is not None and outcome.beside > 1 and not aside(trial):
+                return f"crowded beside {others}, so {_BESIDE_FEWER} ({crowd})"
+            self.crowded.add(outcome.planned.cell)
         return f"spoiled beside {others}, so it is run again alone ({why})" if why else ""
 
     def _readmit(self, outcome: Outcome) -> None:
@@ -280,7 +292,8 @@ class CampaignRun:
 
     def _shares(self, planned: Planned) -> bool:
         """Whether a trial may run beside others; one that was spoiled before may not."""
-        if planned.cell in self.crowded or planned in self.alone or aside(self._trial(planned)):
+        earlier = [why_aside(path) for path in aside(self._trial(planned))]
+        if planned.cell in self.crowded or planned in self.alone or not all(_BESIDE_FEWER in why for why in earlier):
             return False
         wanted, cell = self._parallel, self._cell(planned)
         if not _line_has_room(cell, self.places[cell.name], trials=wanted.trials):

@@ -8,6 +8,8 @@ from experiments.scenario.limits import MACHINE_CPU
 from experiments.scenario.repeats import SideBySide
 from records.campaign import Planned
 
+_TOGETHER = 0.9 * MACHINE_CPU
+
 
 def next_turn(
     left: Sequence[Planned],
@@ -15,20 +17,27 @@ def next_turn(
     most: int,
     shares: Callable[[Planned], bool],
     seconds: Callable[[Planned], float],
+    load: Callable[[Planned], float],
 ) -> tuple[Planned, ...]:
     """The first trial that is left, and beside it others of its round, if they all may share the machine.
 
     They begin together (together.py), and the next turn when the last of them has ended: so those that take about as
     long as the first go with it.  Rounds are not mixed: the order of trials in time stays that of the plan, to a round.
 
-    seconds: how long a trial may take.
+    seconds: how long a trial may take.  load: its share of the machine's processors; together they leave some of what
+    is allowed.
     """
     first, *rest = left
     if not shares(first):
         return (first,)
     beside = [one for one in rest if one.trial == first.trial and one.cell != first.cell and shares(one)]
     beside.sort(key=lambda one: abs(seconds(one) - seconds(first)))
-    return (first, *beside[: most - 1])
+    turn, room = [first], _TOGETHER - load(first)
+    for one in beside:
+        if len(turn) < most and load(one) <= room:
+            turn.append(one)
+            room -= load(one)
+    return tuple(turn)
 
 
 def may_share(wanted: SideBySide, levels: dict[str, str], alone_cpu: float | None) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
-from experiments.scenario.overlay import laid_into
+from experiments.scenario.overlay import laid_into, leaves
 from records.yaml_lines import Key
 
 _LIST = "cases"
@@ -39,7 +39,7 @@ def problems(
         name = level[NAME]
         if isinstance(name, bool) or not isinstance(name, str | int) or not _WORD.fullmatch(str(name)):
             yield (*at, NAME), f"{name!r}: a case's name is one word of letters, digits, '.', '_' and '-', or quoted"
-        for path, value in _leaves(level, ()):
+        for path, value in leaves(level):
             if path and path[0] in whole:
                 yield (*at, *path), "holds for the whole campaign, not for one case: say it beside the cases"
             if isinstance(value, list) and path[0] not in lists:
@@ -59,20 +59,3 @@ def laid_over(data: Mapping[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in data.items() if key != _LIST}
     merged: dict[str, Any] = laid_into(rest, {key: value for key, value in data[_LIST].items() if key != NAME})
     return merged
-
-
-def says(level: Any, location: Key) -> bool:
-    """Whether the case itself gives the value at `location`."""
-    for part in location:
-        if not isinstance(level, dict) or part not in level:
-            return False
-        level = level[part]
-    return bool(location)
-
-
-def _leaves(value: Any, at: Key) -> Iterator[tuple[Key, Any]]:
-    if isinstance(value, dict) and value:
-        for key, inner in value.items():
-            yield from _leaves(inner, (*at, key))
-    else:
-        yield at, value

@@ -5,6 +5,7 @@ A mapping is laid into a mapping; anything else (a list, a word, a number) takes
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,24 @@ def laid_into(below: Any, above: Any) -> Any:
     if isinstance(below, dict) and isinstance(above, dict):
         return below | {key: laid_into(below.get(key), value) for key, value in above.items()}
     return above
+
+
+def says(said: Any, location: Key) -> bool:
+    """Whether what is laid over the rest gives the value at `location` itself."""
+    for part in location:
+        if not isinstance(said, dict) or part not in said:
+            return False
+        said = said[part]
+    return bool(location)
+
+
+def leaves(said: Any, at: Key = ()) -> Iterator[tuple[Key, Any]]:
+    """All that is said, by its path."""
+    if isinstance(said, dict) and said:
+        for key, inner in said.items():
+            yield from leaves(inner, (*at, key))
+    else:
+        yield at, said
 
 
 def _read(path: Path, above: tuple[Path, ...]) -> Text:

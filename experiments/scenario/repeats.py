@@ -15,6 +15,7 @@ from pydantic import (
     model_validator,
 )
 
+from experiments.scenario.when import holds, with_lists
 from records.commands import DURATION
 from records.quantities import parse_share
 from records.stopping import Rule
@@ -109,12 +110,7 @@ class SideBySide(_Settings):
     @field_validator("when", mode="before")
     @classmethod
     def _one_level_is_a_list_of_one(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {
-            factor: [str(level) for level in (levels if isinstance(levels, list | tuple) else [levels])]
-            for factor, levels in value.items()
-        }
+        return with_lists(value)
 
     @model_validator(mode="after")
     def _when_two_or_more(self) -> SideBySide:
@@ -128,4 +124,4 @@ class SideBySide(_Settings):
 
     def names(self, levels: dict[str, str]) -> bool:
         """Whether the scenario names the cell of these levels."""
-        return bool(self.when) and all(levels.get(factor) in allowed for factor, allowed in self.when.items())
+        return holds(self.when, levels)

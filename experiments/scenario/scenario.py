@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from emulation.line import ceiling
 from emulation.profile import library
 from emulation.profile.profile import LinkProfile
-from experiments.scenario import cases, knobs, limits, misfits, nodes, overlay, programs, segments
+from experiments.scenario import cases, knobs, limits, misfits, nodes, overlay, overrides, programs, segments
 from experiments.scenario.settings import Settings
 from records.comparing import Compared, compared, problems
 from records.errors import WrongInput
@@ -26,9 +26,10 @@ from records.yaml_lines import Key
 from stacks import registry
 from stacks.driver import Subscription
 
-_NOT_FACTORS = {"checks", "trials", "parallel", "nodes"}  # keys whose lists are lists
+_NOT_FACTORS = {"checks", "trials", "parallel", "nodes", overrides.NAME}  # keys whose lists are lists
 # What no cell has of its own.
 _OF_THE_WHOLE = {"scenario", "question", "compare", "baseline", "seed", "trials", "parallel", "repeat_spoiled"}
+_Condition = tuple[Key, dict[str, tuple[str, ...]]]  # where it stands, and the levels of each factor
 _MAX_CELLS = 10_000
 _MAX_NAME = 180
 _RESERVED = {"reference"}
@@ -123,6 +124,10 @@ def load(path: Path) -> Scenario:
     factors = dict(_factors(text.data, ()))
     complain = _Complaints(path, text.places)
     _check_factors(factors, complain)
+    exceptions = text.data.get(overrides.NAME, [])
+    for at, problem in overrides.problems(exceptions, factors, whole=_OF_THE_WHOLE, lists=_NOT_FACTORS):
+        complain.add(at, problem)
+    complain.raise_if_any()
     sizes = [len(levels) for levels in factors.values()]
     cells = 1
     for size in sizes:
@@ -132,7 +137,7 @@ def load(path: Path) -> Scenario:
     built = [_cell(text.data, factors, choice, complain) for choice in itertools.product(*map(range, sizes))]
     complain.raise_if_any()
     printed = {_label(key): tuple(_printed(key, level) for level in levels) for key, levels in factors.items()}
-    _check_references(built[0].settings, printed, complain)
+    _check_references(built[0].settings, printed, overrides.conditions(exceptions), complain)
     for at, problem in programs.unlike(cell.settings for cell in built):
         complain.add(at, problem)
     complain.raise_if_any()
@@ -140,11 +145,13 @@ def load(path: Path) -> Scenario:
     return Scenario(path=path, source=text.source, name=name, factors=printed, cells=tuple(built))
 
 
-def _check_references(settings: Settings, factors: dict[str, tuple[str, ...]], complain: _Complaints) -> None:
-    """What a scenario says of its own factors: what is compared, and where waivers hold."""
+def _check_references(
+    settings: Settings, factors: dict[str, tuple[str, ...]], exceptions: Iterable[_Condition], complain: _Complaints
+) -> None:
+    """What a scenario says of its own factors: what is compared, and where waivers and overrides hold."""
     for key, problem in problems(factors, factor=settings.compare, baseline=settings.baseline):
         complain.add((key,), problem)
-    conditions: list[tuple[Key, dict[str, tuple[str, ...]]]] = [(("parallel", "when"), settings.parallel.when)]
+    conditions: list[_Condition] = [(("parallel", "when"), settings.parallel.when), *exceptions]
     for number, waiver in enumerate(settings.checks.waive):
         named: dict[str, tuple[str, ...]] = {factor: (level,) for factor, level in waiver.when.items()}
         conditions.append((("checks", "waive", number, "when"), named))
@@ -230,9 +237,12 @@ def _cell(
     if cases.KEY in level_of:
         plain = cases.laid_over(plain)
     levels = {_label(key): _printed(key, level) for key, level in level_of.items()}
+    plain = overrides.laid_over(plain, levels)
 
     def place(location: tuple[Any, ...]) -> Key:
-        if cases.says(level_of.get(cases.KEY), location):
+        if found := overrides.place(data.get(overrides.NAME, ()), levels, location):
+            return found
+        if overlay.says(level_of.get(cases.KEY), location):
             return (*cases.KEY, chosen[cases.KEY], *location)
         return _with_level(location, chosen)
 

@@ -11,6 +11,7 @@ from repeats_world import HOST, World, failing
 from stopping_world import finish
 
 from experiments.campaign import campaign as campaigns
+from experiments.campaign.loads import Loads
 from experiments.campaign.piece import Budget, Piece
 from experiments.campaign.runner import GaveUp
 from experiments.scenario.limits import LIMITS
@@ -183,6 +184,44 @@ def test_a_cell_that_needs_too_much_processor_runs_alone_from_then_on(
     world.run()
     assert [len(spec.beside) for spec in world.specs] == [1, 1, 0, 0, 0, 0]
     assert all(one.state is State.VALID for one in world.told.outcomes), "alone, the processor is the stack's to use"
+
+
+def test_trials_that_crowd_each_other_run_again_beside_fewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def attempt(spec: TrialSpec) -> dict[str, object]:
+        return {"machine_cpu": 0.17 * (1 + len(spec.beside))}
+
+    four = {"trials": 4, "when": {"network": PAIR["network"]}}
+    settings = PAIR | {"stations": [1, 2], "parallel": four}
+    world = World(tmp_path, monkeypatch, attempt, trials=2, **settings)
+    outcomes = world.run().outcomes
+    assert [outcome.state for outcome in outcomes] == [State.VALID] * 8
+    # Four take 68 %, 17 % each, so that three have room; the one that is left has nobody of its round beside it.
+    assert [len(spec.beside) for spec in world.specs] == [3] * 4 + ([2] * 3 + [0]) * 2
+    assert len(world.told.repeats) == 4
+    assert all(
+        "crowded beside 3 other trials, so it is run again beside fewer (68%" in one for one in world.told.repeats
+    )
+
+
+def test_a_trial_that_is_crowded_beside_fewer_too_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    four = {"trials": 4, "when": {"network": PAIR["network"]}}
+    settings = PAIR | {"stations": [1, 2], "parallel": four}
+    world = World(
+        tmp_path, monkeypatch, lambda spec: {"machine_cpu": 0.7 if spec.beside else 0.5}, trials=1, **settings
+    )
+    assert [outcome.state for outcome in world.run().outcomes] == [State.VALID] * 4
+    assert [len(spec.beside) for spec in world.specs] == [3] * 4 + [2] * 3 + [0] * 4
+
+
+def test_what_was_seen_of_processors_is_known_when_a_campaign_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path, monkeypatch, lambda spec: {"machine_cpu": 0.2 * (1 + len(spec.beside))}, trials=2, **BOTH)
+    world.run()
+    loads = Loads.seen(world.folder)
+    assert [loads.of(spec.cell) for spec in world.specs] == [0.2] * 4
+    assert loads.of("of another") == pytest.approx(0.2)
+    assert Loads().of("of any") == 0
 
 
 def test_a_cell_that_others_crowded_out_may_share_again_when_alone_it_leaves_room(

@@ -14,12 +14,16 @@ def plan(*rounds: str) -> list[Planned]:
     return [Planned(cell=cell, trial=number, seed=number) for number, one in enumerate(rounds, 1) for cell in one]
 
 
-def turns(left: list[Planned], most: int, slow: str = "") -> list[str]:
-    """All turns of a campaign, as words.  slow: cells whose trials take longer."""
+def turns(left: list[Planned], most: int, slow: str = "", heavy: str = "") -> list[str]:
+    """All turns of a campaign, as words.  slow, heavy: cells whose trials take longer, and more of the processors."""
     found = []
     while left:
         turn = next_turn(
-            left, most=most, shares=lambda one: one.cell.isupper(), seconds=lambda one: 9.0 if one.cell in slow else 1.0
+            left,
+            most=most,
+            shares=lambda one: one.cell.isupper(),
+            seconds=lambda one: 9.0 if one.cell in slow else 1.0,
+            load=lambda one: 0.2 if one.cell in heavy else 0.1,
         )
         found.append("".join(one.cell for one in turn))
         left = [one for one in left if one not in turn]
@@ -56,6 +60,21 @@ def test_trials_go_together_that_take_about_as_long(
     rounds: tuple[str, ...], most: int, slow: str, expected: list[str]
 ) -> None:
     assert turns(plan(*rounds), most, slow) == expected
+
+
+@pytest.mark.parametrize(
+    ("rounds", "most", "heavy", "expected"),
+    [
+        (("ABCDEFGH",), 8, "", ["ABCDE", "FGH"]),  # 54 % of the processors at most
+        (("ABCDEFGH",), 8, "AB", ["ABC", "DEFGH"]),
+        (("ABCDEF",), 8, "ABCDEF", ["AB", "CD", "EF"]),
+        (("ABCDEF",), 4, "BDF", ["ABCE", "DF"]),
+    ],
+)
+def test_no_more_trials_go_together_than_processors_have_room_for(
+    rounds: tuple[str, ...], most: int, heavy: str, expected: list[str]
+) -> None:
+    assert turns(plan(*rounds), most, heavy=heavy) == expected
 
 
 @given(st.lists(st.text("abCDEF", min_size=1, max_size=6).map(lambda t: "".join(dict.fromkeys(t)))), st.integers(1, 4))
