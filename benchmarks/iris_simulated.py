@@ -2,12 +2,17 @@
 
     python benchmarks/iris_simulated.py air [--nodes 12] [--network nistnet-80211] [--subnet-bits 16] [--seconds S]
     python benchmarks/iris_simulated.py keys [--nodes 1000] [--keys 10000] [--seed 1]
+    python benchmarks/iris_simulated.py shares [--members 6] [--per-member 9] [--seconds 30] [--worlds 20]
 
 `air`: bytes by kind on the wire of an idle, converged overlay whose nodes have found each other by a scan, and their
 share of a medium's air, which each frame crosses twice.  Exit status 1 when looking for nodes takes 1 % or more.
 
 `keys`: an overlay is grown node by node, then keys are routed from random nodes.  Exit status 1 when one ends at a node
 other than the closest, or takes more than ceil(log16 n) + 1 hops.
+
+`shares`: requests to a cluster of equal members on nodes of their own, and what share of an equal one each has had.
+First every node sees the load of its own machine, which needs all of it for four times as many requests, then all see
+the same load, as nodes do that share a machine.
 """
 
 from __future__ import annotations
@@ -25,7 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from iris_bench.wire import ARP, BOOTSTRAP, idle
 
 from emulation.profile import library
+from stacks.iris.frames import Kind, Message, Op
 from stacks.iris.ids import SPACE, nearest
+from stacks.iris.patterns import SPLITS, groups_of
 from stacks.iris.simulator import World
 
 MOST_OF_THE_AIR = 0.01
@@ -45,7 +52,14 @@ def main() -> int:
     asked.add_argument("--nodes", type=int, default=1000)
     asked.add_argument("--keys", type=int, default=10_000)
     asked.add_argument("--seed", type=int, default=1)
+    asked = of.add_parser("shares")
+    asked.add_argument("--members", type=int, default=6)
+    asked.add_argument("--per-member", type=float, default=9.0)
+    asked.add_argument("--seconds", type=float, default=30.0)
+    asked.add_argument("--worlds", type=int, default=20)
     given = parser.parse_args()
+    if given.what == "shares":
+        return shares(members=given.members, per_s=given.per_member, seconds=given.seconds, worlds=given.worlds)
     if given.what == "air":
         return air(given.network, nodes=given.nodes, subnet_bits=given.subnet_bits, seconds=given.seconds)
     return keys(nodes=given.nodes, number=given.keys, seed=given.seed)
@@ -84,6 +98,33 @@ def keys(*, nodes: int, number: int, seed: int) -> int:
     print(f"{nodes} nodes: grown in {grown_s:.1f} s of processor time, {memory_mb:.0f} MB at most")
     print(f"{number} keys: {wrong} at another node than the closest; hops {mean:.2f}, at most {max(hops)} of {most}")
     return int(wrong > 0 or max(hops) > most)
+
+
+def shares(*, members: int, per_s: float, seconds: float, worlds: int) -> int:
+    """The range of shares over all members and worlds, and how far they are from an equal one in the mean."""
+    for what, serves in (("of its own machine", 4 * per_s), ("of one machine, for all", None)):
+        found = [share for seed in range(worlds) for share in _shares(seed, members, per_s, seconds, serves)]
+        off = sum(abs(share - 1) for share in found) / len(found)
+        print(f"load {what}: {min(found):.2f} to {max(found):.2f} of an equal share, off by {off:.2f} in the mean")
+    return 0
+
+
+def _shares(seed: int, members: int, per_s: float, seconds: float, serves: float | None) -> list[float]:
+    world = World(seed)
+    world.grow(members, every_s=GROWS_EVERY_S)
+    world.run(SETTLES_S)
+    ids, groups = list(world.nodes), groups_of("c", "services", SPLITS)
+    for node in world.nodes.values():
+        node.serves = serves
+        node.overlay.trees.join(*groups)
+    world.run(SETTLES_S)
+    for number in range(round(members * per_s * seconds)):
+        sender = ids[number % members]
+        message = Message(Op.BALANCE, Kind.REQUEST, groups[number % SPLITS], sender, number, b"body")
+        world.nodes[sender].overlay.send(message)
+        world.run(1 / (members * per_s))
+    got = [len(node.arrivals) for node in world.nodes.values()]
+    return [one * members / sum(got) for one in got]
 
 
 if __name__ == "__main__":

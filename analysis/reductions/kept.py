@@ -200,11 +200,23 @@ def reduce_and_keep(trial: Path, number: int, code: str, *, brief: bool = False)
     digest = ""
     with suppress(OSError):  # whoever asked for the rows sees that they are not kept, and says so
         digest = keep(trial, rows, code=code, before=before) or _in_pack(trial, rows)
-    if not (brief and digest):
-        return rows
+    return in_brief(rows, number, digest) if brief and digest else rows
+
+
+def in_brief(rows: pa.Table, number: int, digest: str) -> pa.Table:
+    """A trial's rows without details, and the digest of the file that has them."""
     said = Rows(number)
     said.add(KEPT, text=digest)
     return pa.concat_tables([without(rows), pa.Table.from_batches([said.batch()])])
+
+
+def digests_in(rows: pa.Table) -> tuple[pa.Table, dict[int, str]]:
+    """The rows but for those of table KEPT, and what these say, by trial."""
+    is_kept = pc.equal(rows.column("table"), KEPT)
+    said = rows.filter(is_kept)
+    return rows.filter(pc.invert(is_kept)), dict(
+        zip(said.column("trial").to_pylist(), said.column("text").to_pylist(), strict=True)
+    )
 
 
 def _made(trial: Path, number: int) -> pa.Table:

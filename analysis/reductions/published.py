@@ -19,12 +19,25 @@ from pathlib import Path
 import pyarrow as pa
 from pydantic import ValidationError
 
+from analysis.details import Reduced, without
 from analysis.packed import numbered, read_rows
 from analysis.partial import said
 from analysis.reductions.code import code_digest
 from analysis.reductions.cost import START_S, trials_s
-from analysis.reductions.kept import FOLDER, RECORD, Kept, Reduction, State, judged, place_of, reduce_and_keep
-from analysis.reductions.reduce import Reduce, note, say_again, silent
+from analysis.reductions.kept import (
+    FOLDER,
+    RECORD,
+    Kept,
+    KeptRows,
+    Reduction,
+    State,
+    digests_in,
+    in_brief,
+    judged,
+    place_of,
+    reduce_and_keep,
+)
+from analysis.reductions.reduce import note, say_again, silent
 from analysis.rows import DDL, SCHEMA, Rows
 from analysis.spark import session as sessions
 from analysis.spark.target import Say, Where
@@ -86,9 +99,9 @@ def name_the_others(trial: Path, files: Sequence[Listed]) -> None:
 
 
 @contextmanager
-def reducing_published(copy: Copy, *, master: Where = None, say: Say = silent) -> Iterator[Reduce]:
+def reducing_published(copy: Copy, *, master: Where = None, say: Say = silent) -> Iterator[ReducingPublished]:
     """As analysis.reductions.reduce.reducing, of the folders of trials of a copy."""
-    yield _Reducing(copy=copy, code=code_digest(), master=master, say=say)
+    yield ReducingPublished(copy=copy, code=code_digest(), master=master, say=say)
 
 
 def rows_published(copy: Copy, trial: str, code: str) -> pa.Table:
@@ -96,14 +109,15 @@ def rows_published(copy: Copy, trial: str, code: str) -> pa.Table:
 
     Its records are in the copy's folder.  What a task of a query does; raises Unreachable.
     """
-    kept = _Reducing(copy=copy, code=code, master=None, say=silent).kept(0, trial)
-    return kept if isinstance(kept, pa.Table) else reduce_published(copy, trial, 0, code)
+    kept = ReducingPublished(copy=copy, code=code, master=None, say=silent).kept(0, trial)
+    return reduce_published(copy, trial, 0, code) if isinstance(kept, State) else kept[0]
 
 
-def reduce_published(copy: Copy, trial: str, number: int, code: str) -> pa.Table:
+def reduce_published(copy: Copy, trial: str, number: int, code: str, *, brief: bool = False) -> pa.Table:
     """The rows of a trial, from its files at the URI, and kept there where that may be written: what one task does.
 
-    What cannot be fetched is damage, with the reason, which is not kept.
+    What cannot be fetched is damage, with the reason, which is not kept.  brief: as analysis.reductions.kept.in_brief,
+    of what is kept.
     """
     with scratch("trial") as place:
         folder = place / trial
@@ -118,66 +132,107 @@ def reduce_published(copy: Copy, trial: str, number: int, code: str) -> pa.Table
         with suppress(Unreachable, FileNotFoundError):  # whoever asked for the rows sees that they are not kept
             for name in (REDUCED, RECORD):
                 (copy.campaign / (kept / name).relative_to(place).as_posix()).write((kept / name).read_bytes())
+            if brief:
+                found = in_brief(found, number, _sha256((kept / REDUCED).read_bytes()))
         return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reducing:
+class ReducingPublished:
+    """As analysis.reductions.reduce.Reducing."""
+
     copy: Copy
     code: str
     master: Where
     say: Say
 
     def __call__(self, paths: Sequence[Path]) -> pa.Table:
+        """All rows of all trials."""
+        return self._reduced(paths, brief=False).rows
+
+    def brief(self, paths: Sequence[Path]) -> Reduced:
+        """The rows without details where these are kept, which are files of the copy then, and not in memory."""
+        return self._reduced(paths, brief=True)
+
+    def _reduced(self, paths: Sequence[Path], *, brief: bool) -> Reduced:
         names = [path.relative_to(self.copy.folder).as_posix() for path in paths]
         there = (self.copy.campaign / FOLDER).files()
+
+        def look(number: int, trial: str) -> tuple[pa.Table, str] | State:
+            kept = self.kept(number, trial, there, copied=brief)
+            return kept if isinstance(kept, State) or not brief else (without(kept[0]), kept[1])
+
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            found = list(pool.map(lambda number, trial: self.kept(number, trial, there), range(len(names)), names))
+            found = list(pool.map(look, range(len(names)), names))
         left = {number: names[number] for number, one in enumerate(found) if isinstance(one, State)}
         say_again(Counter(one for one in found if isinstance(one, State)), self.say)
-        tables = [one for one in found if isinstance(one, pa.Table)]
+        tables = [one[0] for one in found if not isinstance(one, State)]
+        digests = {number: one[1] for number, one in enumerate(found) if not isinstance(one, State)}
         if left:
-            tables += self._made(left)
+            made, fresh = digests_in(pa.concat_tables(self._made(left, brief=brief)))
+            tables.append(made)
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                list(pool.map(lambda number: self._copied(self._place(names[number], REDUCED)), fresh))
+            digests |= fresh
             there = (self.copy.campaign / FOLDER).files()
             if lacking := sum(self._place(name, RECORD) not in there for name in left.values()):
                 self.say(f"reductions are not kept: of {lacking} trials, at {self.copy.campaign}")
-        return pa.concat_tables([SCHEMA.empty_table(), *tables])
+        rows = pa.concat_tables([SCHEMA.empty_table(), *tables])
+        if not brief:
+            return Reduced(rows=rows)
+        details = {
+            number: KeptRows(paths[number], self._here(self._place(names[number], REDUCED)), digest)
+            for number, digest in digests.items()
+        }
+        return Reduced(rows=rows, details=details)
 
     def _place(self, trial: str, name: str) -> str:
         place = place_of(self.copy.folder / trial).relative_to(self.copy.folder / FOLDER)
         return f"{place.as_posix()}/{name}"
 
-    def kept(self, number: int, trial: str, there: Mapping[str, int] | None = None) -> pa.Table | State:
-        """The rows that are kept of a trial; where there are none to be used, how its reduction stands.
+    def _here(self, name: str) -> Path:
+        return self.copy.folder / FOLDER / name
 
-        there: what is in the folder of reductions; None when nobody has looked.
+    def _copied(self, name: str) -> bytes:
+        """A file of the folder of reductions, of which the copy has one from now on, too."""
+        content = (self.copy.campaign / FOLDER / name).read_bytes()
+        self._here(name).parent.mkdir(parents=True, exist_ok=True)
+        self._here(name).write_bytes(content)
+        return content
+
+    def kept(
+        self, number: int, trial: str, there: Mapping[str, int] | None = None, *, copied: bool = False
+    ) -> tuple[pa.Table, str] | State:
+        """The rows that are kept of a trial, and their file's digest; where there are none to be used, how it stands.
+
+        there: what is in the folder of reductions; None when nobody has looked.  copied: the copy gets the file, too.
         """
         name = self._place(trial, RECORD)
         if there is not None and not {name, self._place(trial, REDUCED)} <= there.keys():
             return State.NONE
         if (bundled := self.copy.folder / FOLDER / name).is_file():
             with suppress(ValidationError, DamagedTrial):  # reduced anew since it was published
-                if isinstance(found := self._read(number, trial, bundled.read_bytes()), pa.Table):
+                if not isinstance(found := self._read(number, trial, bundled.read_bytes(), copied=copied), State):
                     return found
         try:
-            return self._read(number, trial, (self.copy.campaign / FOLDER / name).read_bytes())
+            return self._read(number, trial, (self.copy.campaign / FOLDER / name).read_bytes(), copied=copied)
         except NotThere:
             return State.NONE
         except (ValidationError, DamagedTrial) as error:
             self.say(f"reduced again: {trial}: {error}")
             return State.DAMAGED
 
-    def _read(self, number: int, trial: str, text: bytes) -> pa.Table | State:
+    def _read(self, number: int, trial: str, text: bytes, *, copied: bool) -> tuple[pa.Table, str] | State:
         """The rows of which `text` is the record, or how they stand; ValidationError, DamagedTrial when it is not."""
         record = Reduction.model_validate_json(text)
         if not (found := self._judged(trial, record)).usable:
             return found.state
         place = self.copy.campaign / FOLDER / self._place(trial, REDUCED)
-        content = place.read_bytes()
-        if hashlib.sha256(content).hexdigest() != record.reduced_sha256:
+        content = self._copied(self._place(trial, REDUCED)) if copied else place.read_bytes()
+        if _sha256(content) != record.reduced_sha256:
             raise DamagedTrial(f"{place}: it is not the file that {RECORD} says")
         rows = numbered(read_rows(content, path=REDUCED), number)
-        return pa.Table.from_batches([rows, *note(number, found)], SCHEMA)
+        return pa.Table.from_batches([rows, *note(number, found)], SCHEMA), record.reduced_sha256
 
     def _judged(self, trial: str, record: Reduction) -> Kept:
         now = {one.file: (one.bytes, one.sha256) for one in self.copy.files[trial]}
@@ -186,19 +241,23 @@ class _Reducing:
             same=lambda one: now[one.file] == (one.bytes, one.sha256),
         )  # fmt: skip
 
-    def _made(self, left: Mapping[int, str]) -> list[pa.Table]:
+    def _made(self, left: Mapping[int, str], *, brief: bool) -> list[pa.Table]:
         work, code = list(left.items()), self.code
         copy = replace(self.copy, files={trial: self.copy.files[trial] for trial in left.values()})
         size = sum(one.bytes for files in copy.files.values() for one in files)
         if self.master is None and not os.environ.get("SPARK_REMOTE") and trials_s(len(work), size) < START_S:
-            return [reduce_published(copy, trial, number, code) for number, trial in work]
+            return [reduce_published(copy, trial, number, code, brief=brief) for number, trial in work]
 
         def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for row in batch.column(0).to_pylist():
                     number, trial = work[row]
-                    yield from reduce_published(copy, trial, number, code).to_batches()
+                    yield from reduce_published(copy, trial, number, code, brief=brief).to_batches()
 
         with sessions.session(master=self.master, say=self.say) as spark:
             rows = spark.range(0, len(work), 1, numPartitions=len(work)).mapInArrow(task, DDL)
             return [rows.toArrow().cast(SCHEMA)]
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

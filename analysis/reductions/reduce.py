@@ -19,10 +19,10 @@ from analysis.packed import numbered
 from analysis.reductions.code import code_digest
 from analysis.reductions.cost import START_S, trials_s
 from analysis.reductions.kept import (
-    KEPT,
     Kept,
     Stamps,
     State,
+    digests_in,
     keep,
     kept_rows,
     look,
@@ -126,10 +126,7 @@ class Reducing:
                 )
             numbers = pa.array(list(heavy), pa.int32()).take(rows.column("trial").combine_chunks())
             tables.append(rows.set_column(0, SCHEMA.field("trial"), numbers).cast(SCHEMA))
-        made = pa.concat_tables(tables)
-        is_kept = pc.equal(made.column("table"), KEPT)
-        said, made = made.filter(is_kept), made.filter(pc.invert(is_kept))
-        digests = dict(zip(said.column("trial").to_pylist(), said.column("text").to_pylist(), strict=True))
+        made, digests = digests_in(pa.concat_tables(tables))
         digests |= self._keep(made, {number: path for number, path in left.items() if number not in digests}, before)
         if brief:
             of_kept = pc.is_in(made.column("trial"), pa.array(digests, pa.int32()))

@@ -6,7 +6,6 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.details import Reduced
 from analysis.extent import Extent
 from analysis.findings import Findings
 from analysis.reductions.published import Copy, copy_records, reducing_published
@@ -45,7 +44,7 @@ def build_published(
 def found_published(copy: Copy, *, master: Where = None, say: Say = silent) -> Findings:
     """What came of a published campaign, of whose records `copy` is a copy; raises as analysis.report.build.found."""
     with reducing_published(copy, master=master, say=say) as reduce:
-        findings = found(copy.folder, lambda paths: Reduced(rows=reduce(paths)))
+        findings = found(copy.folder, reduce.brief)
     return replace(findings, at=copy.campaign)
 
 

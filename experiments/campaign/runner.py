@@ -45,7 +45,7 @@ from records.verdict import State
 LOG = "trials.log"
 GIVE_UP_AFTER = 3
 _BY_MACHINE = "the machine alone can have spoiled it"
-_BESIDE_FEWER = "it is run again beside fewer"
+_BESIDE_FEWER, _BESIDE_OTHERS = "it is run again beside fewer", "it is run again beside others"
 _STALLED = "the machine stalled"  # how campaigns of earlier versions begin the same note
 
 
@@ -230,7 +230,7 @@ class CampaignRun:
         trial = self._trial(outcome.planned)
         if outcome.beside:
             why = self._spoiled_beside_others(outcome, trial)
-            if why and _BESIDE_FEWER not in why:
+            if why and not _may_share_again(why):
                 self.alone[outcome.planned] = why
         elif outcome.state is State.INVALID and self._repeats(trial) < self._settings.repeat_spoiled:
             checks = retry.spoiled_by_machine(trial.verdict())
@@ -251,10 +251,13 @@ class CampaignRun:
             return f"it failed beside {others}, so it is run again alone ({'; '.join(outcome.reasons)})"
         cpu = trial.manifest().machine_cpu
         why = retry.spoiled_beside_others(trial.verdict(), cpu)
+        first = outcome.beside > 1 and not aside(trial)
         if crowd := retry.crowded(cpu):
-            if cpu is not None and outcome.beside > 1 and not aside(trial):
+            if first and cpu is not None:
                 return f"crowded beside {others}, so {_BESIDE_FEWER} ({crowd})"
             self.crowded.add(outcome.planned.cell)
+        elif first and retry.spoiled_by_machine(trial.verdict()):
+            return f"spoiled beside {others}, as the machine alone can do, so {_BESIDE_OTHERS} ({why})"
         return f"spoiled beside {others}, so it is run again alone ({why})" if why else ""
 
     def _readmit(self, outcome: Outcome) -> None:
@@ -293,7 +296,7 @@ class CampaignRun:
     def _shares(self, planned: Planned) -> bool:
         """Whether a trial may run beside others; one that was spoiled before may not."""
         earlier = [why_aside(path) for path in aside(self._trial(planned))]
-        if planned.cell in self.crowded or planned in self.alone or not all(_BESIDE_FEWER in why for why in earlier):
+        if planned.cell in self.crowded or planned in self.alone or not all(map(_may_share_again, earlier)):
             return False
         wanted, cell = self._parallel, self._cell(planned)
         if not _line_has_room(cell, self.places[cell.name], trials=wanted.trials):
@@ -322,6 +325,11 @@ class CampaignRun:
             beside=beside,
             notes=notes,
         )
+
+
+def _may_share_again(why: str) -> bool:
+    """Whether a trial that was set aside for this reason may run beside others all the same."""
+    return _BESIDE_FEWER in why or _BESIDE_OTHERS in why
 
 
 def _line_has_room(cell: Cell, place: Place, *, trials: int) -> bool:

@@ -15,6 +15,7 @@ from object_store import Fault, ObjectStore
 from synthetic_campaign import Spec, write_campaign
 
 from analysis import report
+from analysis.details import TABLES, parsed, without
 from analysis.extent import Extent
 from analysis.packed import encode
 from analysis.reductions import published
@@ -178,6 +179,26 @@ def test_a_report_costs_two_calls_for_each_trial_that_was_published_with_its_red
     store.calls.clear()
     rows_of(target, tmp_path / "second")
     assert store.calls == {"list": 1, "head": 2 + 4, "get": 2 + 4}
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["made now", "kept"])
+def test_details_of_trials_are_files_of_the_copy_and_not_in_memory(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path, *, first: bool
+) -> None:
+    publish(campaign, target)
+    if not first:
+        rows_of(target, tmp_path / "before")
+    copy = copy_records(target, read_published(target), tmp_path / "copy")
+    paths = [trial.path for trial in trials(copy.folder)]
+    with reducing_published(copy) as reduce:
+        brief, whole = reduce.brief(paths), reduce(paths)
+    store.objects.clear()  # drawing asks the store for nothing
+    assert not {*TABLES} & {*brief.rows["table"].to_pylist()}
+    assert {*TABLES} <= {*whole["table"].to_pylist()}
+    for number in range(len(paths)):
+        mine = whole.filter(_is(whole, number))
+        assert brief.rows.filter(_is(brief.rows, number)).equals(without(mine))
+        assert parsed(brief.details[number]()) == parsed(mine)
 
 
 def test_a_reduction_that_was_made_anew_at_the_uri_is_read_with_its_own_record(

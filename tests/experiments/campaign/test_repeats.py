@@ -203,6 +203,21 @@ def test_trials_that_crowd_each_other_run_again_beside_fewer(tmp_path: Path, mon
     )
 
 
+def test_what_the_machine_spoiled_beside_several_runs_again_beside_others_and_then_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def attempt(spec: TrialSpec) -> dict[str, object]:
+        spoiled = spec.beside and "nistnet" in spec.cell
+        return {"state": State.INVALID, "failed": Check.HEARTBEAT} if spoiled else {}
+
+    four = {"trials": 4, "when": {"network": PAIR["network"]}}
+    world = World(tmp_path, monkeypatch, attempt, trials=1, **PAIR | {"stations": [1, 2], "parallel": four})
+    assert [outcome.state for outcome in world.run().outcomes] == [State.VALID] * 4
+    assert [len(spec.beside) for spec in world.specs] == [3] * 4 + [1] * 2 + [0] * 2
+    said = [one.split("(")[0] for one in world.told.repeats]
+    assert [("beside others" in one, "again alone" in one) for one in said] == [(True, False)] * 2 + [(False, True)] * 2
+
+
 def test_a_trial_that_is_crowded_beside_fewer_too_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     four = {"trials": 4, "when": {"network": PAIR["network"]}}
     settings = PAIR | {"stations": [1, 2], "parallel": four}
