@@ -32,7 +32,11 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "stall": ({"stall": "20:1.2"}, TOPICS),
     "crash": ({"crash": 40}, TOPICS),
     "double": ({"double": 7}, {"pattern": "queue", "clients": {"senders": 2, "receivers": 4, "queues": 1}}),
-    "misreply": ({"misreply": 7}, {"pattern": "request_reply", "clients": {"callers": 4, "services": 2}}),
+    # Others wait for a reply as well whenever one comes.
+    "misreply": (
+        {"misreply": 7},
+        {"pattern": "request_reply", "clients": {"callers": 4, "services": 2}, "service_time": "20 ms"},
+    ),
     "omit": ({"omit": 7}, {"pattern": "broadcast", "clients": {"senders": 1, "members": 3}}),
     "swap": ({"swap": 7}, {"pattern": "stream", "clients": {"shape": "duplex", "flows": 2}}),
 }
