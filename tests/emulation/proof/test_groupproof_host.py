@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 from emulated_links import broken, profile, until_it_holds
 
+from emulation.kernel.namespace import in_namespace
 from emulation.link.link import applied
 from emulation.plan import linkplan
 from emulation.plan.linkplan import LinkPlan
@@ -21,6 +25,8 @@ from topologies.peers import peers
 pytestmark = [pytest.mark.root, pytest.mark.link]
 STATIONS = ["sta1", "sta2", "sta3", "sta4"]
 LOSSY = {"uplink": {"loss": 0.1}, "downlink": {"loss": 0.3}}
+IP_MULTICAST_ALL = 49  # linux/in.h
+IGMP_S = 2.5  # version 3 reports a membership twice, within a second each (RFC 3376, 8.1 and 8.11)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +74,40 @@ def test_a_medium_that_does_something_else_is_found_out(
     asked = planned(medium="shared", uplink={"loss": 0.1})
     other = planned(**({"medium": "shared", "uplink": {"loss": 0.1}} | made))
     assert broken(proven(network, asked, other)) == found
+
+
+def test_a_multicast_group_is_heard_by_its_members_over_one_crossing_of_the_air(network: Network) -> None:
+    """RFC 1112.  The members join before the link is there, so that what IGMP says is not counted."""
+    group, port = "224.7.7.7", 7008
+    ends = station_ends(network, network.plan.emulated[0].name)
+
+    def member(address: str) -> socket.socket:
+        one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        one.bind((group, port))
+        one.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + socket.inet_aton(address))
+        one.settimeout(10)
+        return one
+
+    def sender(address: str) -> socket.socket:
+        one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        one.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(address))
+        return one
+
+    members = {name: in_namespace(ends[name].pid, partial(member, ends[name].address)) for name in ("sta2", "sta3")}
+    stranger = in_namespace(ends["sta4"].pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    stranger.bind((group, port))
+    stranger.setblocking(False)
+    stranger.setsockopt(socket.IPPROTO_IP, IP_MULTICAST_ALL, 0)  # as if nobody there had asked for it
+    speaker = in_namespace(ends["sta1"].pid, partial(sender, ends["sta1"].address))
+    time.sleep(IGMP_S)
+    with applied(planned(medium="shared"), network.ports) as link:
+        speaker.sendto(b"to the group", (group, port))
+        assert {name: one.recv(100) for name, one in members.items()} == dict.fromkeys(members, b"to the group")
+        assert sum(queue.packets for queue in link.queue_counts()) == 2, "once up, and once down for all"
+    with pytest.raises(BlockingIOError):
+        stranger.recv(100)
+    for one in (*members.values(), stranger, speaker):
+        one.close()
 
 
 def test_damaged_frames_are_not_counted_on(network: Network) -> None:
