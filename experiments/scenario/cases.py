@@ -13,7 +13,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
-from experiments.scenario.overlay import laid_into, leaves
+from experiments.scenario.overlay import laid_into, misplaced
 from records.yaml_lines import Key
 
 _LIST = "cases"
@@ -39,14 +39,8 @@ def problems(
         name = level[NAME]
         if isinstance(name, bool) or not isinstance(name, str | int) or not _WORD.fullmatch(str(name)):
             yield (*at, NAME), f"{name!r}: a case's name is one word of letters, digits, '.', '_' and '-', or quoted"
-        for path, value in leaves(level):
-            if path and path[0] in whole:
-                yield (*at, *path), "holds for the whole campaign, not for one case: say it beside the cases"
-            if isinstance(value, list) and path[0] not in lists:
-                yield (*at, *path), "a list cannot stand in a case: each case is one combination; write two cases"
-            for other in others:
-                if path == other[: len(path)] or path[: len(other)] == other:
-                    yield (*at, *path), f"{'.'.join(map(str, other))} is a factor already; a case cannot set it too"
+        for path, problem in misplaced(level, others, whole=whole, lists=lists, what="a case"):
+            yield (*at, *path), problem
 
 
 def name_of(level: Any) -> str:

@@ -5,7 +5,7 @@ A mapping is laid into a mapping; anything else (a list, a word, a number) takes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,13 +57,32 @@ def says(said: Any, location: Key) -> bool:
     return bool(location)
 
 
-def leaves(said: Any, at: Key = ()) -> Iterator[tuple[Key, Any]]:
+def _leaves(said: Any, at: Key = ()) -> Iterator[tuple[Key, Any]]:
     """All that is said, by its path."""
     if isinstance(said, dict) and said:
         for key, inner in said.items():
-            yield from leaves(inner, (*at, key))
+            yield from _leaves(inner, (*at, key))
     else:
         yield at, said
+
+
+def misplaced(
+    said: Any, factors: Iterable[Key], *, whole: Container[str], lists: Container[str], what: str
+) -> Iterator[tuple[Key, str]]:
+    """What cannot be laid over one combination of levels: its path, and why.
+
+    factors: their keys.  whole: keys that hold for the whole campaign.  lists: keys whose lists are no levels.
+    what: is laid over it, as in `a case`.
+    """
+    others = list(factors)
+    for path, value in _leaves(said):
+        if path and path[0] in whole:
+            yield path, f"holds for the whole campaign: say it at the top of the file, not in {what}"
+        if isinstance(value, list) and path[0] not in lists:
+            yield path, f"a list cannot stand in {what}, which gives one value: write two"
+        for other in others:
+            if path == other[: len(path)] or path[: len(other)] == other:
+                yield path, f"{'.'.join(map(str, other))} is a factor already; {what} cannot set it too"
 
 
 def _read(path: Path, above: tuple[Path, ...]) -> Text:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
-from experiments.scenario.overlay import laid_into, leaves, says
+from experiments.scenario.overlay import laid_into, misplaced, says
 from experiments.scenario.when import holds, with_lists
 from records.yaml_lines import Key
 
@@ -35,14 +35,9 @@ def problems(
         if not isinstance(one, dict) or not isinstance(one.get(WHEN), dict) or not one[WHEN] or len(one) < 2:
             yield at, f"{one!r}: a mapping is meant of `when` (factor to its level, or levels) and what holds there"
             continue
-        for path, value in leaves({key: inner for key, inner in one.items() if key != WHEN}):
-            if path[0] in whole:
-                yield (*at, *path), "holds for the whole campaign, not for some cells"
-            if isinstance(value, list) and path[0] not in lists:
-                yield (*at, *path), "a list cannot stand in an override: it gives one value"
-            for other in factors:
-                if path == other[: len(path)] or path[: len(other)] == other:
-                    yield (*at, *path), f"{'.'.join(map(str, other))} is a factor already; an override cannot set it"
+        held = {key: inner for key, inner in one.items() if key != WHEN}
+        for path, problem in misplaced(held, factors, whole=whole, lists=lists, what="an override"):
+            yield (*at, *path), problem
 
 
 def conditions(said: Any) -> Iterator[tuple[Key, dict[str, tuple[str, ...]]]]:

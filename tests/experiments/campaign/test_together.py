@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -103,14 +104,20 @@ class Two:
         return len(path.read_text()) if path.exists() else 0
 
 
+def until_heard(two: Two, times: int, first: Future[Outcome]) -> None:
+    """Wait until the first trial was told so often of the machine; it fails when the trial ends before."""
+    while two.heard(0) < times:
+        assert not first.done(), first.result()
+        time.sleep(0.02)
+
+
 @pytest.mark.root
 def test_a_trial_that_stands_waits_until_the_other_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     two = Two(tmp_path, monkeypatch, STANDS, STANDS)
     two.may_stand(0)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(two.run, 0)
-        while two.heard(0) < 3:  # it is told of the machine, and not that it may begin
-            assert not first.done(), first.result()
+        until_heard(two, 3, first)  # of the machine, and not that it may begin
         assert two.said["0"] == [READY]
         second = pool.submit(two.run, 1)
         two.may_stand(1)
@@ -124,7 +131,6 @@ def test_nobody_waits_for_a_trial_that_has_ended(tmp_path: Path, monkeypatch: py
     two.may_stand(0)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(two.run, 0)
-        while two.heard(0) < 1:
-            assert not first.done(), first.result()
+        until_heard(two, 1, first)
         assert pool.submit(two.run, 1).result().state == "failed"
         assert first.result().state == "valid"
