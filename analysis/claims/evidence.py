@@ -106,18 +106,19 @@ class Measured:
     def unlike(self, wanted: Collection[Quantity]) -> str:
         """Latencies that rise while the load lasts say how long that was: they are alike in equal windows only.
 
-        Those of what was sent and those of what arrived are never alike.
+        One that does not rise is the same in any window.  Those of what was sent and those of what arrived are never
+        alike.
         """
         if len({(one.case, one.metric) in self.computed for one in wanted}) > 1:
             return "one value is computed, one is of trials"
         latencies = [one for one in wanted if series_of(one.metric) == LATENCY]
         if len({self.held(one).metric in LATENCIES for one in latencies}) > 1:
             return "one latency is of what was sent in the window, one (older) of what arrived in it"
-        keys = [(one.case, one.network) for one in latencies]
-        told = list(dict.fromkeys(_window(self.settings.get(key, {})) for key in keys))
-        if len(told) < 2 or not any(self._rises(one) for one in latencies):
+        rising = [(one.case, one.network) for one in latencies if self._rises(one)]
+        told = list(dict.fromkeys(_window(self.settings.get(key, {})) for key in rising))
+        if len(told) < 2:
             return ""
-        return f"latency rises for as long as the load lasts, and the windows differ ({', '.join(told)})"
+        return f"both latencies rise for as long as the load lasts, and the windows differ ({', '.join(told)})"
 
     def held(self, wanted: Quantity) -> Quantity:
         """A latency of arrivals where a cell's trials are left as older reductions only."""
