@@ -23,3 +23,11 @@ class ActiveMQKnobs(TlsKnobs):
         if 0 < value < 0.1:
             raise ValueError("0, which is never, or at least 0.1 s")
         return value
+
+
+class OpenWireKnobs(ActiveMQKnobs):
+    """What only JMS's own sessions have."""
+
+    transacted: bool = False
+    """whether a publisher's session is transacted and commits after each message, which is one more exchange with the
+    broker: a message is published when its commit is answered"""

@@ -20,12 +20,14 @@ from stacks.activemq.driver import (
     queue_prefetch,
     selector_text,
 )
-from stacks.activemq.knobs import ActiveMQKnobs
+from stacks.activemq.knobs import OpenWireKnobs
 from stacks.channel import Client
 from stacks.driver import Endpoint, Handler, Here, RequestHandler, Service, StackError, Subscription
 from stacks.openwire import connection as openwire
 from stacks.openwire.calling import Caller, Replies, Sending, answering
-from stacks.openwire.commands import (
+from stacks.openwire.consuming import Consumer
+from stacks.openwire.producing import Producer
+from stacks.openwire.structures import (
     QUEUE,
     TEMPORARY_QUEUE,
     TOPIC,
@@ -41,8 +43,7 @@ from stacks.openwire.commands import (
     SessionId,
     SessionInfo,
 )
-from stacks.openwire.consuming import Consumer
-from stacks.openwire.producing import Producer
+from stacks.openwire.transactions import Transactions
 
 OPENWIRE_PORT, OPENWIRE_TLS_PORT = 61616, 61617
 _SESSION = 1  # one JMS session per connection
@@ -57,13 +58,13 @@ class ActiveMQOpenWire:
     """
 
     name = "activemq-openwire"
-    KNOBS = ActiveMQKnobs
+    KNOBS = OpenWireKnobs
     patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
     in_client = False
     guarantees = frozenset(Guarantee) - {Guarantee.ACK_NONE, Guarantee.EXACTLY_ONCE}
 
-    def __init__(self, knobs: ActiveMQKnobs | None = None) -> None:
-        self._knobs = knobs or ActiveMQKnobs()
+    def __init__(self, knobs: OpenWireKnobs | None = None) -> None:
+        self._knobs = knobs or OpenWireKnobs()
 
     def services(self) -> tuple[Service, ...]:
         """One broker, the same as `activemq`'s, with a port for OpenWire."""
@@ -85,7 +86,9 @@ class ActiveMQOpenWire:
         del here
         # A client that comes back numbers its messages anew: its id must be, or the broker takes them for duplicates.
         identity = f"ID:{client_id}-{secrets.token_hex(4)}"
-        made = Connection(await openwire.connect(services[0], self._knobs.keep_alive_s), identity)
+        made = Connection(
+            await openwire.connect(services[0], self._knobs.keep_alive_s), identity, transacted=self._knobs.transacted
+        )
         try:
             await made.introduce(client_id)
         except BaseException:
@@ -95,11 +98,12 @@ class ActiveMQOpenWire:
 
 
 class Connection(Client[openwire.Connection]):
-    """One client of the broker: a connection with one session."""
+    """One client of the broker: a connection with one session.  transacted: it commits every message by itself."""
 
-    def __init__(self, connection: openwire.Connection, identity: str) -> None:
+    def __init__(self, connection: openwire.Connection, identity: str, *, transacted: bool = False) -> None:
         super().__init__(connection)
         self._identity = identity
+        self._transactions = Transactions(connection, ConnectionId(identity)) if transacted else None
         self._client_id = ""
         self._consumers: list[Consumer] = []
         self._numbers = count(1)  # of consumers, the refused ones included
@@ -202,6 +206,7 @@ class Connection(Client[openwire.Connection]):
             destination=to,
             persistent=delivery is Delivery.PERSISTENT,
             kind=body_type,
+            transactions=self._transactions,
         )
 
     async def _sending(self) -> Sending:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from records.messaging import Ack
-from stacks.openwire.commands import DELIVERED, STANDARD
+from stacks.openwire.structures import DELIVERED, STANDARD
 
 
 class Run(NamedTuple):

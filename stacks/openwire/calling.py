@@ -9,10 +9,11 @@ from functools import partial
 from records.messaging import BodyType
 from stacks.driver import RequestHandler
 from stacks.openwire import bodies
-from stacks.openwire.commands import Destination, MessageId, ProducerId, frame
+from stacks.openwire.commands import frame
 from stacks.openwire.connection import Connection
 from stacks.openwire.dispatching import Arrived
 from stacks.openwire.producing import message
+from stacks.openwire.structures import Destination, MessageId, ProducerId
 from stacks.openwire.wire import WireError
 
 _CODE = bodies.CODES[BodyType.BYTES]

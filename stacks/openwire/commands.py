@@ -1,4 +1,4 @@
-"""Commands and what they are made of, as tables: fields in the order of the wire, each with how it is marshalled.
+"""How commands are written and read, as tables: fields in the order of the wire, each with how it is marshalled.
 
 The tables are those of version 12.  Commands that a client only hears and need not understand are not in them.
 """
@@ -6,249 +6,45 @@ The tables are those of version 12.  Commands that a client only hears and need 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from stacks.openwire import wire
+from stacks.openwire.structures import (
+    MAGIC,
+    QUEUE,
+    TEMPORARY_QUEUE,
+    TOPIC,
+    BrokerId,
+    ConnectionFailure,
+    ConnectionId,
+    ConnectionInfo,
+    ConsumerControl,
+    ConsumerId,
+    ConsumerInfo,
+    Destination,
+    DestinationInfo,
+    ExceptionResponse,
+    KeepAliveInfo,
+    LocalTransactionId,
+    Message,
+    MessageAck,
+    MessageDispatch,
+    MessageId,
+    MessagePull,
+    ProducerAck,
+    ProducerId,
+    ProducerInfo,
+    RemoveInfo,
+    Response,
+    SessionId,
+    SessionInfo,
+    ShutdownInfo,
+    Structure,
+    Throwable,
+    TransactionInfo,
+    WireFormatInfo,
+)
 from stacks.openwire.wire import ABSENT, PRESENT, Reader, WireError
-
-VERSION = 12
-MAGIC = b"ActiveMQ"
-
-# MessageAck.kind
-DELIVERED, STANDARD = 0, 2
-
-
-class ConnectionId(NamedTuple):
-    value: str | None
-
-
-class SessionId(NamedTuple):
-    connection: str | None
-    value: int
-
-
-class ConsumerId(NamedTuple):
-    connection: str | None
-    session: int
-    value: int
-
-
-class ProducerId(NamedTuple):
-    connection: str | None
-    value: int
-    session: int
-
-
-class BrokerId(NamedTuple):
-    value: str | None
-
-
-class MessageId(NamedTuple):
-    text_view: str | None
-    producer: ProducerId | None
-    producer_sequence: int
-    broker_sequence: int
-
-
-class Destination(NamedTuple):
-    """code: QUEUE, TOPIC, TEMPORARY_QUEUE or the other temporary one (103)."""
-
-    code: int
-    name: str | None
-
-
-QUEUE, TOPIC, TEMPORARY_QUEUE = 100, 101, 102
-
-
-class WireFormatInfo(NamedTuple):
-    """properties: a primitive map, marshalled."""
-
-    version: int
-    properties: bytes | None
-
-
-class KeepAliveInfo(NamedTuple):
-    pass
-
-
-class ShutdownInfo(NamedTuple):
-    pass
-
-
-class ConnectionInfo(NamedTuple):
-    connection: ConnectionId
-    client_id: str | None
-    password: str | None = None
-    user_name: str | None = None
-    broker_path: None = None
-    broker_master_connector: bool = False
-    manageable: bool = False
-    client_master: bool = True
-    fault_tolerant: bool = False
-    failover_reconnect: bool = False
-    client_ip: str | None = None
-
-
-class SessionInfo(NamedTuple):
-    session: SessionId
-
-
-class ProducerInfo(NamedTuple):
-    producer: ProducerId
-    destination: Destination | None
-    broker_path: None = None
-    dispatch_async: bool = False
-    window_size: int = 0
-
-
-class ConsumerInfo(NamedTuple):
-    consumer: ConsumerId
-    browser: bool
-    destination: Destination
-    prefetch: int
-    maximum_pending: int = 0
-    dispatch_async: bool = True
-    selector: str | None = None
-    client_id: str | None = None
-    subscription_name: str | None = None
-    no_local: bool = False
-    exclusive: bool = False
-    retroactive: bool = False
-    priority: int = 0
-    broker_path: None = None
-    additional_predicate: None = None
-    network_subscription: bool = False
-    optimized_acknowledge: bool = False
-    no_range_acks: bool = False
-    network_consumer_path: None = None
-
-
-class DestinationInfo(NamedTuple):
-    """A temporary destination, which lives as long as its connection.  operation: 0 makes it."""
-
-    connection: ConnectionId
-    destination: Destination
-    operation: int = 0
-    timeout: int = 0
-    broker_path: None = None
-
-
-class RemoveInfo(NamedTuple):
-    """last_delivered: the broker's sequence number of the last message that was handed over, -1 = none."""
-
-    what: ConnectionId | SessionId | ConsumerId | ProducerId
-    last_delivered: int = -1
-
-
-class MessagePull(NamedTuple):
-    """timeout: milliseconds; 0 = wait for ever."""
-
-    consumer: ConsumerId
-    destination: Destination
-    timeout: int
-    correlation: str | None = None
-    message: MessageId | None = None
-
-
-class MessageAck(NamedTuple):
-    """kind: STANDARD acknowledges all from first to last; DELIVERED only asks for more."""
-
-    destination: Destination
-    transaction: None
-    consumer: ConsumerId
-    kind: int
-    first: MessageId | None
-    last: MessageId | None
-    messages: int
-    poison_cause: Throwable | None = None
-
-
-class Throwable(NamedTuple):
-    """A Java exception: its class and its message."""
-
-    kind: str | None
-    message: str | None
-
-
-class ConsumerControl(NamedTuple):
-    destination: Destination | None
-    close: bool
-    consumer: ConsumerId | None
-    prefetch: int
-    flush: bool
-    start: bool
-    stop: bool
-
-
-class ProducerAck(NamedTuple):
-    producer: ProducerId | None
-    size: int
-
-
-class ConnectionFailure(NamedTuple):
-    cause: Throwable | None
-    connection: ConnectionId | None
-
-
-class Response(NamedTuple):
-    correlation: int
-
-
-class ExceptionResponse(NamedTuple):
-    correlation: int
-    cause: Throwable | None
-
-
-class Message(NamedTuple):
-    """code: 23 to 28, the type of the body."""
-
-    code: int
-    producer: ProducerId | None
-    destination: Destination | None
-    transaction: None
-    original_destination: Destination | None
-    identity: MessageId | None
-    original_transaction: None
-    group: str | None
-    group_sequence: int
-    correlation: str | None
-    persistent: bool
-    expiration: int
-    priority: int
-    reply_to: Destination | None
-    timestamp: int
-    kind: str | None
-    content: bytes | None
-    properties: bytes | None
-    structure: None
-    target: ConsumerId | None
-    compressed: bool
-    redeliveries: int
-    broker_path: tuple[BrokerId | None, ...] | None
-    arrival: int
-    user: str | None
-    received_by_bridge: bool
-    droppable: bool
-    cluster: tuple[BrokerId | None, ...] | None
-    broker_in: int
-    broker_out: int
-    first_of_group: bool
-
-
-class MessageDispatch(NamedTuple):
-    """message: None ends a pull that found nothing."""
-
-    consumer: ConsumerId | None
-    destination: Destination | None
-    message: Message | None
-    redeliveries: int
-
-
-Structure = Union[  # noqa: UP007  (NamedTuples: the alias is used at run time)
-    ConnectionId, SessionId, ConsumerId, ProducerId, BrokerId, MessageId, Destination, WireFormatInfo, KeepAliveInfo,
-    ShutdownInfo, ConnectionInfo, SessionInfo, ProducerInfo, ConsumerInfo, DestinationInfo, RemoveInfo, MessagePull,
-    MessageAck, ConsumerControl, ProducerAck, ConnectionFailure, Response, ExceptionResponse, Message, MessageDispatch,
-]  # fmt: skip
 
 
 class Field(NamedTuple):
@@ -302,13 +98,15 @@ THROWABLE = Field(_write_throwable, _read_throwable)
 MAGIC_VERSION = Field(lambda version: MAGIC + wire.int32(version), _read_magic)
 DESTINATION, CONNECTION, SESSION = nested(Destination), nested(ConnectionId), nested(SessionId)
 CONSUMER, PRODUCER, MESSAGE_ID = nested(ConsumerId), nested(ProducerId), nested(MessageId)
+TRANSACTION = nested(LocalTransactionId)
 
 # Whether it is a command (its number and whether an answer is wanted come first), the codes of the wire, the fields.
 _Table = tuple[bool, tuple[int, ...], tuple[Field, ...]]
 
 MESSAGE_FIELDS = (
-    PRODUCER, DESTINATION, NONE, DESTINATION, MESSAGE_ID, NONE, STRING, INT, STRING, BOOL, LONG, BYTE, DESTINATION,
-    LONG, STRING, SEQUENCE, SEQUENCE, NONE, CONSUMER, BOOL, INT, PATH, LONG, STRING, BOOL, BOOL, PATH, LONG, LONG, BOOL,
+    PRODUCER, DESTINATION, TRANSACTION, DESTINATION, MESSAGE_ID, NONE, STRING, INT, STRING, BOOL, LONG, BYTE,
+    DESTINATION, LONG, STRING, SEQUENCE, SEQUENCE, NONE, CONSUMER, BOOL, INT, PATH, LONG, STRING, BOOL, BOOL, PATH,
+    LONG, LONG, BOOL,
 )  # fmt: skip
 
 _TABLES: dict[type[Any], _Table] = {
@@ -317,6 +115,7 @@ _TABLES: dict[type[Any], _Table] = {
     ConsumerId: (False, (122,), (STRING, LONG, LONG)),
     ProducerId: (False, (123,), (STRING, LONG, LONG)),
     BrokerId: (False, (124,), (STRING,)),
+    LocalTransactionId: (False, (111,), (LONG, CONNECTION)),
     MessageId: (False, (110,), (STRING, PRODUCER, LONG, LONG)),
     Destination: (False, (QUEUE, TOPIC, TEMPORARY_QUEUE, 103), (STRING,)),
     WireFormatInfo: (False, (1,), (MAGIC_VERSION, SEQUENCE)),
@@ -327,6 +126,7 @@ _TABLES: dict[type[Any], _Table] = {
         BOOL, BOOL, PATH,
     )),
     ProducerInfo: (True, (6,), (PRODUCER, DESTINATION, PATH, BOOL, INT)),
+    TransactionInfo: (True, (7,), (CONNECTION, TRANSACTION, BYTE)),
     DestinationInfo: (True, (8,), (CONNECTION, DESTINATION, BYTE, LONG, PATH)),
     KeepAliveInfo: (True, (10,), ()),
     ShutdownInfo: (True, (11,), ()),

@@ -10,7 +10,9 @@ from stacks.channel import Channel, fail, opened
 from stacks.driver import Endpoint, FullError, StackError
 from stacks.keepalive import keep_alive
 from stacks.openwire import properties
-from stacks.openwire.commands import (
+from stacks.openwire.commands import Received, decode, frame
+from stacks.openwire.dispatching import DISPATCH
+from stacks.openwire.structures import (
     VERSION,
     ConnectionFailure,
     ConsumerControl,
@@ -18,16 +20,12 @@ from stacks.openwire.commands import (
     ExceptionResponse,
     KeepAliveInfo,
     MessageDispatch,
-    Received,
     Response,
     ShutdownInfo,
     Structure,
     Throwable,
     WireFormatInfo,
-    decode,
-    frame,
 )
-from stacks.openwire.dispatching import DISPATCH
 from stacks.openwire.wire import WireError
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024

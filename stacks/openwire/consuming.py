@@ -10,9 +10,9 @@ from records.messaging import Ack
 from stacks.driver import Handler, StackError
 from stacks.openwire import bodies
 from stacks.openwire.acknowledging import Acknowledgement, Run
-from stacks.openwire.commands import ConsumerInfo, MessageDispatch, MessagePull, RemoveInfo
 from stacks.openwire.connection import Connection
 from stacks.openwire.dispatching import Arrived, Inlet, arrived
+from stacks.openwire.structures import ConsumerInfo, MessageDispatch, MessagePull, RemoveInfo
 from stacks.openwire.wire import WireError
 
 

@@ -9,18 +9,8 @@ import struct
 from typing import NamedTuple
 
 from stacks.openwire import wire
-from stacks.openwire.commands import (
-    CONSUMER,
-    DESTINATION,
-    MESSAGE_ID,
-    ConsumerInfo,
-    Destination,
-    Message,
-    MessageDispatch,
-    MessageId,
-    ProducerId,
-    marshalled,
-)
+from stacks.openwire.commands import CONSUMER, DESTINATION, MESSAGE_ID, marshalled
+from stacks.openwire.structures import ConsumerInfo, Destination, Message, MessageDispatch, MessageId, ProducerId
 from stacks.openwire.wire import WireError
 
 DISPATCH = 21

@@ -10,11 +10,13 @@ from ipaddress import IPv4Network
 import pytest
 from free_ports import LOOPBACK
 from iris_nodes import KEY, nodes_here, run
+from iris_sessions import CHANGES, changed, sent
 from pattern_stories import until
 
 from stacks.driver import StackError
 from stacks.iris import links, relay
 from stacks.iris.client import FaultError, TimedOutError
+from stacks.iris.frames import beat
 from stacks.iris.links import hello
 from stacks.iris.node import UNKNOWN, Processors, places
 from stacks.iris.relay import FROM_NODE, Closed, Denied, Init, Reader, Request, encode
@@ -163,6 +165,42 @@ def test_who_lacks_the_key_neither_joins_nor_is_let_stay(monkeypatch: pytest.Mon
                 writer.close()
 
     run(talk)
+
+
+def test_changed_streams_of_ten_thousand_frames_end_their_sessions_and_the_node_goes_on() -> None:
+    """Somebody on the way has real sessions in hand: what they carry comes again, in another order, cut or flipped."""
+    errors: list[object] = []
+
+    async def talk() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
+        async with nodes_here(2) as world:
+            await world.application(0, "echo", on_request=lambda body, reply: reply(body))
+            caller = await world.application(1)
+            node, draw, frames = world.nodes[0], random.Random(19), 0
+
+            async def session(number: int) -> int:
+                reader, writer = await asyncio.open_connection(LOOPBACK, node.own.port)
+                mine = Session(initiator=True, key=KEY, network="test", hello=hello(node.own._replace(id=number)))
+                writer.writelines(mine.outgoing())
+                while not mine.established:
+                    mine.feed(await reader.read(1000))
+                records = [sent(mine, beat(True)) for _ in range(20)]
+                writer.write(changed(records, CHANGES[number % 4], draw))
+                writer.write_eof()
+                with suppress(ConnectionError):
+                    while await reader.read(1000):
+                        pass
+                writer.close()
+                return len(records)
+
+            for first in range(0, 500, 20):
+                frames += sum(await asyncio.gather(*(session(number) for number in range(first, first + 20))))
+                assert await caller.request("echo", b"%d" % first, 30_000) == b"%d" % first
+            assert frames == 10_000
+            await until(lambda: set(node.overlay.peers) == {world.nodes[1].own.id} and not node._unknown)
+
+    run(talk)
+    assert not errors
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from iris_sessions import KEY, pair, sent, shaken
+from iris_sessions import CHANGES, KEY, changed, pair, sent, shaken
 
 from stacks.iris.session import Session, SessionError, sealed_bytes
 
@@ -71,24 +71,6 @@ def test_an_unknown_peer_cannot_make_us_hold_much() -> None:
         pair()[1].feed(b"\xff\xff")
 
 
-def changed(stream: list[bytes], how: str, draw: random.Random) -> bytes:
-    """Records that somebody on the way has had in hand."""
-    at = draw.randrange(len(stream))
-    if how == "replayed":
-        return b"".join((*stream[: at + 1], *stream[at:]))
-    if how == "reordered":
-        other = (at + 1) % len(stream)
-        records = list(stream)
-        records[at], records[other] = records[other], records[at]
-        return b"".join(records)
-    if how == "truncated":
-        cut = stream[at][: draw.randrange(1, len(stream[at]))]
-        return b"".join((*stream[:at], cut, *stream[at + 1 :], *stream))
-    flipped = bytearray(b"".join(stream))
-    flipped[draw.randrange(len(flipped))] ^= 1 << draw.randrange(8)
-    return bytes(flipped)
-
-
 @pytest.mark.parametrize("bodies", [[0], [1, 2, 3], [65_515], [65_516], [200_000, 7]])
 def test_frames_take_as_much_of_the_stream_as_is_said(bodies: list[int]) -> None:
     assert len(sent(shaken()[0], *map(bytes, bodies))) == sealed_bytes(bodies)
@@ -105,7 +87,7 @@ def test_ten_thousand_changed_streams_end_their_sessions_and_nothing_else() -> N
         for trial in range(100):
             vars(second).update(fresh | {"_pieces": [], "_plain": bytearray(), "established": False})
             second._receives._number = 0  # type: ignore[union-attr]
-            how = ("replayed", "reordered", "truncated", "flipped")[(number + trial) % 4]
+            how = CHANGES[(number + trial) % 4]
             got: list[bytes] = []
             try:
                 got = second.feed(changed(stream, how, draw))

@@ -2,7 +2,7 @@
 
 from records.messaging import Ack
 from stacks.openwire.acknowledging import Acknowledgement, Run
-from stacks.openwire.commands import DELIVERED, STANDARD
+from stacks.openwire.structures import DELIVERED, STANDARD
 
 
 class Told:

@@ -12,6 +12,7 @@ from here import HERE
 
 from records.messaging import Ack, BodyType, Delivery
 from stacks.activemq.driver import ActiveMQ
+from stacks.activemq.knobs import OpenWireKnobs
 from stacks.activemq.openwire import ActiveMQOpenWire, Connection
 from stacks.driver import Selector, StackError, Subscription
 from stacks.openwire import bodies
@@ -34,6 +35,22 @@ def test_bodies_of_every_type_arrive_as_they_were_sent(broker: Broker, kind: Bod
         reader = await subscriber(broker.openwire, topic, topic)
         await publish(broker.openwire, topic, sent, delivery=Delivery.NONPERSISTENT, body_type=kind)
         await until(lambda: len(reader.got) == len(sent))
+        await reader.connection.close()
+        return reader.bodies()
+
+    assert broker.run(talk) == sent
+
+
+@pytest.mark.parametrize("delivery", list(Delivery))
+def test_messages_that_are_committed_one_by_one_arrive_once_and_in_order(broker: Broker, delivery: Delivery) -> None:
+    transacted = Clients(ActiveMQOpenWire(OpenWireKnobs(transacted=True)))
+    sent = [b"%d" % number for number in range(30)]
+
+    async def talk() -> list[bytes]:
+        topic = f"transacted-{delivery}"
+        reader = await subscriber(broker.openwire, topic, topic)
+        await transacted.publish(broker.openwire, topic, sent, delivery=delivery)
+        await quiet(reader.got, least=len(sent))
         await reader.connection.close()
         return reader.bodies()
 

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from records import marker
 from records.marker import Marker
 from records.messaging import BodyType
-from stacks.openwire import bodies, commands, properties, wire
-from stacks.openwire.commands import (
+from stacks.openwire import bodies, commands, properties, structures, wire
+from stacks.openwire.commands import decode, frame
+from stacks.openwire.dispatching import Inlet, arrived
+from stacks.openwire.producing import Template, message
+from stacks.openwire.structures import (
     TOPIC,
     ConnectionId,
     ConnectionInfo,
@@ -20,6 +23,7 @@ from stacks.openwire.commands import (
     ConsumerInfo,
     Destination,
     ExceptionResponse,
+    LocalTransactionId,
     MessageAck,
     MessageDispatch,
     MessageId,
@@ -27,12 +31,9 @@ from stacks.openwire.commands import (
     RemoveInfo,
     Response,
     Throwable,
+    TransactionInfo,
     WireFormatInfo,
-    decode,
-    frame,
 )
-from stacks.openwire.dispatching import Inlet, arrived
-from stacks.openwire.producing import Template, message
 from stacks.openwire.wire import Reader, WireError
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # halves of pairs included
@@ -52,17 +53,20 @@ TOPICS = st.builds(Destination, st.sampled_from([100, TOPIC, 102, 103]), NAMES)
 CONSUMERS = st.builds(ConsumerId, NAMES, LONGS, LONGS)
 CAUSES = st.none() | st.builds(Throwable, NAMES, NAMES)
 INTS = st.integers(-(1 << 31), (1 << 31) - 1)
+CONNECTIONS = st.builds(ConnectionId, NAMES)
+TRANSACTIONS = st.builds(LocalTransactionId, LONGS, CONNECTIONS)
 
 
 @st.composite
-def messages(draw: st.DrawFn) -> commands.Message:
+def messages(draw: st.DrawFn) -> structures.Message:
     plain = message(draw(st.integers(23, 28)), draw(IDENTITIES), draw(TOPICS), persistent=draw(st.booleans()))
     return plain._replace(
         content=draw(st.none() | st.binary(max_size=50)),
         properties=draw(st.none() | st.binary(max_size=50)),
         timestamp=draw(LONGS),
-        cluster=draw(st.none() | st.tuples(st.builds(commands.BrokerId, NAMES))),
+        cluster=draw(st.none() | st.tuples(st.builds(structures.BrokerId, NAMES))),
         reply_to=draw(st.none() | TOPICS),
+        transaction=draw(st.none() | TRANSACTIONS),
         redeliveries=draw(INTS),
     )
 
@@ -81,7 +85,8 @@ def connection_info(identity: ConnectionId, text: str | None, flag: bool) -> Con
 
 COMMANDS: st.SearchStrategy[Any] = st.one_of(
     st.builds(WireFormatInfo, INTS, st.none() | st.binary(max_size=30)),
-    st.builds(connection_info, st.builds(ConnectionId, NAMES), NAMES, st.booleans()),
+    st.builds(connection_info, CONNECTIONS, NAMES, st.booleans()),
+    st.builds(TransactionInfo, CONNECTIONS, TRANSACTIONS, st.integers(0, 6)),
     st.builds(consumer_info, CONSUMERS, TOPICS, INTS, NAMES, st.integers(-128, 127)),
     st.builds(RemoveInfo, CONSUMERS | PRODUCERS, LONGS),
     st.builds(MessageAck, TOPICS, st.none(), CONSUMERS, st.integers(0, 6), IDENTITIES, IDENTITIES, INTS, CAUSES),
@@ -237,7 +242,7 @@ def pulled_apart(command: MessageDispatch, info: ConsumerInfo) -> tuple[Any, Any
 
 
 @st.composite
-def plain_messages(draw: st.DrawFn, topic: Destination) -> commands.Message:
+def plain_messages(draw: st.DrawFn, topic: Destination) -> structures.Message:
     """As a broker sends on what a producer of ours, or Java's own, has sent."""
     producer = draw(PRODUCERS.filter(lambda one: bool(one.connection)))
     identity = MessageId(None, producer, draw(LONGS), draw(LONGS))
@@ -262,7 +267,7 @@ def test_plain_messages_are_read_as_the_tables_read_them(
 
 @given(messages().filter(lambda one: one.identity is not None), CONSUMERS, TOPICS, INTS)
 def test_other_messages_are_left_to_the_tables(
-    one: commands.Message, consumer: ConsumerId, topic: Destination, redeliveries: int
+    one: structures.Message, consumer: ConsumerId, topic: Destination, redeliveries: int
 ) -> None:
     info = ConsumerInfo(consumer, False, topic, 10)
     fast, slow = pulled_apart(MessageDispatch(consumer, topic, one, redeliveries), info)

@@ -11,22 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from records.messaging import Ack, Delivery
-from stacks.activemq.knobs import ActiveMQKnobs
+from stacks.activemq.knobs import OpenWireKnobs
 from stacks.activemq.openwire import ActiveMQOpenWire
 from stacks.driver import Endpoint, FullError, StackError, Subscription
-from stacks.openwire import commands, properties
-from stacks.openwire.commands import (
-    ExceptionResponse,
-    KeepAliveInfo,
-    Response,
-    Throwable,
-    WireFormatInfo,
-    decode,
-    frame,
-)
+from stacks.openwire import commands, properties, structures
+from stacks.openwire.commands import decode, frame
+from stacks.openwire.structures import ExceptionResponse, KeepAliveInfo, Response, Throwable, WireFormatInfo
 from stacks.openwire.wire import Reader
 
-OURS = frame(WireFormatInfo(commands.VERSION, None))
+OURS = frame(WireFormatInfo(structures.VERSION, None))
 FULL = Throwable("javax.jms.ResourceAllocationException", "Usage Manager Memory Limit reached")
 
 
@@ -154,6 +147,47 @@ def test_a_full_destination_is_told_from_other_errors_and_the_connection_lives_o
     drive(script, client)
 
 
+def test_a_transacted_send_ends_with_its_commit_and_one_that_is_refused_is_rolled_back() -> None:
+    seen: list[Any] = []
+    before_commit: list[bool] = []
+
+    async def script(peer: Peer) -> None:
+        await peer.greet()
+        await peer.answer()
+        for refused in (True, False):
+            seen.append((await peer.command()).command)
+            received = await peer.command()
+            seen.append(received.command)
+            answer = ExceptionResponse(received.number, FULL) if refused else Response(received.number)
+            peer.writer.write(frame(answer))
+            received = await peer.command()
+            seen.append(received.command)
+            before_commit.append(ended.is_set())
+            if not refused:
+                peer.writer.write(frame(Response(received.number)))
+        await peer.reader.read()
+
+    async def client(at: Endpoint) -> None:
+        connection = await ActiveMQOpenWire(OpenWireKnobs(transacted=True)).connect(HERE, [at], "c")
+        publisher = await connection.publisher("t", delivery=Delivery.NONPERSISTENT)
+        with pytest.raises(FullError):
+            await publisher.send(b"x")
+        ended.clear()
+        await publisher.send(b"y")
+        ended.set()
+        connection.abort()
+
+    ended = asyncio.Event()
+    drive(script, client)
+    begin, message, end, *committed = seen
+    assert [one.kind for one in (begin, end)] == [structures.BEGIN, structures.ROLL_BACK]
+    assert begin.transaction == message.transaction == end.transaction
+    begin, message, end = committed
+    assert [one.kind for one in (begin, end)] == [structures.BEGIN, structures.COMMIT]
+    assert begin.transaction == message.transaction == end.transaction == begin.transaction._replace(value=2)
+    assert before_commit[-1] is False
+
+
 def test_a_keep_alive_that_wants_an_answer_gets_one() -> None:
     answered: list[commands.Received] = []
 
@@ -185,7 +219,7 @@ def test_with_a_keep_alive_an_idle_client_sends_signs_of_life_and_gives_up_a_sil
         await peer.reader.read()
 
     async def client(at: Endpoint) -> None:
-        connection = await ActiveMQOpenWire(ActiveMQKnobs(keep_alive_s=0.3)).connect(HERE, [at], "c")
+        connection = await ActiveMQOpenWire(OpenWireKnobs(keep_alive_s=0.3)).connect(HERE, [at], "c")
         while connection.lost is None:
             await asyncio.sleep(0.01)
         assert connection.lost == "the server has been silent for 0.9 s"
@@ -205,7 +239,7 @@ def test_a_body_may_be_reused_after_send_has_returned() -> None:
         await peer.answer()
         for _ in range(2):
             received = await peer.command()
-            assert isinstance(received.command, commands.Message)
+            assert isinstance(received.command, structures.Message)
             contents.append(received.command.content)
             peer.writer.write(frame(Response(received.number)))
         await peer.reader.read()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
+
 from stacks.iris.session import Session
 
 KEY = bytes(range(32))
+CHANGES = ("replayed", "reordered", "truncated", "flipped")
 
 
 def pair(*, key: bytes = KEY, network: str = "lab", rekey_every: int = 1 << 22) -> tuple[Session, Session]:
@@ -28,3 +31,21 @@ def sent(session: Session, *frames: bytes) -> bytes:
     for frame in frames:
         session.send(frame)
     return b"".join(session.outgoing())
+
+
+def changed(stream: list[bytes], how: str, draw: random.Random) -> bytes:
+    """Records that somebody on the way has had in hand."""
+    at = draw.randrange(len(stream))
+    if how == "replayed":
+        return b"".join((*stream[: at + 1], *stream[at:]))
+    if how == "reordered":
+        other = (at + 1) % len(stream)
+        records = list(stream)
+        records[at], records[other] = records[other], records[at]
+        return b"".join(records)
+    if how == "truncated":
+        cut = stream[at][: draw.randrange(1, len(stream[at]))]
+        return b"".join((*stream[:at], cut, *stream[at + 1 :], *stream))
+    flipped = bytearray(b"".join(stream))
+    flipped[draw.randrange(len(flipped))] ^= 1 << draw.randrange(8)
+    return bytes(flipped)

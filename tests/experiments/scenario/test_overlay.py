@@ -115,13 +115,13 @@ def test_a_base_that_is_no_scenario_is_refused(tmp_path: Path) -> None:
     assert "below.yaml: a scenario is a mapping" in refusal(written(tmp_path, below="- 1\n", above=ABOVE))
 
 
-def test_the_study_runs_whole_on_links_of_today_with_three_congestion_controls() -> None:
+def test_cases_of_the_study_run_on_links_of_today_with_three_congestion_controls() -> None:
     folder = papers.folder_of("gaddah-kunz")
     modern = scenarios.load(folder / "modern.yaml")
     matrix = scenarios.load(folder / papers.MATRIX)
     assert modern.factors["network"] == ("80211n-poor", "lte", "geo-satellite")
     assert set(modern.factors["congestion_control"]) == {"reno", "cubic", "bbr"}
-    assert modern.factors["case"] == matrix.factors["case"]
+    assert set(modern.factors["case"]) < set(matrix.factors["case"])
     workloads = {cell.levels["case"]: cell.settings.workload for cell in matrix.cells}
     assert all(cell.settings.workload == workloads[cell.levels["case"]] for cell in modern.cells)
     assert not any(cell.settings.sysctls for cell in modern.cells)
