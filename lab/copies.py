@@ -31,11 +31,15 @@ class Copies:
 
     def of(self, campaign: Remote) -> Path:
         """A folder with the records of a published campaign.  Raises NotPublished, Unreachable."""
+        return self.copy(campaign).folder
+
+    def copy(self, campaign: Remote) -> Copy:
+        """The same, and what is known of its files."""
         from analysis.reductions.published import copy_records  # noqa: PLC0415 - imports slowly
 
         copy = copy_records(campaign, read_published(campaign), self._stack.enter_context(scratch("copy")))
         self._made[copy.folder] = copy
-        return copy.folder
+        return copy
 
     def found(self, folders: Sequence[Path], *, master: Target | None = None) -> list[Findings]:
         """What came of campaigns, in copies or where they were run; raises as analysis.report.build.found."""

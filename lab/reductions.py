@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.table import Table
 
 from experiments.campaign import campaign as campaigns
-from lab.common import out, shown, told
+from lab.common import Status, fail, out, shown, told
+from lab.copies import copying
 from lab.start import find, tidy
+from records.location import Remote, locate
 from records.packed import PACKED, size
 from records.store import trials
 
@@ -20,9 +23,13 @@ def reductions(*, campaign: str | None, results: Path, prune: bool) -> None:
 
     with told():
         tidy(results)
+        table = Table("campaign", "trials", "reductions", "size", box=None, pad_edge=False)
+        if isinstance(place := locate(campaign or ""), Remote):
+            _published_row(table, place, prune=prune)
+            out.print(table)
+            return
         folders = campaigns.folders(results) if campaign is None else [find(results, campaign)]
         code = code_digest()
-        table = Table("campaign", "trials", "reductions", "size", box=None, pad_edge=False)
         gone = 0
         for folder in folders:
             gone += _row(table, folder, code, prune=prune)
@@ -47,7 +54,28 @@ def _row(table: Table, folder: Path, code: str, *, prune: bool) -> int:
     states = Counter(found[place].state.value if place in found else "of no trial" for place in left)
     if packed := sum((trial.path / PACKED).exists() for trial in finished):
         states["in packed trials"] = packed
-    told = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     held = sum(path.stat().st_size for place in kept.places(folder) for path in place.iterdir())
-    table.add_row(f"{folder.parent.name}/{folder.name}", str(len(finished)), told or "-", size(held))
+    _add(table, folder, len(finished), states, held)
     return gone
+
+
+def _published_row(table: Table, campaign: Remote, *, prune: bool) -> None:
+    from analysis.reductions.kept import State  # noqa: PLC0415 - imports slowly
+    from analysis.reductions.published import states_published  # noqa: PLC0415
+
+    if prune:
+        fail(
+            f"{campaign}: --prune removes reductions of campaigns in folders only; at a URI a report makes those anew "
+            "that it cannot use",
+            Status.USAGE,
+        )
+    with copying() as copies:
+        copy = copies.copy(campaign)
+        states, held = states_published(copy)
+        kept = Counter(state.value for state in states.values() if state is not State.NONE)
+        _add(table, copy.folder, len(states), kept, held)
+
+
+def _add(table: Table, folder: Path, finished: int, states: Mapping[str, int], held: int) -> None:
+    told = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    table.add_row(f"{folder.parent.name}/{folder.name}", str(finished), told or "-", size(held))

@@ -104,6 +104,13 @@ def reducing_published(copy: Copy, *, master: Where = None, say: Say = silent) -
     yield ReducingPublished(copy=copy, code=code_digest(), master=master, say=say)
 
 
+def states_published(copy: Copy) -> tuple[dict[str, State], int]:
+    """How the reductions stand that are kept of a published campaign's trials, by cell/trial-NNN, and their bytes."""
+    there = (copy.campaign / FOLDER).files()
+    reducing = ReducingPublished(copy=copy, code=code_digest(), master=None, say=silent)
+    return {trial: reducing.state(trial, there) for trial in copy.files}, sum(there.values())
+
+
 def rows_published(copy: Copy, trial: str, code: str) -> pa.Table:
     """The rows of one trial, of number 0: those that are kept at the URI where they are right, else made, and kept.
 
@@ -221,6 +228,25 @@ class ReducingPublished:
         except (ValidationError, DamagedTrial) as error:
             self.say(f"reduced again: {trial}: {error}")
             return State.DAMAGED
+
+    def state(self, trial: str, there: Mapping[str, int]) -> State:
+        """How the reduction that is kept of a trial stands, by its record: its rows are not read."""
+        name = self._place(trial, RECORD)
+        if not {name, self._place(trial, REDUCED)} <= there.keys():
+            return State.NONE
+        bundled = self.copy.folder / FOLDER / name
+        found = State.NONE
+        for read in (bundled.read_bytes, (self.copy.campaign / FOLDER / name).read_bytes):
+            with suppress(FileNotFoundError, NotThere):  # it is not bundled
+                try:
+                    kept = self._judged(trial, Reduction.model_validate_json(read()))
+                except (ValidationError, DamagedTrial):
+                    found = State.DAMAGED
+                    continue
+                if kept.usable:
+                    return kept.state
+                found = kept.state
+        return found
 
     def _read(self, number: int, trial: str, text: bytes, *, copied: bool) -> tuple[pa.Table, str] | State:
         """The rows of which `text` is the record, or how they stand; ValidationError, DamagedTrial when it is not."""

@@ -13,7 +13,9 @@ from lab.verbs.dispatch import done_by
 
 @done_by("lab.reductions")
 def reductions(
-    campaign: Annotated[str | None, typer.Argument(help="Folder or name of a campaign; default: all of them.")] = None,
+    campaign: Annotated[
+        str | None, typer.Argument(help="Folder, name or URI of a campaign; default: all in RESULTS.")
+    ] = None,
     results: Results = DEFAULT_RESULTS,
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove those that a report would not use, and what killed commands left.")

@@ -121,7 +121,7 @@ def test_a_campaign_at_a_uri_is_compared_as_its_folder_is(store: ObjectStore, re
 
 VERBS = {
     "list": (["list"], 1, 1), "report": (["report"], 1, 1), "export": (["export", "--out", "out"], 1, 1),
-    "compare": (["compare", A], 2, 3),
+    "compare": (["compare", A], 2, 3), "reductions": (["reductions"], 1, 1),
 }  # fmt: skip
 
 
@@ -180,6 +180,23 @@ def test_a_study_judges_a_campaign_at_a_uri_as_in_its_folder(store: ObjectStore,
              for out in (tmp_path / "uri", tmp_path / "folder")]  # fmt: skip
     assert pages[0] == pages[1]
     assert pages[0]
+
+
+def test_reductions_at_a_uri_are_listed_as_in_the_folder_and_no_tables_are_read(
+    store: ObjectStore, results: Path
+) -> None:
+    (uri,) = put(store, results, [A])
+    assert rows(lab("reductions", uri, "--results", results))[0][1:3] == ["2", "-"]
+    assert lab("report", uri, "--results", results, "--pages", "none").exit_code == 0
+    store.faults = [Fault(kind=403, key="reduced.parquet", times=99)]
+    one = rows(lab("reductions", uri, "--results", results))[0]
+    assert one[:3] == [f"synthetic/{A}", "2", "2 current"]
+    record = next(key for key in store.objects if key.endswith("trial=1/_reduction.json"))
+    store.objects[record] = b"{}"
+    assert rows(lab("reductions", uri, "--results", results))[0][2] == "1 current, 1 damaged"
+    refused = lab("reductions", uri, "--prune", "--results", results)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "--prune removes reductions of campaigns in folders only" in refused.stderr
 
 
 def test_a_study_says_that_nothing_is_at_a_uri(store: ObjectStore, results: Path) -> None:
