@@ -19,7 +19,7 @@ class NodeEvent(Record):
 
     kill: the node's processes end by SIGKILL, and its kernel answers for them.  vanish: the node neither sends nor
     hears anything any more, its processes go on.  join: a node whose first event this is starts its clients at that
-    moment; one that has vanished is reached again.
+    moment, and can be reached from then on if it has a service; one that has vanished is reached again.
     """
 
     at_s: time_s(0, 86_400)  # type: ignore[valid-type]
@@ -115,7 +115,7 @@ def problems(
     """
     there = tuple(dict.fromkeys((*stations, *servers, *routers)))
     was: dict[str, NodeEvent] = {}
-    gone: dict[str, NodeEvent] = {}
+    gone = {one.node: one for one in events if one.node in servers and one.node in late(events)}
     for index, one in sorted(enumerate(events), key=lambda pair: pair[1].at_s):
         if one.at_s >= window_s:
             yield (index, "at_s"), f"{one.at_s:g} s is not inside the window, which lasts {window_s:g} s"
@@ -156,8 +156,8 @@ def _impossible_beside(
 ) -> str:
     """Why an event cannot be, with those servers gone; '' when it can."""
     if one.node in servers:
-        if one.event == "join" and before is None:
-            return "servers are there from the start: it can only be killed or vanish"
+        if one.event == "join" and before is None and (needing := set(servers[one.node]) - {one.node}):
+            return f"clients of {', '.join(sorted(needing))} need its service from the start: it can be killed or vanish"
         if one.event == "kill" and all(name in gone for name in servers if name != one.node):
             return f"no server would be left of {', '.join(servers)}"
     elif one.event == "join" and before is None:

@@ -34,9 +34,13 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
         return
     names, clients = plan.of_role("station"), settings.workload.clients
     used = {names[end.station] for end in (*clients.producers(len(names)), *clients.consumers(len(names)))}
-    there = [host for host, _ in placement.placed(plan, settings.driver().services())]
-    homes = list(placement.homes(settings, plan)) if there else []
-    servers = {host: {station for station, home in homes if home == host} for host in there} if len(there) > 1 else {}
+    services = settings.driver().services()
+    there = [host for host, _ in placement.placed(plan, services)]
+    if any(one.overlay for one in services):
+        needs = [(station, station) for station in used]
+    else:
+        needs = list(placement.homes(settings, plan)) if there else []
+    servers = {host: {station for station, need in needs if need == host} for host in there} if len(there) > 1 else {}
     found = nodes.problems(
         settings.nodes,
         window_s=settings.window.window_s,

@@ -27,7 +27,7 @@ from experiments.trial.connect_time import ConnectTime, connect_time_of
 from experiments.trial.context import Phase, TrialContext
 from experiments.trial.cpugroups import limit
 from experiments.trial.further import Further, FurtherMeasured
-from experiments.trial.nodeplayer import NodePlayer
+from experiments.trial.nodeplayer import NodePlayer, keep_away
 from experiments.trial.nodeplayer import playing as playing_nodes
 from experiments.trial.observers import wallclock
 from experiments.trial.observers.connections import Connections, watched
@@ -99,6 +99,7 @@ async def measure(context: TrialContext) -> Measured:
         bare = context.settings.connect == "bare"
         further = Further(context.further, context.network, context.line)
         link = None if bare else shaped.enter_context(_applied(context, further))
+        await keep_away(context)
         began = time.monotonic()
         async with AsyncExitStack() as owned:
             clients = await _clients(context, limits, owned)

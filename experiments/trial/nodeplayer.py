@@ -17,7 +17,7 @@ from experiments.trial.context import TrialContext
 from experiments.trial.observers.halfopen import HalfOpenWatch
 from experiments.trial.observers.processes import lives
 from records.manifest import Consumer, Producer
-from records.nodes import NodeChange, NodeEvent, by_node
+from records.nodes import NodeChange, NodeEvent, by_node, late
 from stacks.driver import from_home
 
 _GONE_S, _POLL_S = 5.0, 0.001  # of a service that has been killed
@@ -84,8 +84,10 @@ class TrialNodes:
     def __init__(self, context: TrialContext, clients: Fleet, half_open: HalfOpenWatch) -> None:
         self._context, self._network, self._clients, self._half_open = context, context.network, clients, half_open
         self._homes = [node.name for node, _ in context.placed]
+        self._overlay = any(one.overlay for _, one in context.placed)
         self._routers = {node.name for node in self._network.routers}
-        self._silent: set[str] = set()
+        self._silent = away(context)
+        self._late = set(late(context.settings.nodes))
         self._started: set[str] = set()
 
     async def kill(self, node: str) -> int:
@@ -114,18 +116,21 @@ class TrialNodes:
         return now
 
     async def join(self, node: str) -> int:
-        """Start the node's clients, or let a node that has vanished be reached again."""
-        if node not in self._silent:
-            self._started.add(node)
-            now = time.monotonic_ns()
-            self._clients.join(node)
+        """Let a node be reached that is silent, and start its clients unless they have been there before."""
+        if node in self._silent:
+            self._half_open.end(node)
+            await asyncio.to_thread(restore, *self._place(node))
+            self._silent.discard(node)
+        now = time.monotonic_ns()
+        if node not in self._clients.pids:
             return now
-        self._half_open.end(node)
-        await asyncio.to_thread(restore, *self._place(node))
-        self._silent.discard(node)
-        if node in self._clients.pids:
+        if node in self._late:
+            self._late.discard(node)
+            self._started.add(node)
+            self._clients.join(node)
+        else:
             self._clients.reached_again(node)
-        return time.monotonic_ns()
+        return now
 
     def ready_ns(self, node: str) -> int | None:
         """Of nodes whose clients were started late."""
@@ -138,8 +143,9 @@ class TrialNodes:
         self._silent.clear()
 
     def _excuse_clients_of(self, host: str) -> None:
-        """Clients whose channels are at home on a host may lose their connections."""
-        self._excuse(lambda client: from_home(self._homes, client.topic)[0] == host)
+        """Clients whose channels are at home on a host may lose their connections; those of overlays are at their own."""
+        if not self._overlay:
+            self._excuse(lambda client: from_home(self._homes, client.topic)[0] == host)
 
     def _excuse_everybody(self) -> None:
         """Behind a router that is gone anybody's connection may give up, and whose is is told by the ledger."""
@@ -157,6 +163,18 @@ class TrialNodes:
     def _place(self, node: str) -> tuple[int, list[str]]:
         found = self._network.node(node)
         return found.pid, [one.name for one in found.interfaces]
+
+
+def away(context: TrialContext) -> set[str]:
+    """The hosts of services that join later: nobody reaches them before that, though their services run."""
+    return {node.name for node, _ in context.placed} & late(context.settings.nodes)
+
+
+async def keep_away(context: TrialContext) -> None:
+    """Cut off those that join later.  KernelError when that fails."""
+    for name in sorted(away(context)):
+        node = context.network.node(name)
+        await asyncio.to_thread(silence, node.pid, [one.name for one in node.interfaces])
 
 
 async def _killed(pid: int) -> None:

@@ -62,7 +62,8 @@ def test_what_can_happen_is_not_refused_in_whatever_order_it_is_written(events: 
         ((event(1, "sta1", "kill"), event(2, "sta1", "join")), (1, "event"), "a killed node does not come back"),
         ((event(1, "sta1", "vanish"), event(2, "sta1", "kill")), (1, "event"), "then it can only join"),
         ((event(1, "sta1", "vanish"), event(1, "sta1", "join")), (1, "event"), "another event at 1 s"),
-        ((event(1, "server1", "join"),), (0, "event"), "servers are there from the start"),
+        ((event(1, "server1", "join"),), (0, "event"), "clients of sta1 need its service from the start"),
+        ((event(1, "sta3", "join"), event(2, "sta3", "kill")), (1, "event"), "no server would be left"),
         ((event(1, "server1", "kill"), event(2, "server2", "kill")), (1, "event"), "no server would be left"),
         ((event(1, "server1", "vanish"), event(2, "server2", "kill")), (1, "event"), "no server would be left"),
         (

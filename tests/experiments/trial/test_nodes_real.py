@@ -161,6 +161,40 @@ def test_a_station_dies_with_its_service_and_the_others_go_on(tmp_path: Path) ->
     assert last["sta4", 1] > vanished + 10**9
 
 
+def test_a_node_of_an_overlay_that_joins_is_reached_and_hears_what_is_sent_from_then_on(tmp_path: Path) -> None:
+    trial, verdict, _ = run(
+        tmp_path,
+        stations=3,
+        stack="iris",
+        topology="peers",
+        workload={
+            "pattern": "broadcast",
+            "clients": {"senders": 1, "members": 3, "groups": 1},
+            "body_bytes": 100,
+            "loop": "open",
+            "rate": 20,
+        },
+        window={"warmup_s": 0.3, "window_s": 6, "drain_s": 3},
+        nodes=[{"at_s": 1.5, "node": "sta3", "event": "join"}],
+    )
+    assert_sound(verdict)
+    manifest, table = trial.manifest(), trial.table("delivered")
+    (join,) = manifest.node_events
+    assert join.ready_ns is not None
+    own = {one.address: one.name for one in manifest.nodes}
+    seen = {
+        own[str(IPv4Address(int(end)))]: packets.t_ns[packets.src == end].min() - manifest.clock_offset_ns
+        for one in manifest.captures if one.side == "station" and one.node == "sta3"
+        for packets in [read_capture(trial.path / one.file).tcp]
+        for end in np.unique(packets.src) if str(IPv4Address(int(end))) in own
+    }  # fmt: skip
+    assert seen["sta3"] >= join.t_ns, "nothing of it was on the air before"
+    t_recv, who = table.column("t_recv_ns").to_numpy(), table.column("consumer").to_numpy()
+    first = {one.node: t_recv[who == one.id].min() for one in manifest.workload.consumers}
+    assert first["sta2"] < join.t_ns < join.ready_ns <= first["sta3"] < manifest.window.end_ns
+    assert [one.cause for c in manifest.workload.consumers if c.node == "sta3" for one in c.absences] == ["join"]
+
+
 def test_a_router_that_vanishes_is_an_outage_of_the_way_over_it(tmp_path: Path) -> None:
     trial, verdict, _ = run(
         tmp_path,
