@@ -168,3 +168,22 @@ def test_what_is_not_there_is_refused() -> None:
 @pytest.mark.parametrize("path", sorted(Path(papers.HERE).rglob("*.yaml")), ids=lambda path: path.name)
 def test_no_study_is_lost_between_folders(path: Path) -> None:
     assert (path.parent / "paper.yaml").is_file()
+
+
+def test_a_tenth_of_the_cells_is_run_again_as_the_first_time_but_for_the_seed() -> None:
+    matrix, again = (scenarios.load(FOLDER / name) for name in (papers.MATRIX, "again.yaml"))
+    first = {cell.name: cell.settings for cell in matrix.cells}
+    assert len(again.cells) == len(matrix.cells) / 10
+    assert again.seed != matrix.seed
+    assert {cell.name: cell.settings for cell in again.cells} == {cell.name: first[cell.name] for cell in again.cells}
+
+
+def test_causes_are_looked_for_in_rows_of_the_study_one_change_at_a_time() -> None:
+    matrix = {cell.levels["case"]: cell.settings for cell in scenarios.load(FOLDER / papers.MATRIX).cells
+              if cell.levels["network"] == "nistnet-80211"}  # fmt: skip
+    allowed = {"committed": {"knobs"}, "larger": {"workload"}, "cubic": {"congestion_control", "sysctls"}}
+    for cell in scenarios.load(FOLDER / "causes.yaml").cells:
+        row, _, change = cell.levels["case"].rpartition("-")
+        row, changed = (row, allowed[change]) if change in allowed else (cell.levels["case"], set[str]())
+        mine, studied = cell.settings.model_dump(), matrix[row].model_dump()
+        assert {key for key in mine if mine[key] != studied[key]} - {"window"} == changed
