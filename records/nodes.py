@@ -157,7 +157,9 @@ def _impossible_beside(
     """Why an event cannot be, with those servers gone; '' when it can."""
     if one.node in servers:
         if one.event == "join" and before is None and (needing := set(servers[one.node]) - {one.node}):
-            return f"clients of {', '.join(sorted(needing))} need its service from the start: it can be killed or vanish"
+            return (
+                f"clients of {', '.join(sorted(needing))} need its service from the start: it can be killed or vanish"
+            )
         if one.event == "kill" and all(name in gone for name in servers if name != one.node):
             return f"no server would be left of {', '.join(servers)}"
     elif one.event == "join" and before is None:

@@ -143,7 +143,7 @@ class TrialNodes:
         self._silent.clear()
 
     def _excuse_clients_of(self, host: str) -> None:
-        """Clients whose channels are at home on a host may lose their connections; those of overlays are at their own."""
+        """Clients whose channels are at home on a host may lose their connections; an overlay's are at their own."""
         if not self._overlay:
             self._excuse(lambda client: from_home(self._homes, client.topic)[0] == host)
 

@@ -15,6 +15,7 @@ from experiments.scenario.settings import from_campaign
 TWO_SERVERS = {"topology": {"kind": "star", "servers": 2}}
 CHAIN = {"topology": {"kind": "chain", "link": "wireline-10m", "routers": 1}}
 PEERS = {"stack": "reference-peers", "topology": "peers"}
+TWO_TOPICS = {"workload": SMALL["workload"] | {"clients": {"publishers": 2, "subscribers": 2, "topics": 2}}}
 MARKS = {"zeromq": {"send_high_water": 100, "receive_high_water": 100}}
 CLIENTS = {"stack": "zeromq", "topology": "peers", "knobs": MARKS}
 
@@ -56,7 +57,7 @@ def test_a_scenario_without_events_is_kept_as_ever(tmp_path: Path) -> None:
         (event(1, "sta5", "kill"), {"stations": 5}, "nodes.node: 'sta5' has no clients, so nothing would happen"),
         (event(1, "r1", "kill"), CHAIN, "nodes.event: 'kill' of r1 at 1 s: a router has no process of the load"),
         (event(1, "r1", "join"), CHAIN, "nodes.event: 'join' of r1 at 1 s: routers are there from the start"),
-        (event(1, "sta1", "join"), PEERS, "nodes.event: 'join' of sta1 at 1 s: clients of sta"),
+        (event(1, "sta3", "join"), PEERS | TWO_TOPICS, "nodes.event: 'join' of sta3 at 1 s: clients of sta"),
         (event(1, "sta1", "join"), CLIENTS, "nodes.event: 'join' of sta1 at 1 s: stack 'zeromq' is in clients that"),
         (event(1, "sta1", "kill") | {"evnt": 1}, {}, "nodes.evnt: unknown key; did you mean 'event'?"),
     ],
