@@ -5,8 +5,9 @@ Series and histograms are counts, so those of parts of a file add up to the file
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from analysis.capture.addresses import texts as address_texts
 from analysis.capture.columns import Packets
 from analysis.rows import Rows
 from analysis.tcp.analysis import Analysis, analyse
-from analysis.tcp.flows import flow_table
+from analysis.tcp.connections import Flows, connection_starts, joined_flows
+from analysis.tcp.flows import flow_table, table_of_parts
 from analysis.tcp.names import flow_names
+from analysis.tcp.parts import Part, analysed
 from analysis.tcp.segments import starts_of
 
 TOP = 6  # flows that are drawn, as many as there are colours
@@ -74,19 +77,83 @@ def add_packets(rows: Rows, packets: Packets, *, within: Span, v6: Mapping[int, 
         _rtt_rows(rows, rtt.rtt_ns[mine], key=key)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """All packets between two ports, in file order; addresses and ports are not in the columns.
+
+    ends: address and port of either.  backward: which packets go from the second to the first.
+    """
+
+    packets: Packets
+    ends: tuple[tuple[int, int], tuple[int, int]]
+    backward: np.ndarray
+
+
+def add_long(rows: Rows, between: Between, *, within: Span, v6: Mapping[int, bytes], most: int) -> None:
+    """The same for all packets between two ports, a part of about `most` packets at a time."""
+    packets = between.packets
+    edges = [*connection_starts(packets, between.backward), len(packets)]
+    held = [_connection(between, low, high, number) for number, (low, high) in enumerate(pairwise(edges))]
+    all_flows = joined_flows([flows for flows, _ in held])
+    ends = [_texts(side, v6) for side in (all_flows.src, all_flows.dst)]
+    keys = flow_names(all_flows, *ends)
+    at = 0
+    for (flows, flow), (low, high) in zip(held, pairwise(edges), strict=True):
+        count = len(flows.key)
+        mine = packets.between(low, high)
+        parts = analysed(mine, flows, flow, most=most)
+        table = table_of_parts(
+            (_told(rows, part, within, keys[at : at + count]) for part in parts),
+            start_ns=within.low_ns, end_ns=within.high_ns + 1,
+        )  # fmt: skip
+        t_ns = [mine.t_ns[flow == one] for one in range(count)]
+        _add_flows(
+            rows, keys[at : at + count], [side[at : at + count] for side in ends], flows, table.columns, within,
+            first=np.array([one.min() for one in t_ns]), last=np.array([one.max() for one in t_ns]),
+        )  # fmt: skip
+        at += count
+
+
+def _connection(between: Between, low: int, high: int, number: int) -> tuple[Flows, np.ndarray]:
+    """The directions of one connection, and which of them each of its packets goes."""
+    directions = np.unique(between.backward[low:high]).astype(np.int64)
+    (src, sport), (dst, dport) = (np.array(between.ends)[side].T for side in (directions, 1 - directions))
+    reverse = np.array([1, 0] if len(directions) == 2 else [-1])
+    flows = Flows(key=number * 2 + directions, src=src, dst=dst, sport=sport, dport=dport, reverse=reverse)
+    return flows, (between.backward[low:high] != bool(directions[0])).astype(np.int64)
+
+
+def _told(rows: Rows, part: Part, within: Span, keys: Sequence[str]) -> Part:
+    """Add what a part adds to the series and to the histogram of round trips; gives the part."""
+    analysis = part.analysis
+    for key, row in [(None, None), *((key, row) for row, key in enumerate(keys))]:
+        mask = part.counted if row is None else part.counted & (analysis.flow == row)
+        _second_rows(rows, analysis, within, key=key, mask=mask)
+        samples = part.rtt.karn if row is None else part.rtt.karn & (part.rtt.flow == row)
+        _rtt_rows(rows, part.rtt.rtt_ns[samples], key=key)
+    return part
+
+
 def _flow_rows(rows: Rows, analysis: Analysis, within: Span, v6: Mapping[int, bytes]) -> list[str]:
     flows, t_ns = analysis.flows, analysis.packets.t_ns[analysis.order]
     ends = [_texts(flows.src, v6), _texts(flows.dst, v6)]
     keys = flow_names(flows, *ends)
     starts = starts_of(analysis.flow)
     first, last = np.minimum.reduceat(t_ns, starts), np.maximum.reduceat(t_ns, starts)
+    columns = flow_table(analysis, start_ns=within.low_ns, end_ns=within.high_ns + 1).columns
+    _add_flows(rows, keys, ends, flows, columns, within, first=first, last=last)
+    return keys
+
+
+def _add_flows(
+    rows: Rows, keys: Sequence[str], ends: Sequence[Sequence[str]], flows: Flows, columns: Mapping[str, np.ndarray],
+    within: Span, *, first: np.ndarray, last: np.ndarray,
+) -> None:  # fmt: skip
     for metric, addresses, ports in (("src", ends[0], flows.sport), ("dst", ends[1], flows.dport)):
         rows.add_all("flow", metric, key=keys, value=ports.astype(np.float64), text=addresses)
-    columns = flow_table(analysis, start_ns=within.low_ns, end_ns=within.high_ns + 1).columns
     own = {"first_s": (first - within.low_ns) / 1e9, "active_s": (last - first) / 1e9}
     for metric, column in (own | columns).items():
         rows.add_all("flow", metric, key=keys, value=column.astype(np.float64))
-    return keys
 
 
 def _texts(addresses: np.ndarray, v6: Mapping[int, bytes]) -> list[str]:

@@ -152,7 +152,8 @@ def _split(spark: SparkSession, files: Sequence[str], ranges: dict[int, tuple[st
         of = held.select(["capture", "bucket"]).group_by(["capture", "bucket"]).aggregate([]).to_pylist()
         for one in of:
             mine = pc.and_(pc.equal(held["capture"], one["capture"]), pc.equal(held["bucket"], one["bucket"]))
-            yield pieces.analyse_bucket(held.filter(mine), capture=one["capture"], bucket=one["bucket"])
+            part = held if len(of) == 1 else held.filter(mine)  # without a copy
+            yield pieces.analyse_bucket(part, capture=one["capture"], bucket=one["bucket"])
 
     decoded = spark.range(0, len(tasks), 1, numPartitions=len(tasks)).mapInArrow(decode, pieces.DDL)
     exchanged: Any = decoded.repartition(len(every), "key")

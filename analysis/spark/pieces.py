@@ -3,22 +3,27 @@
 A decoding task hands out one row per bucket, whatever its range holds for it: some bytes in Arrow's format and
 what every bucket must know of the whole file.  So the exchange between tasks is of few rows, which Spark need
 not take apart.
+
+A bucket is as large as its connections are.  Those between two ports that have many packets are put together from the
+pieces, one after the other, as few narrow columns, and are analysed in parts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.capture.addresses import merge
 from analysis.capture.columns import TYPES, Packets
 from analysis.capture.ranges import Range
 from analysis.capture.reader import read_range
-from analysis.foreign_captures.summarise import Span, Totals, add_packets, add_totals, span
+from analysis.foreign_captures.summarise import Between, Span, Totals, add_long, add_packets, add_totals, span
 from analysis.partial import said
 from analysis.rows import Rows
 from records.location import Place
@@ -29,13 +34,17 @@ SCHEMA = pa.schema(
         pa.field("capture", pa.int32(), nullable=False),
         pa.field("bucket", pa.int32(), nullable=False),
         pa.field("first_frame", pa.int64(), nullable=False),
+        pa.field("count", pa.int32(), nullable=False),  # packets
         pa.field("about", pa.string(), nullable=False),  # JSON: records, kinds, span, v6 of the whole range
         pa.field("packets", pa.binary(), nullable=False),
     ]
 )
-DDL = "key int, capture int, bucket int, first_frame long, about string, packets binary"
+DDL = "key int, capture int, bucket int, first_frame long, count int, about string, packets binary"
 # What TCP's analysis does not ask for.
 _NOT_SENT = frozenset({"at", "interface", "kept", "kept_payload", "ip_id", "tos", "ttl", "protocol"})
+_OF_A_PORT = ("src", "dst", "sport", "dport")  # the same in all packets of a direction
+LONG = 1 << 20  # packets between two ports that are analysed in parts of so many: some 0.3 GB each
+_PACKED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 def decode(path: Place, piece: Range, *, capture: int, keys: Sequence[int]) -> Iterator[pa.RecordBatch]:
@@ -47,14 +56,15 @@ def decode(path: Place, piece: Range, *, capture: int, keys: Sequence[int]) -> I
     try:
         about, packed = _decoded(path, piece, buckets)
     except Exception as error:  # noqa: BLE001 - a range that cannot be read ends its file, not the others
-        about, packed = json.dumps({"failed": said(error)}), [b""] * buckets
+        about, packed = json.dumps({"failed": said(error)}), [(0, b"")] * buckets
     for bucket, key in enumerate(keys):
-        cells = [[key], [capture], [bucket], [piece.first_frame], [about], [packed[bucket]]]
+        count, packets = packed[bucket]
+        cells = [[key], [capture], [bucket], [piece.first_frame], [count], [about], [packets]]
         arrays = [pa.array(cell, field.type) for cell, field in zip(cells, SCHEMA, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-def _decoded(path: Place, piece: Range, buckets: int) -> tuple[str, list[bytes]]:
+def _decoded(path: Place, piece: Range, buckets: int) -> tuple[str, list[tuple[int, bytes]]]:
     file = read_range(path, piece)
     packets = file.tcp
     found = span(packets)
@@ -67,7 +77,8 @@ def _decoded(path: Place, piece: Range, buckets: int) -> tuple[str, list[bytes]]
     of = bucket_of(packets, buckets)
     order = np.argsort(of, kind="stable")
     edges = np.searchsorted(of[order], np.arange(buckets + 1))
-    return about, [_pack(packets, order[edges[bucket] : edges[bucket + 1]]) for bucket in range(buckets)]
+    chosen = [order[edges[bucket] : edges[bucket + 1]] for bucket in range(buckets)]
+    return about, [(len(rows), _pack(packets, rows)) for rows in chosen]
 
 
 def bucket_of(packets: Packets, buckets: int) -> np.ndarray:
@@ -85,7 +96,7 @@ def _pack(packets: Packets, rows: np.ndarray) -> bytes:
     names = [field.name for field in fields(packets) if field.name not in _NOT_SENT]
     batch = pa.RecordBatch.from_arrays([pa.array(getattr(packets, name)[rows]) for name in names], names)
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as stream:
+    with pa.ipc.new_stream(sink, batch.schema, options=_PACKED) as stream:
         stream.write_batch(batch)
     packed: bytes = sink.getvalue().to_pybytes()
     return packed
@@ -94,13 +105,18 @@ def _pack(packets: Packets, rows: np.ndarray) -> bytes:
 def _unpack(parts: Sequence[bytes]) -> Packets:
     table = pa.concat_tables([pa.ipc.open_stream(part).read_all() for part in parts])
     columns = {name: table.column(name).to_numpy() for name in table.column_names}
-    columns |= {name: np.broadcast_to(np.zeros((), dtype=TYPES[name]), len(table)) for name in _NOT_SENT}
-    return Packets(**columns)
+    return Packets(**columns, **_zeros(_NOT_SENT, len(table)))
 
 
-def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int) -> pa.RecordBatch:
+def _zeros(names: Iterable[str], count: int) -> dict[str, np.ndarray]:
+    """Columns that take no room."""
+    return {name: np.broadcast_to(np.zeros((), dtype=TYPES[name]), count) for name in names}
+
+
+def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int, long: int = LONG) -> pa.RecordBatch:
     """Rows of one bucket of a capture from its pieces (SCHEMA, one per range); bucket 0 adds the totals.
 
+    long: so many packets between two ports are analysed at a time, where there are more.
     Where a range could not be decoded, its connections would look whole and be not: then there are no flows, but a row
     of table damage.
     """
@@ -118,7 +134,7 @@ def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int) -> pa.RecordB
         mine = Rows(capture)
         try:
             v6 = merge({int(number): bytes.fromhex(raw) for number, raw in about["v6"].items()} for about in abouts)
-            add_packets(mine, _unpack(pieces.column("packets").to_pylist()), within=whole, v6=v6)
+            _add(mine, pieces, within=whole, v6=v6, long=long)
         except Exception as error:  # noqa: BLE001 - other files, and other connections of this one, are told
             failed = said(error)
         else:
@@ -126,6 +142,73 @@ def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int) -> pa.RecordB
     if failed is not None:
         rows.add("damage", "flows", text=failed)
     return rows.batch()
+
+
+def _add(rows: Rows, pieces: pa.Table, *, within: Span, v6: Mapping[int, bytes], long: int) -> None:
+    if pc.sum(pieces.column("count")).as_py() <= long:
+        add_packets(rows, _unpack(pieces.column("packets").to_pylist()), within=within, v6=v6)
+        return
+    packed = [cell.as_buffer() for cell in pieces.column("packets")]
+    sizes = Counter[_Ports]()
+    for one in packed:
+        sizes.update(_counted(_unpack([one])))
+    many = {ports: _Long(ports, size) for ports, size in sizes.items() if size > long}
+    rest = []
+    for one in packed:
+        packets = _unpack([one])
+        left = np.ones(len(packets), dtype=bool)
+        for held in many.values():
+            left &= ~held.take(packets)
+        rest.append(_pack(packets, np.flatnonzero(left)))
+    add_packets(rows, _unpack(rest), within=within, v6=v6)
+    for ports in list(many):
+        add_long(rows, many.pop(ports).between(), within=within, v6=v6, most=long)
+
+
+_Ports = tuple[int, int, int, int]
+"""Address, port, address, port; the lower end first."""
+
+
+def _counted(packets: Packets) -> dict[_Ports, int]:
+    """How many packets there are between any two ports."""
+    ends = np.stack([getattr(packets, name).astype(np.int64) for name in ("src", "sport", "dst", "dport")])
+    found, counts = np.unique(ends, axis=1, return_counts=True)
+    sizes: dict[_Ports, int] = {}
+    for (a, here, b, there), count in zip(found.T.tolist(), counts.tolist(), strict=True):
+        ports = (a, here, b, there) if (a, here) <= (b, there) else (b, there, a, here)
+        sizes[ports] = sizes.get(ports, 0) + count
+    return sizes
+
+
+class _Long:
+    """All packets between two ports, in file order, put together from pieces."""
+
+    def __init__(self, ports: _Ports, size: int) -> None:
+        self._ports, self._held = ports, 0
+        names = TYPES.keys() - _NOT_SENT - set(_OF_A_PORT)
+        self._columns = {name: np.empty(size, dtype=TYPES[name]) for name in sorted(names)}
+        self._backward = np.empty(size, dtype=bool)
+
+    def take(self, packets: Packets) -> np.ndarray:
+        """Add those of a piece that are between these ports; a mask of them."""
+        a, here, b, there = self._ports
+        onward = (packets.src == a) & (packets.sport == here) & (packets.dst == b) & (packets.dport == there)
+        back = (packets.src == b) & (packets.sport == there) & (packets.dst == a) & (packets.dport == here)
+        mine: np.ndarray = onward | back
+        low, high = self._held, self._held + int(np.count_nonzero(mine))
+        for name, column in self._columns.items():
+            column[low:high] = getattr(packets, name)[mine]
+        self._backward[low:high] = back[mine]
+        self._held = high
+        return mine
+
+    def between(self) -> Between:
+        """All of them."""
+        a, here, b, there = self._ports
+        missing = _zeros({*_NOT_SENT, *_OF_A_PORT}, self._held)
+        return Between(
+            packets=Packets(**self._columns, **missing), ends=((a, here), (b, there)), backward=self._backward
+        )
 
 
 def _added(counts: Iterable[dict[str, int]]) -> dict[str, int]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from analysis.capture.columns import Packets
 from analysis.tcp.acknowledgements import advancing, duplicates
+from analysis.tcp.before import Before
 from analysis.tcp.connections import ACK, FIN, RST, SYN, Flows, find_flows
 from analysis.tcp.novelty import new_bytes
 from analysis.tcp.probes import Probes, find_probes
@@ -60,8 +61,13 @@ class Analysis:
 def analyse(packets: Packets) -> Analysis:
     """Analyse all flows of a capture's TCP packets together."""
     flows, flow = find_flows(packets)
+    return analyse_flows(packets, flows, flow)
+
+
+def analyse_flows(packets: Packets, flows: Flows, flow: np.ndarray, before: Before | None = None) -> Analysis:
+    """The same, of flows that are known.  flow: of each packet.  before: what earlier packets have left."""
     order = np.argsort(flow.astype(np.uint16) if len(flows.key) <= 0xFFFF else flow, kind="stable")
-    stream = make_stream(packets, flows=flows, flow=flow, order=order)
+    stream = make_stream(packets, flows=flows, flow=flow, order=order, before=before)
     probes, acks = find_probes(stream), advancing(stream)
     duplicate = duplicates(stream, probes)
     kind = kinds(stream, probes=probes, acks=acks, duplicate=duplicate)

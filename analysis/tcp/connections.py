@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,25 @@ def find_flows(packets: Packets) -> tuple[Flows, np.ndarray]:
         reverse=np.where(keys[opposite] == keys ^ 1, opposite, -1) if len(keys) else opposite,
     )
     return flows, np.searchsorted(keys, key)
+
+
+def connection_starts(packets: Packets, backward: np.ndarray) -> list[int]:
+    """Where connections begin among all packets between two ports, the first one at 0.  backward: not as the first."""
+    opening = np.flatnonzero(packets.flags & (SYN | ACK) == SYN)
+    number = packets.seq[opening].astype(np.int64) << 1 | backward[opening]
+    fresh = np.ones(len(opening), dtype=bool)
+    fresh[1:] = number[1:] != number[:-1]
+    return sorted({0, *opening[fresh].tolist()})
+
+
+def joined_flows(some: Sequence[Flows]) -> Flows:
+    """Those of several connections, in order."""
+    at = np.cumsum([0, *(len(one.key) for one in some)])
+    names = ("key", "src", "dst", "sport", "dport")
+    return Flows(
+        **{name: np.concatenate([getattr(one, name) for one in some]) for name in names},
+        reverse=np.concatenate([np.where(one.reverse < 0, -1, one.reverse + low) for one, low in zip(some, at[:-1], strict=True)]),
+    )
 
 
 def _ends(packets: Packets) -> tuple[np.ndarray, np.ndarray]:

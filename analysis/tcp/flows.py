@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.tcp.analysis import Analysis
 from analysis.tcp.connections import RST
+from analysis.tcp.parts import Part, joined
+from analysis.tcp.recovery import Episodes
 from analysis.tcp.retransmissions import Kind
+from analysis.tcp.rtt import Samples
 from analysis.tcp.segments import starts_of
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -36,19 +40,47 @@ class FlowTable:
 
 def flow_table(analysis: Analysis, *, start_ns: int, end_ns: int) -> FlowTable:
     """Count what was captured in [start_ns, end_ns), wall clock; round trips count when they end inside."""
-    columns = _counts(analysis, start_ns=start_ns, end_ns=end_ns)
-    columns |= _goodput(analysis, columns["new_bytes"], start_ns=start_ns, end_ns=end_ns)
-    columns |= _recovery(analysis, start_ns=start_ns, end_ns=end_ns)
-    rtt, flows = analysis.rtt, len(analysis.flows.key)
+    counts = _counts(analysis, start_ns=start_ns, end_ns=end_ns)
+    ends = analysis.first_ns, analysis.last_ns
+    return _table(counts, ends, analysis.rtt, analysis.recovery, start_ns=start_ns, end_ns=end_ns)
+
+
+def table_of_parts(parts: Iterable[Part], *, start_ns: int, end_ns: int) -> FlowTable:
+    """The same of one connection that was analysed in parts, one or more."""
+    counts: dict[str, np.ndarray] = {}
+    ends: tuple[np.ndarray, np.ndarray] | None = None
+    samples, episodes = [], []
+    for part in parts:
+        more = _counts(part.analysis, start_ns=start_ns, end_ns=end_ns, counted=part.counted)
+        counts = {name: counts.get(name, 0) + column for name, column in more.items()}
+        mine = part.analysis.first_ns, part.analysis.last_ns
+        ends = mine if ends is None else (np.minimum(ends[0], mine[0]), np.maximum(ends[1], mine[1]))
+        samples.append(part.rtt)
+        episodes.append(part.recovery)
+    assert ends is not None, "a connection has a part"
+    return _table(counts, ends, joined(samples), joined(episodes), start_ns=start_ns, end_ns=end_ns)
+
+
+def _table(
+    counts: dict[str, np.ndarray], ends: tuple[np.ndarray, np.ndarray], rtt: Samples, episodes: Episodes, *,
+    start_ns: int, end_ns: int,
+) -> FlowTable:  # fmt: skip
+    flows = len(counts["packets"])
+    columns = counts | _goodput(ends, counts["new_bytes"], start_ns=start_ns, end_ns=end_ns)
+    columns |= _recovery(episodes, flows, start_ns=start_ns, end_ns=end_ns)
     timely = (rtt.t_ns >= start_ns) & (rtt.t_ns < end_ns)
     for prefix, chosen in (("rtt", timely & rtt.karn), ("rtt_any", timely)):
         columns |= _rtt(prefix, rtt.flow[chosen], rtt.rtt_ns[chosen], flows)
     return FlowTable(columns=columns)
 
 
-def _counts(analysis: Analysis, *, start_ns: int, end_ns: int) -> dict[str, np.ndarray]:
+def _counts(
+    analysis: Analysis, *, start_ns: int, end_ns: int, counted: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
     stream, kind, flows = analysis.stream, analysis.kind, len(analysis.flows.key)
     inside = (stream.t_ns >= start_ns) & (stream.t_ns < end_ns)
+    if counted is not None:
+        inside &= counted
     loaded = stream.payload > 0
 
     def count(mask: np.ndarray) -> np.ndarray:
@@ -83,15 +115,16 @@ def _counts(analysis: Analysis, *, start_ns: int, end_ns: int) -> dict[str, np.n
     }
 
 
-def _goodput(analysis: Analysis, new: np.ndarray, *, start_ns: int, end_ns: int) -> dict[str, np.ndarray]:
-    active = np.minimum(analysis.last_ns, end_ns) - np.maximum(analysis.first_ns, start_ns)
+def _goodput(
+    ends: tuple[np.ndarray, np.ndarray], new: np.ndarray, *, start_ns: int, end_ns: int
+) -> dict[str, np.ndarray]:
+    active = np.minimum(ends[1], end_ns) - np.maximum(ends[0], start_ns)
     seconds = np.maximum(active, 0) / 1e9
     goodput = np.divide(8.0 * new, seconds, out=np.full(len(new), np.nan), where=seconds > 0)
     return {"active_s": seconds, "goodput_bit_s": goodput}
 
 
-def _recovery(analysis: Analysis, *, start_ns: int, end_ns: int) -> dict[str, np.ndarray]:
-    flows, episodes = len(analysis.flows.key), analysis.recovery
+def _recovery(episodes: Episodes, flows: int, *, start_ns: int, end_ns: int) -> dict[str, np.ndarray]:
     inside = np.minimum(episodes.end_ns, end_ns) - np.maximum(episodes.start_ns, start_ns)
     began = (episodes.start_ns >= start_ns) & (episodes.start_ns < end_ns)
     return {

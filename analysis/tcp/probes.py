@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.tcp.segments import SPAN, highest_before, starts_of
-from analysis.tcp.stream import Stream, opposite_before, take
+from analysis.tcp.segments import SPAN, highest_before, spread, starts_of
+from analysis.tcp.stream import Stream, firsts, opposite_before, take
 
 _ROUNDS = 100  # probes that were taken, one after the other without a pause, and are still told apart
 
@@ -33,8 +33,7 @@ class Probes:
 
 def find_probes(stream: Stream) -> Probes:
     """Zero windows, probes and keep-alives of all flows."""
-    first = np.zeros(len(stream), dtype=bool)
-    first[starts_of(stream.flow)] = True
+    first = firsts(stream)
     single = np.flatnonzero((stream.payload == 1) & ~first & ~stream.reset)
     before = opposite_before(stream, single)
     single = single[(before >= 0) & (stream.window[before] == 0)]
@@ -53,7 +52,12 @@ def _reached(stream: Stream, ignored: np.ndarray) -> np.ndarray:
     # The number in a reset may be anything (RFC 9293, 3.10.7.1): it must not raise what the flow has reached.
     starts = starts_of(stream.flow)
     end = np.where(stream.reset | ignored, -(SPAN // 4), stream.end)
-    return highest_before(end, starts, first=stream.begin[starts])
+    found = highest_before(end, starts, first=stream.begin[starts])
+    if stream.before is None:
+        return found
+    level = stream.before.reached[stream.flow[starts]]
+    found[starts] = level
+    return np.maximum(found, spread(level, starts, len(found)))
 
 
 def _settle(stream: Stream, found: Probes, single: np.ndarray) -> Probes:

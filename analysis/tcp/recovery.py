@@ -20,11 +20,16 @@ from analysis.tcp.stream import Stream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episodes:
-    """One row per episode, ordered by flow and start; those of a flow do not overlap."""
+    """One row per episode, ordered by flow and start; those of a flow do not overlap.
+
+    row: of the packet that begins it, in the stream.  end_frame: of the acknowledgement that ends it, -1 without one.
+    """
 
     flow: np.ndarray
     start_ns: np.ndarray
     end_ns: np.ndarray
+    row: np.ndarray
+    end_frame: np.ndarray
 
 
 def find_episodes(
@@ -34,6 +39,8 @@ def find_episodes(
     again = (kind != Kind.NONE) & ((kind != Kind.OUT_OF_ORDER) | (new < stream.payload))
     rows = np.flatnonzero(again)
     rows = rows[water(acks, stream, rows) < probes.reached[rows]]
+    if stream.before is not None:  # what belongs to an episode that was counted begins none
+        rows = rows[stream.frame[rows] > stream.before.recovered[stream.flow[rows]]]
     flow = stream.flow[rows]
     covered = cover(acks, flow, probes.reached[rows])
     acknowledged = acks.row[covered] if len(acks.row) else covered
@@ -42,7 +49,13 @@ def find_episodes(
     reverse = stream.reverse[rows]
     over = np.maximum(last_ns[flow], np.where(reverse >= 0, last_ns[reverse], start))
     end = np.where(covered >= 0, stream.t_ns[acknowledged], over)
-    return Episodes(flow=flow[begins], start_ns=start[begins], end_ns=np.maximum(start, end)[begins])
+    return Episodes(
+        flow=flow[begins],
+        start_ns=start[begins],
+        end_ns=np.maximum(start, end)[begins],
+        row=rows[begins],
+        end_frame=np.where(covered >= 0, stream.frame[acknowledged], -1)[begins],
+    )
 
 
 def _openings(stream: Stream, rows: np.ndarray, *, end_frame: np.ndarray) -> np.ndarray:

@@ -40,10 +40,15 @@ def kinds(stream: Stream, *, probes: Probes, acks: Acks, duplicate: np.ndarray) 
     rows = np.flatnonzero(behind & (found == Kind.NONE))
     found[rows] = Kind.RETRANSMISSION
     late_ns = stream.t_ns[rows] - stream.t_ns[_raised(stream, probes)[rows - 1]]
-    soon = late_ns < handshake_ns(stream, unknown=_OVERTAKEN_NS)[stream.flow[rows]]
+    soon = late_ns < handshakes(stream)[stream.flow[rows]]
     found[rows[soon & (stream.end[rows] != probes.reached[rows])]] = Kind.OUT_OF_ORDER
     found[rows[_answers_duplicates(stream, rows, duplicate)]] = Kind.FAST
     return found
+
+
+def handshakes(stream: Stream) -> np.ndarray:
+    """How long the handshake of each flow's connection took, or what is taken for it where it was not seen (ns)."""
+    return handshake_ns(stream, unknown=_OVERTAKEN_NS) if stream.before is None else stream.before.handshake_ns
 
 
 def _name_spurious(found: np.ndarray, stream: Stream, probes: Probes, acks: Acks) -> None:

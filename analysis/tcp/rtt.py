@@ -81,6 +81,7 @@ def _covers_repetition(stream: Stream, rows: np.ndarray, acks: Acks) -> np.ndarr
     the first that ends above `begin` to the first that ends at or above `end`.
     """
     edges = np.zeros(len(acks.row) + 1, dtype=np.int64)
+    rows = rows[stream.end[rows] > water(acks, stream, rows)]  # of the others nothing is left to acknowledge
     flow = stream.flow[rows]
     low = np.searchsorted(acks.place, place(flow, stream.begin[rows]), side="right")
     high = np.searchsorted(acks.place, place(flow, stream.end[rows]), side="left")

@@ -13,8 +13,11 @@ from analysis.spark import pieces
 from analysis.spark.captures import ordered
 
 
-def in_ranges(path: Path, range_bytes: int, *, buckets: int = 3) -> pa.Table:
-    """What the job gives for `path` when it is cut into ranges, the tasks run one after another."""
+def in_ranges(path: Path, range_bytes: int, *, buckets: int = 3, long: int = pieces.LONG) -> pa.Table:
+    """What the job gives for `path` when it is cut into ranges, the tasks run one after another.
+
+    long: as analysis.spark.pieces.analyse_bucket.
+    """
     found = index(path, range_bytes=range_bytes)
     texts = [to_json(piece) for piece in found.ranges]
     decoded = [
@@ -22,7 +25,7 @@ def in_ranges(path: Path, range_bytes: int, *, buckets: int = 3) -> pa.Table:
     ]
     held = pa.Table.from_batches(reversed(decoded), pieces.SCHEMA)
     done = [
-        pieces.analyse_bucket(held.filter(pc.equal(held["bucket"], bucket)), capture=0, bucket=bucket)
+        pieces.analyse_bucket(held.filter(pc.equal(held["bucket"], bucket)), capture=0, bucket=bucket, long=long)
         for bucket in range(buckets)
     ]
     rows = Rows(0)
