@@ -44,7 +44,7 @@ def bulk(packets: int, *, window: int, lost_every: int) -> Packets:
     sent = np.cumsum(~answers)
     columns = {name: np.zeros(packets, dtype=TYPES[name]) for name in NAMES}
     late = (sent % lost_every == 0) & ~answers & (sent > 2 * lost_every)
-    begin = np.where(late, sent - 1 - lost_every // 2, sent - 1) * 60_000
+    begin = np.where(late, sent - 1 - lost_every // 4, sent - 1) * 60_000
     columns["frame"][:] = number
     columns["t_ns"][:] = 10**18 + number * 10_000
     columns["payload"][:] = np.where(answers, 0, 60_000)
@@ -70,6 +70,6 @@ def test_a_bulk_transfer_keeps_little_from_part_to_part(lost_every: int) -> None
     ends = {"src": np.where(flow == 0, 1, 2), "dst": np.where(flow == 0, 2, 1)}
     whole = flow_table(analyse(Packets(**{name: getattr(packets, name) for name in NAMES} | ends)), **span).columns
     assert whole["rtt_samples"].sum() > 1000
-    assert {name: column.tolist() for name, column in parted.items()} == pytest.approx(
-        {name: column.tolist() for name, column in whole.items()}, abs=0, rel=0, nan_ok=True
-    )
+    assert parted.keys() == whole.keys()
+    for name, column in whole.items():
+        np.testing.assert_array_equal(parted[name], column, err_msg=name)
