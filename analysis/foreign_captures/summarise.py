@@ -107,10 +107,10 @@ def add_long(rows: Rows, between: Between, *, within: Span, v6: Mapping[int, byt
             start_ns=within.low_ns, end_ns=within.high_ns + 1,
         )  # fmt: skip
         t_ns = [mine.t_ns[flow == one] for one in range(count)]
-        _add_flows(
-            rows, keys[at : at + count], [side[at : at + count] for side in ends], flows, table.columns, within,
-            first=np.array([one.min() for one in t_ns]), last=np.array([one.max() for one in t_ns]),
-        )  # fmt: skip
+        own = {"first_s": np.array([one.min() - within.low_ns for one in t_ns]) / 1e9,
+               "active_s": np.array([one.max() - one.min() for one in t_ns]) / 1e9}  # fmt: skip
+        named = list(zip(keys, *ends, strict=True))[at : at + count]
+        _add_flows(rows, named, flows, {**own, **table.columns})
         at += count
 
 
@@ -141,18 +141,20 @@ def _flow_rows(rows: Rows, analysis: Analysis, within: Span, v6: Mapping[int, by
     starts = starts_of(analysis.flow)
     first, last = np.minimum.reduceat(t_ns, starts), np.maximum.reduceat(t_ns, starts)
     columns = flow_table(analysis, start_ns=within.low_ns, end_ns=within.high_ns + 1).columns
-    _add_flows(rows, keys, ends, flows, columns, within, first=first, last=last)
+    own = {"first_s": (first - within.low_ns) / 1e9, "active_s": (last - first) / 1e9}
+    _add_flows(rows, list(zip(keys, *ends, strict=True)), flows, {**own, **columns})
     return keys
 
 
 def _add_flows(
-    rows: Rows, keys: Sequence[str], ends: Sequence[Sequence[str]], flows: Flows, columns: Mapping[str, np.ndarray],
-    within: Span, *, first: np.ndarray, last: np.ndarray,
-) -> None:  # fmt: skip
-    for metric, addresses, ports in (("src", ends[0], flows.sport), ("dst", ends[1], flows.dport)):
-        rows.add_all("flow", metric, key=keys, value=ports.astype(np.float64), text=addresses)
-    own = {"first_s": (first - within.low_ns) / 1e9, "active_s": (last - first) / 1e9}
-    for metric, column in (own | columns).items():
+    rows: Rows, named: Sequence[tuple[str, str, str]], flows: Flows, columns: Mapping[str, np.ndarray]
+) -> None:
+    """named: each flow's name, and its addresses as text."""
+    keys = [name for name, _, _ in named]
+    for metric, side, ports in (("src", 1, flows.sport), ("dst", 2, flows.dport)):
+        texts = [one[side] for one in named]
+        rows.add_all("flow", metric, key=keys, value=ports.astype(np.float64), text=texts)
+    for metric, column in columns.items():
         rows.add_all("flow", metric, key=keys, value=column.astype(np.float64))
 
 

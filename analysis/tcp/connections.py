@@ -73,7 +73,9 @@ def joined_flows(some: Sequence[Flows]) -> Flows:
     names = ("key", "src", "dst", "sport", "dport")
     return Flows(
         **{name: np.concatenate([getattr(one, name) for one in some]) for name in names},
-        reverse=np.concatenate([np.where(one.reverse < 0, -1, one.reverse + low) for one, low in zip(some, at[:-1], strict=True)]),
+        reverse=np.concatenate(
+            [np.where(one.reverse < 0, -1, one.reverse + low) for one, low in zip(some, at[:-1], strict=True)]
+        ),
     )
 
 

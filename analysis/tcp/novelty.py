@@ -10,7 +10,6 @@ from analysis.tcp.probes import Probes
 from analysis.tcp.segments import SPAN, earliest_cover, starts_of
 from analysis.tcp.stream import MIDDLE, Stream, firsts
 
-
 Gaps = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Flow, start and end of each."""
 

@@ -8,6 +8,7 @@ waits for an answer; one without such an end grows.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
@@ -21,10 +22,10 @@ from analysis.tcp.before import Before
 from analysis.tcp.connections import ACK, FIN, RST, SYN, Flows
 from analysis.tcp.novelty import open_gaps
 from analysis.tcp.recovery import Episodes
-from analysis.tcp.retransmissions import handshakes
+from analysis.tcp.retransmissions import handshakes, raised_ns
 from analysis.tcp.rtt import Samples
 from analysis.tcp.segments import latest
-from analysis.tcp.stream import NOTHING
+from analysis.tcp.stream import NOTHING, opposite_before
 
 _NEVER = np.iinfo(np.int64).max
 T = TypeVar("T", Samples, Episodes)
@@ -32,7 +33,7 @@ T = TypeVar("T", Samples, Episodes)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """counted: a mask over the rows of `analysis`, the others have been counted before.  rtt, recovery: of this part."""
+    """counted: a mask over the rows of `analysis`: the others have been counted.  rtt, recovery: of this part."""
 
     analysis: Analysis
     counted: np.ndarray
@@ -163,17 +164,16 @@ def _calm(packets: Packets, flow: np.ndarray, flows: int, low: int, high: int) -
 def _keep_from(run: Analysis, *, calm: np.ndarray) -> int:
     """From which packet of the run on all are needed by those that follow; calm: where that may be."""
     stream, needed = run.stream, [len(run.packets)]
-    raised = (stream.end > run.probes.reached) & ~stream.reset & ~run.probes.probe
     for one, opposite in enumerate(run.flows.reverse.tolist()):
         rows = np.flatnonzero(stream.flow == one)
         place = run.order[rows]
         needed.append(int(place[-1]))
-        if raised[rows].any():
-            needed.append(int(place[np.flatnonzero(raised[rows])[-1]]))
         if opposite >= 0:
             needed += _unanswered(run, rows, np.flatnonzero(stream.flow == opposite))
     waiting = (run.recovery.end_frame < 0) & (run.flows.reverse[run.recovery.flow] >= 0)
-    needed += run.order[run.recovery.row[waiting]].tolist()
+    begun = run.recovery.row[waiting]  # with what tells that something is sent again
+    for rows in (begun, opposite_before(stream, begun)):
+        needed += run.order[rows[rows >= 0]].tolist()
     return int(latest(calm)[min(needed)])  # 0 where nothing before is calm
 
 
@@ -184,16 +184,15 @@ def _unanswered(run: Analysis, rows: np.ndarray, answers: np.ndarray) -> list[in
     later = np.searchsorted(run.order[answers], run.order[data])
     highest = np.append(np.maximum.accumulate(stream.acked[answers][::-1])[::-1], NOTHING)
     open_ = data[highest[later] < stream.end[data]]
-    return run.order[open_[:1]].tolist()
+    return [int(place) for place in run.order[open_[:1]]]
 
 
 def _left(run: Analysis, keep_from: int) -> Before:
     """What the packets of a run before that one have left to it and all that follow."""
     stream, old = run.stream, run.stream.before
     gone = run.order < keep_from
-    again, took = repeats(stream, run.duplicate_ack), handshakes(stream)
-    found: dict[str, list[int]] = {name: [] for name in ("begin", "acked", "reached", "water", "last_acked",
-                                                         "last_window", "repeats", "handshake_ns")}  # fmt: skip
+    again, took, at_ns = repeats(stream, run.duplicate_ack), handshakes(stream), raised_ns(stream, run.probes)
+    found: defaultdict[str, list[int]] = defaultdict(list)
     for one, opposite in enumerate(run.flows.reverse.tolist()):
         rows = np.flatnonzero(stream.flow == one)
         first = int(rows[np.argmax(~gone[rows])])
@@ -202,6 +201,7 @@ def _left(run: Analysis, keep_from: int) -> Before:
         found["begin"].append(int(stream.begin[first]))
         found["acked"].append(int(stream.acked[says[0]]))
         found["reached"].append(int(run.probes.reached[first]))
+        found["raised_ns"].append(int(at_ns[first]))
         known = NOTHING if old is None else int(old.water[one])
         found["water"].append(int(max(known, stream.acked[theirs].max(initial=NOTHING))))
         here = mine[-1] if len(mine) else None

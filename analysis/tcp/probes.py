@@ -57,7 +57,8 @@ def _reached(stream: Stream, ignored: np.ndarray) -> np.ndarray:
         return found
     level = stream.before.reached[stream.flow[starts]]
     found[starts] = level
-    return np.maximum(found, spread(level, starts, len(found)))
+    highest: np.ndarray = np.maximum(found, spread(level, starts, len(found)))
+    return highest
 
 
 def _settle(stream: Stream, found: Probes, single: np.ndarray) -> Probes:

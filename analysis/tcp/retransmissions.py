@@ -13,8 +13,8 @@ import numpy as np
 from analysis.tcp.acknowledgements import Acks, repeats, water
 from analysis.tcp.handshake import handshake_ns
 from analysis.tcp.probes import Probes
-from analysis.tcp.segments import latest, starts_of
-from analysis.tcp.stream import Stream, opposite_before
+from analysis.tcp.segments import latest, spread, starts_of
+from analysis.tcp.stream import Stream, firsts, opposite_before
 
 _FAST_NS = 20_000_000  # a repetition this soon after duplicate acknowledgements answers them
 _OVERTAKEN_NS = 3_000_000  # how late a packet may be that was overtaken, when the handshake was not seen
@@ -39,7 +39,7 @@ def kinds(stream: Stream, *, probes: Probes, acks: Acks, duplicate: np.ndarray) 
     _name_spurious(found, stream, probes, acks)
     rows = np.flatnonzero(behind & (found == Kind.NONE))
     found[rows] = Kind.RETRANSMISSION
-    late_ns = stream.t_ns[rows] - stream.t_ns[_raised(stream, probes)[rows - 1]]
+    late_ns = stream.t_ns[rows] - raised_ns(stream, probes)[rows]
     soon = late_ns < handshakes(stream)[stream.flow[rows]]
     found[rows[soon & (stream.end[rows] != probes.reached[rows])]] = Kind.OUT_OF_ORDER
     found[rows[_answers_duplicates(stream, rows, duplicate)]] = Kind.FAST
@@ -59,11 +59,20 @@ def _name_spurious(found: np.ndarray, stream: Stream, probes: Probes, acks: Acks
     found[rows[stream.begin[rows] + stream.payload[rows] <= stream.acked[before]]] = Kind.SPURIOUS
 
 
-def _raised(stream: Stream, probes: Probes) -> np.ndarray:
-    """Row of the packet that raised its flow last, at each packet or before it."""
+def raised_ns(stream: Stream, probes: Probes) -> np.ndarray:
+    """When, before each packet, its flow was raised last; of a flow's first packet its own time."""
     raises = (stream.end > probes.reached) & ~stream.reset & ~probes.probe
-    raises[starts_of(stream.flow)] = True
-    return latest(raises)
+    starts = starts_of(stream.flow)
+    at_start = stream.t_ns[starts]
+    if stream.before is not None:
+        at_start = stream.before.raised_ns[stream.flow[starts]]
+    since = latest(raises | firsts(stream))
+    of = spread(starts, starts, len(stream))
+    level = np.where(since >= of, stream.t_ns[since], spread(at_start, starts, len(stream)))
+    found = np.empty_like(level)
+    found[1:] = level[:-1]
+    found[starts] = at_start
+    return found
 
 
 def _answers_duplicates(stream: Stream, rows: np.ndarray, duplicate: np.ndarray) -> np.ndarray:

@@ -63,9 +63,9 @@ def test_a_bulk_transfer_keeps_little_from_part_to_part(lost_every: int) -> None
     flows = Flows(key=np.arange(2), src=one, dst=one, sport=one, dport=one, reverse=np.array([1, 0]))
     flow = (packets.payload == 0).astype(np.int64)
     span = {"start_ns": 0, "end_ns": 2 * 10**18}
-    held = [part.analysis for part in (parts := list(analysed(packets, flows, flow, most=20_000)))]
-    assert len(held) == 15
-    assert max(len(one.packets) for one in held) < 21_000
+    parts = list(analysed(packets, flows, flow, most=20_000))
+    assert len(parts) == 15
+    assert max(len(one.analysis.packets) for one in parts) < 21_000
     parted = table_of_parts(parts, **span).columns
     ends = {"src": np.where(flow == 0, 1, 2), "dst": np.where(flow == 0, 2, 1)}
     whole = flow_table(analyse(Packets(**{name: getattr(packets, name) for name in NAMES} | ends)), **span).columns
