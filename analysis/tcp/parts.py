@@ -88,7 +88,8 @@ class _Told:
     def of_part(self, run: Analysis, *, last: bool) -> Episodes:
         """Those that are to be counted with a part."""
         found, open_ = run.recovery, run.recovery.end_frame < 0
-        mine = _chosen(found, last & open_ | (found.end_frame > self.until[found.flow]))
+        until = self.until[found.flow]
+        mine = _chosen(found, (last & open_ & (until < _NEVER)) | (found.end_frame > until))
         endless = np.flatnonzero(open_ & (self.reverse[found.flow] < 0))
         if last:
             more = [(flow, start, max(start, int(run.last_ns[flow]))) for flow, start in self.lasting.items()]

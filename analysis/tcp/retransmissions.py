@@ -66,9 +66,10 @@ def raised_ns(stream: Stream, probes: Probes) -> np.ndarray:
     at_start = stream.t_ns[starts]
     if stream.before is not None:
         at_start = stream.before.raised_ns[stream.flow[starts]]
-    since = latest(raises | firsts(stream))
-    of = spread(starts, starts, len(stream))
-    level = np.where(since >= of, stream.t_ns[since], spread(at_start, starts, len(stream)))
+    raises |= firsts(stream)
+    since = latest(raises)
+    here = raises[since] & (since >= spread(starts, starts, len(stream)))
+    level = np.where(here, stream.t_ns[since], spread(at_start, starts, len(stream)))
     found = np.empty_like(level)
     found[1:] = level[:-1]
     found[starts] = at_start

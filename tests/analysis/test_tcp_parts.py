@@ -20,16 +20,18 @@ from analysis.tcp.connections import ACK, Flows
 from analysis.tcp.flows import flow_table, table_of_parts
 from analysis.tcp.parts import analysed
 
-MANY = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+MANY = settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
 @MANY
-@given(seed=st.integers(0, 2**32), unseen=st.booleans(), long=st.integers(1, 12), range_bytes=st.integers(200, 4000))
+@given(seed=st.integers(0, 2**32), one_way=st.booleans(), long=st.integers(1, 12), range_bytes=st.integers(200, 4000))
 def test_a_capture_of_long_connections_has_the_same_rows(
-    tmp_path: Path, seed: int, unseen: bool, long: int, range_bytes: int
+    tmp_path: Path, seed: int, one_way: bool, long: int, range_bytes: int
 ) -> None:
     random = Random(seed)
-    segments = random_conversations(random, random.choice([1, 1, 2, 3]), unseen=unseen)
+    segments = random_conversations(random, random.choice([1, 1, 2, 3]), unseen=random.random() < 0.5)
+    if one_way:  # as where the capture has only one direction
+        segments = [one for one in segments if one.dport == segments[0].dport]
     path = tmp_path / "a.pcap"
     path.write_bytes(segments_pcap(segments))
     whole = reduce_captures([path])
