@@ -53,8 +53,7 @@ async def _serve(settings: Settings, stamps: Path | None) -> int:
     print(json.dumps({"listening": settings.port, "node": written(node.own.id)}), flush=True)
     await stop.wait()
     node.close()
-    counts = {**node.overlay.counts, **node.patterns.counts}
-    print(json.dumps({"dropped": counts}), flush=True)
+    print(json.dumps({"dropped": node.overlay.counts + node.patterns.counts}), flush=True)
     return 0
 
 

@@ -30,8 +30,8 @@ def first_chunk(packet: bytes) -> bytes:
 
 
 class Acked(End):
-    """One end.  say: to the other end.  number: by which the other end calls this one.  ack_every: after so many
-    packets there is an acknowledgement.
+    """One end.  say: to the other end.  waits: whether something of that is still on this node.  number: by which the
+    other end calls this one.  ack_every: after so many packets there is an acknowledgement.
     """
 
     def __init__(
@@ -42,12 +42,13 @@ class Acked(End):
         on_over: Callable[[], None],
         *,
         say: Callable[[Kind, bytes], None],
+        waits: Callable[[], bool],
         clock: Callable[[], float],
         number: int,
         ack_every: int,
     ) -> None:
         super().__init__(connection, id, tell, on_over, clock=clock)
-        self._say, self._number, self._ack_every = say, number, ack_every
+        self._say, self._waits, self._number, self._ack_every = say, waits, number, ack_every
         self._waiting: deque[Packet] = deque()
         self._unacked: deque[int] = deque()
         self._sent = self._acked = 0
@@ -70,12 +71,11 @@ class Acked(End):
             if data[_NUMBER.size :] == _FULL:
                 self._acked_at = self._heard_at
             self._acknowledged(_NUMBER.unpack_from(data)[0])
-        else:
-            self._last = _NUMBER.unpack_from(data)[0]
-            if self._last == _AT_ONCE:
-                self._end(GONE)
-            else:
-                self._give()
+        elif (last := _NUMBER.unpack_from(data)[0]) != _AT_ONCE:
+            self._last = last
+            self._give()
+        elif self._last is None:  # else it has closed in order, and this answers what it could not take any more
+            self._end(GONE)
 
     def close(self) -> None:
         """The application closes the tunnel, behind what it has sent."""
@@ -100,7 +100,7 @@ class Acked(End):
             self._acknowledge(0, _FULL)
         else:
             self._acknowledge(1)
-        if not self._unacked:
+        if not self._unacked or self._waits():  # behind much else, over a slow link
             self._acked_at = now
         if min(self._heard_at, self._acked_at) < now - STALLED_S:
             self._say(Kind.CLOSE, AT_ONCE)

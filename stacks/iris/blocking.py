@@ -24,6 +24,7 @@ from stacks.iris.tunnel import Tunnel
 T = TypeVar("T")
 
 LIMIT_S = 30.0
+_LAST_S = 1.0  # what still runs when the connection has ended has as long
 
 
 class BlockingTunnel:
@@ -34,8 +35,9 @@ class BlockingTunnel:
 
     def __init__(self, client: BlockingClient, tunnel: Tunnel) -> None:
         self._client, self._tunnel = client, tunnel
-        self._came: Queue[bytes] = Queue()
+        self._came: Queue[bytes | None] = Queue()  # None: there is nothing more
         tunnel.on_message, tunnel.on_demand = self._came.put, True
+        tunnel.on_end = partial(self._came.put, None)
 
     def send(self, data: bytes) -> None:
         """Returns when the node has all of it; StackError when the tunnel has ended."""
@@ -46,11 +48,14 @@ class BlockingTunnel:
         self._client.do(sent())
 
     def receive(self, timeout_s: float = LIMIT_S) -> bytes:
-        """The next message; TimedOutError where none comes in time."""
+        """The next message; TimedOutError where none comes in time, StackError when the tunnel has ended."""
         try:
             message = self._came.get(timeout=timeout_s)
         except Empty:
-            raise TimedOutError(self._tunnel.over or f"no message within {timeout_s:g} s") from None
+            raise TimedOutError(f"no message within {timeout_s:g} s") from None
+        if message is None:
+            self._came.put(None)
+            raise StackError(self._tunnel.over or "the tunnel has ended")
         self._client.later(partial(self._tunnel.repay, len(message)))
         return message
 
@@ -199,7 +204,7 @@ class BlockingClient:
                 body, success = self._on_request(bytes(data)), True
             except Exception as error:  # noqa: BLE001 - whatever it is, the caller has to know
                 body, success = f"{type(error).__name__}: {error}".encode(), False
-            self._loop.call_soon_threadsafe(partial(reply, body, success=success))
+            self.later(partial(reply, body, success=success))
 
         if not self._answering.add(len(data), answer):
             reply(b"too many requests wait here", success=False)
@@ -210,9 +215,19 @@ class BlockingClient:
     def _offered(self, handler: Callable[[BlockingTunnel], None], tunnel: BlockingTunnel) -> None:
         self._hearing.add(0, partial(handler, tunnel))
 
+    async def _stop(self) -> None:
+        """Stop the loop when what other threads wait for has failed, and they have heard of it."""
+        waited_for = asyncio.all_tasks() - {asyncio.current_task()}
+        if waited_for:
+            await asyncio.wait(waited_for, timeout=_LAST_S)
+        for task in waited_for:
+            task.cancel()
+        await asyncio.sleep(0)
+        self._loop.call_soon(self._loop.stop)
+
     def _end(self) -> None:
         if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            asyncio.run_coroutine_threadsafe(self._stop(), self._loop)
             self._thread.join()
             self._loop.close()
         for pool in (self._answering, self._hearing):

@@ -84,7 +84,8 @@ class Bootstrap:
         if version != _VERSION or identifier == self._own.id or identifier >= SPACE:
             return Heard()
         if what == _REQUEST:
-            self._remember(source)
+            if self._subnet is not None and IPv4Address(source) in self._subnet:  # the source can be forged
+                self._remember(source)
             return Heard(answer=self._datagram(_RESPONSE, number))
         if self._asked.get(number) != source:
             return Heard()

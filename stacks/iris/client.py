@@ -29,8 +29,8 @@ class Application(Channel):
     """A connection to the node on this host.  It may be a member of one cluster.
 
     on_request: has the requests to that cluster that come here; what it replies with success=False is a fault.
-    on_broadcast: every broadcast to it.  on_tunnel: every
-    tunnel that is opened to this member; it sets the tunnel's `on_message`.
+    on_broadcast: every broadcast to it.  on_tunnel: every tunnel that is opened to this member; it sets the tunnel's
+    `on_message`.  Without on_request a request is answered by a fault; without the others nobody hears.
     """
 
     LANGUAGE = "the relay protocol"
@@ -148,10 +148,10 @@ class Application(Channel):
         match message:
             case relay.Replied():
                 self._answered(*message)
-            case relay.Requested() if self.on_request is not None:
-                self.on_request(message.data, partial(self._reply, message.id))
-            case relay.Broadcasted() if self.on_broadcast is not None:
-                self.on_broadcast(message.data)
+            case relay.Requested():
+                self._requested(message)
+            case relay.Broadcasted():
+                (self.on_broadcast or _unheard)(message.data)
             case relay.TunnelData() | relay.TunnelAllow() | relay.TunnelClosed():
                 self._of_tunnel(message.id, message)
             case relay.Published():
@@ -159,10 +159,11 @@ class Application(Channel):
                 self._topics.get(message.topic, _unheard)(message.data)
             case relay.TunnelOpened(id, timed_out):
                 self._opened(id, timed_out)
-            case relay.TunnelOffered(build) if self.on_tunnel is not None:
-                self._number += 1
-                self._say(relay.TunnelAccept(build, self._number))
-                self.on_tunnel(self._begun(self._number))
+            case relay.TunnelOffered(build):
+                if self.on_tunnel is not None:
+                    self._number += 1
+                    self._say(relay.TunnelAccept(build, self._number))
+                    self.on_tunnel(self._begun(self._number))
             case relay.Welcome():
                 _end(self._welcome)
             case relay.Denied(reason) | relay.Closed(reason) if reason:
@@ -171,6 +172,12 @@ class Application(Channel):
                 _end(self._left)
             case _:
                 raise relay.RelayError(f"a {type(message).__name__} is out of place")
+
+    def _requested(self, message: relay.Requested) -> None:
+        if self.on_request is None:  # whoever asks may ask any member
+            self._reply(message.id, b"this member answers no requests", success=False)
+        else:
+            self.on_request(message.data, partial(self._reply, message.id))
 
     def _reply(self, number: int, body: bytes, *, success: bool = True) -> None:
         if not self.leaving:

@@ -163,18 +163,29 @@ def _made(name: str, arguments: str, lines: list[str], **tools: Any) -> Any:
     return tools["made"]
 
 
-@lru_cache(maxsize=1024)
 def _written(text: str) -> bytes:
+    return _written_again(text) if len(text) <= _REPEATED else _encoded(text)
+
+
+def _encoded(text: str) -> bytes:
     data = text.encode()
     return number(len(data)) + data
 
 
-@lru_cache(maxsize=1024)
 def _read_text(data: bytes) -> str:
+    return _read_again(data) if len(data) <= _REPEATED else _decoded(data)
+
+
+def _decoded(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         raise RelayError(f"a text that is not UTF-8: {error.reason}") from error
+
+
+# Of texts so long at most, clusters' and topics' names, those are kept that have come up last.
+_REPEATED = 256
+_written_again, _read_again = lru_cache(maxsize=1024)(_encoded), lru_cache(maxsize=1024)(_decoded)
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:

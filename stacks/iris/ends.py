@@ -46,6 +46,8 @@ class End:
     def push(self, chunk: relay.TunnelData) -> None:
         """The application sends; relay.RelayError for more than it may."""
         size = len(chunk.data)
+        if not size:
+            raise relay.RelayError("a chunk of no bytes, which a tunnel has none of")
         if size > CHUNK_LIMIT or size > self._granted:
             most = min(CHUNK_LIMIT, self._granted)
             raise relay.RelayError(f"a chunk of {size} bytes, where {most} are allowed on this tunnel")

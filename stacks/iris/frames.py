@@ -126,7 +126,7 @@ def message(frame: bytes, *, further: int = 0) -> Message:
 
 
 def peers(op: Op, them: Iterable[Peer]) -> bytes:
-    """A frame with nodes: Op.STATE, and Op.JOIN with the one that looks for its place."""
+    """A frame with nodes: Op.STATE."""
     return bytes((op,)) + b"".join(map(_packed, them))
 
 
@@ -135,6 +135,18 @@ def read_peers(frame: bytes) -> tuple[Peer, ...]:
     if (len(frame) - 1) % _PEER.size:
         raise FrameError(f"a list of nodes has {len(frame) - 1} bytes, and each takes {_PEER.size}")
     return tuple(_unpacked(frame[at : at + _PEER.size]) for at in range(1, len(frame), _PEER.size))
+
+
+def join(newcomer: Peer, hops: int = 0) -> bytes:
+    """Op.JOIN.  newcomer: who looks for its place.  hops: between nodes, so far."""
+    return bytes((Op.JOIN, hops)) + _packed(newcomer)
+
+
+def read_join(frame: bytes) -> tuple[Peer, int]:
+    """Who looks for its place, and the hops so far, this one included."""
+    if len(frame) != 2 + _PEER.size:
+        raise FrameError(f"a node that joins takes {2 + _PEER.size} bytes, and not {len(frame)}")
+    return _unpacked(frame[2:]), frame[1] + 1
 
 
 # Nodes tell each other of the same ones again and again.

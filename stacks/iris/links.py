@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol, cast
 
 from stacks.iris import relay
@@ -18,8 +17,10 @@ ROOM_BYTES = 64 * 1024 * 1024
 # What gathers in one turn of the loop, at most: one turn may read many megabytes.
 GATHERED_BYTES = 128 * 1024
 LARGE_BYTES = 16 * 1024  # so large on average, parts are written as they are
-# Of an application, behind that: how a request ended, and what keeps a tunnel going.
+# Of an application, behind that: how a request ended, and what keeps a tunnel going.  One that does not take even that
+# is cut off: nothing else tells it any more.
 SMALL_BYTES, SMALL_ROOM_BYTES = 1024, 1024 * 1024
+_DROPPED = (relay.Broadcasted, relay.Published, relay.Requested, relay.TunnelData)
 
 
 OnFrames = Callable[[list[bytes]], None]
@@ -81,7 +82,7 @@ class PeerLink(asyncio.Protocol):
         self.peer: Peer | None = None
         self.dialled, self.known_at = dialled, 0.0
         self._owner, self._session = owner, session
-        self._frames: OnFrames = partial(owner.frames, self)
+        self._frames: OnFrames | None = None  # of a tunnel; the owner's would hold this link, which nothing would free
         self._waits, self._why = False, "the connection ended"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -100,8 +101,10 @@ class PeerLink(asyncio.Protocol):
             found = self._session.feed(data)
             if self.peer is None and self._session.established:
                 self._introduce()
-            if found:
+            if found and self._frames is not None:
                 self._frames(found)
+            elif found:
+                self._owner.frames(self, found)
         except (SessionError, FrameError) as error:
             self.end(str(error))
             return
@@ -112,10 +115,14 @@ class PeerLink(asyncio.Protocol):
         """Called by asyncio."""
         self._owner.lost_peer(self, str(exc) if exc else self._why)
 
+    @property
+    def waits(self) -> bool:
+        """Whether something is still here that was sent."""
+        return self._held() > 0
+
     def send(self, *parts: bytes, beside: bytes = b"") -> bool:
         """Have a frame go with the others of this turn, as Session.send; False where there is no room for it."""
-        session = self._session
-        held = session.queued_bytes + self._transport.get_write_buffer_size()
+        session, held = self._session, self._held()
         # What keeps the overlay and tunnels going is small, and has room behind what fills the rest.
         if held > ROOM_BYTES and (held > 2 * ROOM_BYTES or _may_be_dropped(parts[0])):
             return False
@@ -142,6 +149,9 @@ class PeerLink(asyncio.Protocol):
         self._why = why
         self._transport.abort()
 
+    def _held(self) -> int:
+        return self._session.queued_bytes + self._transport.get_write_buffer_size()
+
     def _introduce(self) -> None:
         introduction = self._session.peer or b""
         if not self.dialled and (number := read_tunnel(introduction)) is not None:
@@ -152,7 +162,7 @@ class PeerLink(asyncio.Protocol):
             raise FrameError(f"a node introduces itself as {len(found)} nodes")
         self.peer = found[0]
         self._owner.known(self, self.peer)
-        if self.dialled:
+        if self.dialled and not self._transport.is_closing():
             self.send(beat(True))  # the other side knows us by our first record
 
 
@@ -190,9 +200,13 @@ class RelayLink(asyncio.Protocol):
         """Have a message go with the others of this turn; False where there is no room for it."""
         parts = relay.parts(message)
         size = sum(map(len, parts))
-        room = ROOM_BYTES if size > SMALL_BYTES else ROOM_BYTES + SMALL_ROOM_BYTES
-        if self._held + self._transport.get_write_buffer_size() > room:
-            return False
+        held = self._held + self._transport.get_write_buffer_size()
+        if held > ROOM_BYTES:
+            if size > SMALL_BYTES or isinstance(message, _DROPPED):
+                return False
+            if held > ROOM_BYTES + SMALL_ROOM_BYTES:
+                self.cut()
+                return False
         if not self._out:
             self._owner.flush_soon(self)
         self._out += parts

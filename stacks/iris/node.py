@@ -126,6 +126,11 @@ class Node:
         link = self._links.get(node)
         return link is not None and link.send(*parts, beside=beside)
 
+    def waits(self, node: int) -> bool:
+        """Whether something that was sent to a node is still here."""
+        link = self._links.get(node)
+        return link is not None and link.waits
+
     def dial(self, peer: Peer) -> None:
         """Connect to a node."""
         self._dial((peer.address, peer.port))
@@ -177,6 +182,9 @@ class Node:
         anew = self._loop.time() - old.known_at > SHAKING_S
         kept, given_up = (link, old) if anew or link.dialled == (self.own.id < peer.id) else (old, link)
         self._links[peer.id] = kept
+        if given_up is link and link.dialled:
+            link.end("there is another connection to this node")  # of which the other side has not heard yet
+            return
         if anew:
             self.overlay.peer_up(peer)
         # What the other side has sent over it meanwhile is still taken.
@@ -307,9 +315,9 @@ class Node:
 
     async def _connect(self, place: tuple[str, int]) -> None:
         try:
-            made = self._loop.create_connection(lambda: self._link(dialled=True), *place)
             with suppress(OSError, TimeoutError):
-                await asyncio.wait_for(made, DIAL_S)
+                async with asyncio.timeout(DIAL_S):
+                    await self._loop.create_connection(lambda: self._link(dialled=True), *place)
                 await asyncio.sleep(SHAKING_S if place not in self._where else 0)
             await asyncio.sleep(RETRY_S)
         finally:

@@ -44,6 +44,9 @@ class Outside(Protocol):
         beside: the rest of it, which is sealed already.
         """
 
+    def waits(self, node: int) -> bool:
+        """Whether something that was sent to a connected node is still here."""
+
     def dial(self, peer: Peer) -> None:
         """Connect to a node, unless it is connected or being dialled; `Overlay.peer_up` when it is there."""
 
@@ -110,7 +113,7 @@ class Overlay:
             self.trees.gone(peer.id)  # the other side, which has lost the old one, has forgotten what this one is to it
         self._state(peer.id, whole=True)
         if first:
-            self._tell(peer.id, frames.peers(Op.JOIN, [self.own]))
+            self._tell(peer.id, frames.join(self.own))
 
     def peer_down(self, node: int) -> None:
         """A session has ended."""
@@ -144,11 +147,11 @@ class Overlay:
             self._pass(message, node)
         elif op == Op.BEAT:
             self._beaten(node, of_use=frame[1:] != b"\0")
-        elif op in (Op.STATE, Op.JOIN):
+        elif op == Op.STATE:
             for peer in frames.read_peers(frame):
                 self.learn(peer)
-                if op == Op.JOIN:
-                    self._join(peer, frame)
+        elif op == Op.JOIN:
+            self._joining(*frames.read_join(frame))
         elif op == Op.REPAIR:
             self._state(node, whole=True)
         elif op == Op.SUBSCRIBE:
@@ -174,6 +177,11 @@ class Overlay:
     def send(self, message: Message) -> None:
         """Have a message go to where it belongs."""
         self._pass(message, None)
+
+    def waits(self, node: int) -> bool:
+        """Whether something on its way to a node is still here."""
+        hop = self.table.next_hop(node)
+        return hop is not None and self._outside.waits(hop)
 
     def tick(self, now: float, load: float) -> None:
         """Do what is due; to be called a few times a second.  load: share of the processors that is used, 0 to 1."""
@@ -331,10 +339,15 @@ class Overlay:
         self._said[node] = self._ticked
         return True
 
-    def _join(self, newcomer: Peer, frame: bytes) -> None:
+    def _joining(self, newcomer: Peer, hops: int) -> None:
+        self.learn(newcomer)
         hop = self.table.next_hop(newcomer.id)
-        if hop is not None and hop != newcomer.id:
-            self._tell(hop, frame)
+        if hop is None or hop == newcomer.id:
+            return
+        if hops < frames.MOST_HOPS:
+            self._tell(hop, frames.join(newcomer, hops))
+        else:
+            self.counts["too many hops"] += 1
 
     def _state(self, node: int, *, whole: bool) -> bool:
         """Tell a node who is close, and who is in the row that it shares with this one: the whole, or what it has not

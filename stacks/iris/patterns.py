@@ -44,10 +44,17 @@ class _Serving(NamedTuple):
     slot: int
 
 
-@lru_cache(maxsize=4096)
 def groups_of(tag: str, name: str, splits: int) -> tuple[int, ...]:
     """The identifiers of the groups of a cluster (tag 'c') or a topic ('t')."""
+    return _groups_again(tag, name, splits) if len(name) <= _REPEATED else _groups(tag, name, splits)
+
+
+def _groups(tag: str, name: str, splits: int) -> tuple[int, ...]:
     return tuple(id_of(f"{tag}#{number}-{name}") for number in range(splits))
+
+
+_REPEATED = 256  # characters: of names so long at most the last ones are kept
+_groups_again = lru_cache(maxsize=4096)(_groups)
 
 
 class Patterns:
@@ -77,7 +84,8 @@ class Patterns:
         self._clusters: dict[int, str] = {}  # of connections
         self._asked: dict[int, _Asked] = {}
         self._serving: dict[int, _Serving] = {}
-        self._numbers, self._turns = count(1), count()
+        # Replies to a node of the same identifier that was here before this one have other numbers.
+        self._numbers, self._turns = count(1 + random.getrandbits(40)), count()
         self.tunnels = Tunnels(
             send=self._send,
             tell=tell,
@@ -87,6 +95,7 @@ class Patterns:
             numbers=self._numbers,
             ack_every=ack_every,
             direct=direct,
+            waits=self._waits,
         )
 
     @property
@@ -233,6 +242,9 @@ class Patterns:
 
     def _send(self, message: Message) -> None:
         self._overlay.send(message)
+
+    def _waits(self, node: int) -> bool:
+        return self._overlay.waits(node)
 
     def _enter(self, tag: str, name: str, those: dict[str, list[int]], connection: int) -> None:
         there = those.setdefault(name, [])

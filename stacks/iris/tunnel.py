@@ -18,12 +18,14 @@ REPAY_BYTES = ROOM_BYTES // 16  # what has come is allowed again when there is s
 class Tunnel:
     """Ordered messages between this application and another.
 
-    on_message: has every message that comes.  over: why it has ended, None while it lives.  on_demand: whoever has the
-    messages says by `repay` when one is out of the way, and no more of them than there is room for come before that.
+    on_message: has every message that comes.  on_end: called when it has ended.  over: why, None while it lives.
+    on_demand: whoever has the messages says by `repay` when one is out of the way, and no more of them than there is
+    room for come before that.
     """
 
     def __init__(self, say: Callable[[relay.Message], None], number: int) -> None:
         self.on_message: Callable[[bytes], None] = _unheard
+        self.on_end: Callable[[], None] = _unseen
         self.over: str | None = None
         self.on_demand = False
         self._say, self._number = say, number
@@ -63,6 +65,7 @@ class Tunnel:
             if taken is not None:
                 fail(taken, reason)
         self._waiting.clear()
+        self.on_end()
 
     def heard(self, message: relay.TunnelAllow | relay.TunnelData | relay.TunnelClosed) -> None:
         """The node says something of it."""
@@ -111,3 +114,7 @@ class Tunnel:
 
 def _unheard(message: bytes) -> None:
     del message
+
+
+def _unseen() -> None:
+    pass

@@ -53,7 +53,8 @@ class Tunnels:
 
     own: the node, set by who makes both.  send: a message into the overlay.  tell: an application something.  wheel,
     numbers: the node's; `expired` has to be called with numbers that come due.  ack_every: after so many packets there
-    is an acknowledgement.  direct: whether tunnels that are opened here have connections of their own.
+    is an acknowledgement.  direct: whether tunnels that are opened here have connections of their own.  waits: whether
+    something on its way to a node is still here.
     """
 
     own: Peer
@@ -69,7 +70,9 @@ class Tunnels:
         numbers: Iterator[int],
         ack_every: int = 1,
         direct: bool = False,
+        waits: Callable[[int], bool] = lambda _: False,
     ) -> None:
+        self._waits = waits
         self._send, self._tell, self._reach, self._clock = send, tell, reach, clock
         self._wheel, self._numbers, self._ack_every, self._direct = wheel, numbers, ack_every, direct
         self._opening: dict[int, _Opening] = {}
@@ -82,7 +85,11 @@ class Tunnels:
         return len(self._live)
 
     def open(self, connection: int, asked: relay.TunnelOpen, groups: tuple[int, ...]) -> None:
-        """An application wants a tunnel to any member of a cluster, whose groups these are."""
+        """An application wants a tunnel to any member of a cluster, whose groups these are.
+
+        Raises relay.RelayError where it has another one of that number.
+        """
+        self._check_free(connection, asked.id)
         number = next(self._numbers)
         limit_ms = min(asked.timeout_ms, 2**32 - 1)
         slot = self._wheel.set(number, self._clock() + limit_ms / 1000)
@@ -151,7 +158,8 @@ class Tunnels:
             for number in [one for one, wanted in waiting.items() if wanted.connection == connection]:
                 self._wheel.cancel(number, waiting.pop(number).slot)
         for end in [one for (whose, _), one in self._of.items() if whose == connection]:
-            end.leave()
+            if not end.over:  # its other end may be the application's as well, which has just left it
+                end.leave()
 
     def tend(self) -> None:
         """Have all ends do what time brings; to be called a few times a second."""
@@ -177,6 +185,7 @@ class Tunnels:
         if offered is None or offered.connection != connection:
             self._tell(connection, relay.TunnelClosed(message.id, "it was accepted too late"))
             return
+        self._check_free(connection, message.id)
         del self._offered[message.build]
         self._wheel.cancel(message.build, offered.slot)
         if offered.place is not None:
@@ -185,6 +194,11 @@ class Tunnels:
             return
         self._begin(message.build, connection, message.id, offered.node, offered.remote)
         self._say(offered.node, offered.remote, Kind.ACCEPT, acked.accepted(message.build))
+
+    def _check_free(self, connection: int, own_id: int) -> None:
+        waits = any((one.connection, one.id) == (connection, own_id) for one in self._opening.values())
+        if waits or (connection, own_id) in self._of:
+            raise relay.RelayError(f"there is a tunnel {own_id} already")
 
     def _accepted(self, number: int, node: int, remote: int) -> None:
         opening = self._opening.pop(number, None)
@@ -203,6 +217,7 @@ class Tunnels:
             partial(self._over, number),
             say=partial(self._say, node, remote),
             clock=self._clock,
+            waits=partial(self._waits, node),
             number=number,
             ack_every=self._ack_every,
         )

@@ -95,6 +95,9 @@ def test_a_tunnel_carries_messages_both_ways() -> None:
             with pytest.raises(TimedOutError):
                 tunnel.receive(timeout_s=0.05)
             tunnel.close()
+            for _ in range(2):
+                with pytest.raises(StackError, match="the tunnel is closed"):
+                    tunnel.receive(timeout_s=600)  # at once
 
     told(story)
 

@@ -39,6 +39,15 @@ def test_a_node_that_answers_is_found_where_it_was_asked() -> None:
     assert one.heard(heard.answer, "10.77.0.2") == Heard(), "an old one again"
 
 
+def test_who_asks_from_elsewhere_is_not_asked_back() -> None:
+    one, other = node(1), node(2)
+    _, request = next(islice(one.due(0.0, settled=False), 1))
+    assert other.heard(request, "192.0.2.1").answer is not None
+    assert "192.0.2.1" not in {address for address, _ in sent(other, 20)}
+    other.heard(request, "10.77.0.200")
+    assert "10.77.0.200" in {address for address, _ in sent(other, 80, settled=True)}
+
+
 def test_ten_datagrams_a_second_until_settled_then_one_in_five_seconds() -> None:
     assert len(sent(node(1), 10)) == pytest.approx(10 / SEEKING_S, abs=2)
     assert len(sent(node(1), 60, settled=True)) == pytest.approx(60 / SETTLED_S, abs=1)

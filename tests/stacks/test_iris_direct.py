@@ -87,10 +87,10 @@ def test_who_cannot_be_reached_is_gone_and_who_has_left_meanwhile_is_cut() -> No
     ends.tunnels[2].ask(7, TunnelAccept(200, 9))
     ends.reaching.pop()[2].lost()
     assert ends.said[2][-1] == TunnelClosed(9, "the other end is gone")
-    ends.offered().tunnels[2].ask(7, TunnelAccept(201, 10))
+    ends.offered(number=2).tunnels[2].ask(7, TunnelAccept(201, 10))
     ends.tunnels[2].detach(7)
     ends.pass_on()
-    assert ends.said[1][-1] == TunnelClosed(1, "the other end is gone")
+    assert ends.said[1][-1] == TunnelClosed(2, "the other end is gone")
     assert ends.live == [0, 0]
 
 

@@ -44,6 +44,11 @@ def test_nodes_are_read_as_they_were_written(peers: list[Peer]) -> None:
     assert frames.read_peers(frames.peers(Op.STATE, peers)) == tuple(peers)
 
 
+@given(st.builds(Peer, IDS, st.ip_addresses(v=4).map(str), st.integers(0, 65_535)), st.integers(0, 254))
+def test_who_joins_is_read_as_it_was_written_a_hop_further(peer: Peer, hops: int) -> None:
+    assert frames.read_join(frames.join(peer, hops)) == (peer, hops + 1)
+
+
 @given(IDS, NUMBERS)
 def test_groups_and_capacities_are_read_as_they_were_written(group: int, capacity: int) -> None:
     assert frames.read_group(frames.subscribe(group, capacity)) == (group, capacity)
@@ -59,6 +64,8 @@ def test_groups_and_capacities_are_read_as_they_were_written(group: int, capacit
         (frames.message, bytes([Op.DIRECT]) + bytes(30) + b"\2" + bytes(15)),
         (frames.read_peers, bytes([Op.STATE]) + bytes(13)),
         (frames.read_peers, bytes([Op.STATE]) + b"\xff" * 14),
+        (frames.read_join, bytes([Op.JOIN, 0]) + bytes(13)),
+        (frames.read_join, bytes([Op.JOIN, 0]) + b"\xff" * 14),
         (frames.read_group, bytes([Op.SUBSCRIBE, 1])),
         (frames.read_report, bytes([Op.REPORT, 1])),
     ],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
+import weakref
 from contextlib import suppress
 from ipaddress import IPv4Network
 
@@ -245,6 +247,69 @@ def test_a_receiver_that_does_not_read_costs_no_more_than_its_room(monkeypatch: 
             link = next(one for one in world.nodes[0]._applications.values() if one.number == 1)
             assert link._held + link._transport.get_write_buffer_size() < 400_000
             writer.close()
+
+    run(talk)
+
+
+class Full:
+    """A transport that nobody reads from.  waits: bytes in it."""
+
+    def __init__(self, waits: int) -> None:
+        self.waits, self.cut = waits, False
+
+    def get_write_buffer_size(self) -> int:
+        return self.waits
+
+    def abort(self) -> None:
+        self.cut = True
+
+
+class Busy:
+    """What a link's owner does here: nothing."""
+
+    def flush_soon(self, link: object) -> None:
+        pass
+
+
+def test_how_requests_end_has_room_behind_what_may_be_dropped_and_else_the_application_is_cut_off() -> None:
+    link = links.RelayLink(Busy(), 1)  # type: ignore[arg-type]
+    link._transport = full = Full(links.ROOM_BYTES + 1)  # type: ignore[assignment]
+    for dropped in (relay.Published("t", b"x"), relay.Broadcasted(b"x"), relay.Requested(1, b"x", 9)):
+        assert not link.say(dropped)
+    assert link.say(relay.Replied(1, True))
+    assert link.say(relay.TunnelAllow(1, 9))
+    assert not link.say(relay.Replied(1, False, True, bytes(links.SMALL_BYTES)))
+    assert not full.cut
+    full.waits += links.SMALL_ROOM_BYTES
+    assert not link.say(relay.Broadcasted(b"x"))
+    assert not full.cut
+    assert not link.say(relay.Replied(2, True))
+    assert full.cut
+
+
+def test_a_connection_that_has_ended_leaves_nothing_even_without_a_garbage_collector() -> None:
+    session = Session(initiator=False, key=KEY, network="test", hello=b"")
+    link = links.PeerLink(Busy(), session, dialled=False)  # type: ignore[arg-type]
+    gone = weakref.ref(link)
+    gc.disable()
+    try:
+        del link
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_a_member_without_a_handler_hears_nothing_and_stays() -> None:
+    async def talk() -> None:
+        async with nodes_here(2) as world:
+            member, caller = await world.application(1, "plain"), await world.application(0)
+            await until(lambda: len(world.nodes[1].overlay.trees.groups) == 5)
+            caller.broadcast("plain", b"x")
+            with pytest.raises(FaultError, match="this member answers no requests"):
+                await caller.request("plain", b"x", 30_000)
+            with pytest.raises(TimedOutError):
+                await caller.open_tunnel("plain", 300)
+            assert member.over is None
 
     run(talk)
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from iris_worlds import GROUP, assert_right, cold, edges, flood, grown, heard, join
 
-from stacks.iris.frames import Kind, Message, Op
+from stacks.iris.frames import Kind, Message, Op, Peer
+from stacks.iris.frames import join as join_frame
 from stacks.iris.ids import SPACE, nearest
 from stacks.iris.simulator import World
 
@@ -48,6 +49,17 @@ def test_nodes_of_no_use_to_each_other_part(many: World) -> None:
     for one, node in after.nodes.items():
         for other in node.overlay.peers:
             assert other in node.overlay.table.known or one in after.nodes[other].overlay.table.known
+
+
+def test_a_node_that_joins_is_not_passed_on_for_ever() -> None:
+    """Two nodes each of which would pass it on to the other, as tables that do not agree yet make them."""
+    world = grown(2)
+    one, other = (world.nodes[number].overlay for number in world.nodes)
+    for overlay, hop in ((one, other.own.id), (other, one.own.id)):
+        overlay.table.next_hop = lambda _, hop=hop: hop  # type: ignore[assignment,method-assign,misc]
+    one.received(other.own.id, join_frame(Peer(7, "10.99.0.1", 1)))
+    world.run(5)
+    assert one.counts["too many hops"] + other.counts["too many hops"] == 1
 
 
 def test_the_same_seed_makes_the_same_world() -> None:

@@ -129,6 +129,44 @@ def test_a_close_comes_behind_what_was_sent(direct: bool) -> None:
     assert [len(tunnels) for tunnels in ends.tunnels.values()] == [0, 0]
 
 
+def test_what_was_sent_before_a_close_comes_even_where_something_is_sent_back_meanwhile() -> None:
+    ends = Ends().opened()
+    ends.send(b"a", b"b")
+    ends.tunnels[1].ask(7, TunnelClose(1))
+    ends.pass_on()
+    ends.tunnels[2].ask(7, TunnelData(9, 1, b"x"))  # to nobody, who says so
+    ends.pass_on()
+    assert ends.said[2] == []
+    ends.allow()
+    ends.pass_on()
+    assert ends.got == [b"a", b"b"]
+    assert ends.said[2][-1] == TunnelClosed(9, "")
+
+
+def test_an_application_may_have_both_ends_of_a_tunnel_and_leave() -> None:
+    ends = Ends()
+    here = ends.tunnels[1]
+    here.open(7, TunnelOpen(1, "c", 1000), (5,))
+    here.offer(7, ends.way.pop())
+    here.ask(7, TunnelAccept(101, 9))
+    ends.pass_on()
+    here._send = here.arrived  # as on one node, where nothing lies between
+    here.detach(7)
+    assert len(here) == 0
+
+
+@BOTH
+def test_a_number_that_is_taken_and_a_chunk_of_no_bytes_are_refused(direct: bool) -> None:
+    ends = Ends(direct=direct).opened()
+    with pytest.raises(relay.RelayError, match="there is a tunnel 1 already"):
+        ends.tunnels[1].open(7, TunnelOpen(1, "c", 1000), (5,))
+    with pytest.raises(relay.RelayError, match="a chunk of no bytes"):
+        ends.tunnels[1].ask(7, TunnelData(1, 0, b""))
+    ends.tunnels[1].open(7, TunnelOpen(2, "c", 1000), (5,))
+    with pytest.raises(relay.RelayError, match="there is a tunnel 2 already"):
+        ends.tunnels[1].open(7, TunnelOpen(2, "c", 1000), (5,))
+
+
 @pytest.mark.parametrize("lost", [Kind.DATA, Kind.ACK])
 def test_a_tunnel_that_loses_something_ends_and_says_so(lost: Kind) -> None:
     ends = Ends().opened()
@@ -143,6 +181,22 @@ def test_a_tunnel_that_loses_something_ends_and_says_so(lost: Kind) -> None:
         ends.pass_on()
     assert ends.said[1][-1] == TunnelClosed(1, f"no acknowledgement for {STALLED_S:g} s")
     assert ends.said[2][-1] == TunnelClosed(9, "the other end is gone")
+
+
+def test_a_packet_that_waits_on_its_own_node_for_long_ends_nothing() -> None:
+    ends = Ends().opened()
+    ends.allow()
+    ends.send(b"a")
+    (packet,) = ends.way
+    ends.way.clear()
+    ends.waits = True
+    ends.wait(3 * STALLED_S, 1, 2)
+    assert ends.live == [1, 1]
+    ends.waits = False
+    ends.tunnels[2].arrived(packet)
+    ends.wait(5, 1, 2)
+    assert ends.got == [b"a"]
+    assert ends.live == [1, 1]
 
 
 @BOTH

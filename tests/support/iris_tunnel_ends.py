@@ -65,11 +65,11 @@ class Ends:
     """Nodes 1 and 2, each with one application, number 7.  said: what each application is told.  way: what is sent over
     the overlay.  lines: both sides of a direct tunnel's connection, that of node 2, which makes it, first.
 
-    full: whether applications have room for nothing.
+    full: whether applications have room for nothing.  waits: whether what is sent is still on its node.
     """
 
     def __init__(self, *, ack_every: int = 1, direct: bool = False) -> None:
-        self.now, self.full = 0.0, False
+        self.now, self.full, self.waits = 0.0, False, False
         self.said: dict[int, list[relay.Message]] = {1: [], 2: []}
         self.way: list[Message] = []
         self.lines: list[Line] = []
@@ -85,6 +85,7 @@ class Ends:
                 numbers=count(100 * node),
                 ack_every=ack_every,
                 direct=direct,
+                waits=lambda _: self.waits,
             )
             for node in (1, 2)
         }
@@ -96,9 +97,9 @@ class Ends:
             self.said[node].append(message)
         return not self.full
 
-    def offered(self, timeout_ms: int = 1000) -> Ends:
+    def offered(self, timeout_ms: int = 1000, *, number: int = 1) -> Ends:
         """Application 1 has asked for a tunnel, and 2 may take it."""
-        self.tunnels[1].open(7, TunnelOpen(1, "c", timeout_ms), (5,))
+        self.tunnels[1].open(7, TunnelOpen(number, "c", timeout_ms), (5,))
         self.tunnels[2].offer(7, self.way.pop())
         return self
 
