@@ -101,14 +101,13 @@ def add_long(rows: Rows, between: Between, *, within: Span, v6: Mapping[int, byt
     for (flows, flow), (low, high) in zip(held, pairwise(edges), strict=True):
         count = len(flows.key)
         mine = packets.between(low, high)
+        first, last = _ends(mine.t_ns, flow, count)
         parts = analysed(mine, flows, flow, most=most)
         table = table_of_parts(
             (_told(rows, part, within, keys[at : at + count]) for part in parts),
             start_ns=within.low_ns, end_ns=within.high_ns + 1,
         )  # fmt: skip
-        t_ns = [mine.t_ns[flow == one] for one in range(count)]
-        own = {"first_s": np.array([one.min() - within.low_ns for one in t_ns]) / 1e9,
-               "active_s": np.array([one.max() - one.min() for one in t_ns]) / 1e9}  # fmt: skip
+        own = {"first_s": (first - within.low_ns) / 1e9, "active_s": (last - first) / 1e9}
         named = list(zip(keys, *ends, strict=True))[at : at + count]
         _add_flows(rows, named, flows, {**own, **table.columns})
         at += count
@@ -120,7 +119,16 @@ def _connection(between: Between, low: int, high: int, number: int) -> tuple[Flo
     (src, sport), (dst, dport) = (np.array(between.ends)[side].T for side in (directions, 1 - directions))
     reverse = np.array([1, 0] if len(directions) == 2 else [-1])
     flows = Flows(key=number * 2 + directions, src=src, dst=dst, sport=sport, dport=dport, reverse=reverse)
-    return flows, (between.backward[low:high] != bool(directions[0])).astype(np.int64)
+    return flows, (between.backward[low:high] != bool(directions[0])).astype(np.uint8)
+
+
+def _ends(t_ns: np.ndarray, flow: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The earliest and the latest time of each flow; no more than one flow's times are copied."""
+    found = np.empty((2, count), dtype=np.int64)
+    for one in range(count):
+        mine = t_ns[flow == one]
+        found[:, one] = mine.min(), mine.max()
+    return found[0], found[1]
 
 
 def _told(rows: Rows, part: Part, within: Span, keys: Sequence[str]) -> Part:

@@ -146,14 +146,10 @@ def _split(spark: SparkSession, files: Sequence[str], ranges: dict[int, tuple[st
                 yield from pieces.decode(locate(files[number]), piece, capture=number, keys=keys[number])
 
     def analyse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if not (held_batches := list(batches)):
-            return
-        held = pa.Table.from_batches(held_batches)
-        of = held.select(["capture", "bucket"]).group_by(["capture", "bucket"]).aggregate([]).to_pylist()
-        for one in of:
-            mine = pc.and_(pc.equal(held["capture"], one["capture"]), pc.equal(held["bucket"], one["bucket"]))
-            part = held if len(of) == 1 else held.filter(mine)  # without a copy
-            yield pieces.analyse_bucket(part, capture=one["capture"], bucket=one["bucket"])
+        held = pieces.by_bucket(batches)
+        for capture, bucket in list(held):
+            # Nothing here holds on to the pieces, which are large.
+            yield pieces.analyse_bucket(held.pop((capture, bucket)), capture=capture, bucket=bucket)
 
     decoded = spark.range(0, len(tasks), 1, numPartitions=len(tasks)).mapInArrow(decode, pieces.DDL)
     exchanged: Any = decoded.repartition(len(every), "key")

@@ -102,7 +102,7 @@ def _pack(packets: Packets, rows: np.ndarray) -> bytes:
     return packed
 
 
-def _unpack(parts: Sequence[bytes]) -> Packets:
+def _unpack(parts: Sequence[bytes | pa.Buffer]) -> Packets:
     table = pa.concat_tables([pa.ipc.open_stream(part).read_all() for part in parts])
     columns = {name: table.column(name).to_numpy() for name in table.column_names}
     return Packets(**columns, **_zeros(_NOT_SENT, len(table)))
@@ -113,6 +113,19 @@ def _zeros(names: Iterable[str], count: int) -> dict[str, np.ndarray]:
     return {name: np.broadcast_to(np.zeros((), dtype=TYPES[name]), count) for name in names}
 
 
+def by_bucket(batches: Iterable[pa.RecordBatch]) -> dict[tuple[int, int], pa.Table]:
+    """Rows of SCHEMA by capture and bucket."""
+    if not (some := list(batches)):
+        return {}
+    held = pa.Table.from_batches(some)
+    of = ["capture", "bucket"]
+    found = [tuple(row[name] for name in of) for row in held.select(of).group_by(of).aggregate([]).to_pylist()]
+    if len(found) == 1:
+        return {found[0]: held}  # without a copy
+    each = [pc.and_(*(pc.equal(held[name], value) for name, value in zip(of, one, strict=True))) for one in found]
+    return {one: held.filter(mine) for one, mine in zip(found, each, strict=True)}
+
+
 def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int, long: int = LONG) -> pa.RecordBatch:
     """Rows of one bucket of a capture from its pieces (SCHEMA, one per range); bucket 0 adds the totals.
 
@@ -120,8 +133,11 @@ def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int, long: int = L
     Where a range could not be decoded, its connections would look whole and be not: then there are no flows, but a row
     of table damage.
     """
-    pieces = pieces.sort_by("first_frame")
-    told = [json.loads(text) for text in pieces.column("about").to_pylist()]
+    order = np.argsort(pieces.column("first_frame").to_numpy(), kind="stable").tolist()
+    told = [json.loads(pieces.column("about")[row].as_py()) for row in order]
+    packed = [pieces.column("packets")[row].as_buffer() for row in order]
+    count = pc.sum(pieces.column("count")).as_py()
+    del pieces  # what `packed` holds of it is let go as soon as it is unpacked
     abouts = [about for about in told if "failed" not in about]
     failed = next((about["failed"] for about in told if "failed" in about), None)
     spans = [about["span"] for about in abouts if about["span"]]
@@ -134,7 +150,7 @@ def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int, long: int = L
         mine = Rows(capture)
         try:
             v6 = merge({int(number): bytes.fromhex(raw) for number, raw in about["v6"].items()} for about in abouts)
-            _add(mine, pieces, within=whole, v6=v6, long=long)
+            _add(mine, packed, count=count, within=whole, v6=v6, long=long)
         except Exception as error:  # noqa: BLE001 - other files, and other connections of this one, are told
             failed = said(error)
         else:
@@ -144,22 +160,17 @@ def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int, long: int = L
     return rows.batch()
 
 
-def _add(rows: Rows, pieces: pa.Table, *, within: Span, v6: Mapping[int, bytes], long: int) -> None:
-    if pc.sum(pieces.column("count")).as_py() <= long:
-        add_packets(rows, _unpack(pieces.column("packets").to_pylist()), within=within, v6=v6)
+def _add(rows: Rows, packed: list[pa.Buffer], *, count: int, within: Span, v6: Mapping[int, bytes], long: int) -> None:
+    """Add the rows of so many packets, and empty `packed`."""
+    if count <= long:
+        packets = _unpack(packed)
+        packed.clear()
+        add_packets(rows, packets, within=within, v6=v6)
         return
-    packed = [cell.as_buffer() for cell in pieces.column("packets")]
-    sizes = Counter[_Ports]()
-    for one in packed:
-        sizes.update(_counted(_unpack([one])))
+    sizes = _counted(packed)
     many = {ports: _Long(ports, size) for ports, size in sizes.items() if size > long}
-    rest = []
-    for one in packed:
-        packets = _unpack([one])
-        left = np.ones(len(packets), dtype=bool)
-        for held in many.values():
-            left &= ~held.take(packets)
-        rest.append(_pack(packets, np.flatnonzero(left)))
+    rest = _take(packed, list(many.values()))
+    packed.clear()
     add_packets(rows, _unpack(rest), within=within, v6=v6)
     for ports in list(many):
         add_long(rows, many.pop(ports).between(), within=within, v6=v6, most=long)
@@ -169,15 +180,28 @@ _Ports = tuple[int, int, int, int]
 """Address, port, address, port; the lower end first."""
 
 
-def _counted(packets: Packets) -> dict[_Ports, int]:
+def _counted(packed: Iterable[pa.Buffer]) -> dict[_Ports, int]:
     """How many packets there are between any two ports."""
-    ends = np.stack([getattr(packets, name).astype(np.int64) for name in ("src", "sport", "dst", "dport")])
-    found, counts = np.unique(ends, axis=1, return_counts=True)
-    sizes: dict[_Ports, int] = {}
-    for (a, here, b, there), count in zip(found.T.tolist(), counts.tolist(), strict=True):
-        ports = (a, here, b, there) if (a, here) <= (b, there) else (b, there, a, here)
-        sizes[ports] = sizes.get(ports, 0) + count
+    sizes = Counter[_Ports]()
+    for one in packed:
+        packets = _unpack([one])
+        ends = np.stack([getattr(packets, name).astype(np.int64) for name in ("src", "sport", "dst", "dport")])
+        found, counts = np.unique(ends, axis=1, return_counts=True)
+        for (a, here, b, there), count in zip(found.T.tolist(), counts.tolist(), strict=True):
+            sizes[(a, here, b, there) if (a, here) <= (b, there) else (b, there, a, here)] += count
     return sizes
+
+
+def _take(packed: Iterable[pa.Buffer], many: Sequence[_Long]) -> list[bytes]:
+    """Move packets to the connections that have many; what is left of each piece."""
+    rest = []
+    for one in packed:
+        packets = _unpack([one])
+        left = np.ones(len(packets), dtype=bool)
+        for held in many:
+            left &= ~held.take(packets)
+        rest.append(_pack(packets, np.flatnonzero(left)))
+    return rest
 
 
 class _Long:

@@ -60,11 +60,8 @@ def find_flows(packets: Packets) -> tuple[Flows, np.ndarray]:
 
 def connection_starts(packets: Packets, backward: np.ndarray) -> list[int]:
     """Where connections begin among all packets between two ports, the first one at 0.  backward: not as the first."""
-    opening = np.flatnonzero(packets.flags & (SYN | ACK) == SYN)
-    number = packets.seq[opening].astype(np.int64) << 1 | backward[opening]
-    fresh = np.ones(len(opening), dtype=bool)
-    fresh[1:] = number[1:] != number[:-1]
-    return sorted({0, *opening[fresh].tolist()})
+    same = np.broadcast_to(np.int64(0), len(packets))
+    return sorted({0, *_openings(packets, pair=same, backward=backward).tolist()})
 
 
 def joined_flows(some: Sequence[Flows]) -> Flows:
@@ -91,16 +88,21 @@ def _ends(packets: Packets) -> tuple[np.ndarray, np.ndarray]:
 def _epochs(packets: Packets, *, pair: np.ndarray, backward: np.ndarray) -> np.ndarray:
     """Which connection of its pair of ports a packet belongs to: a SYN with another number opens the next."""
     count = len(pair)
-    opening = np.flatnonzero(packets.flags & (SYN | ACK) == SYN)
+    opening = _openings(packets, pair=pair, backward=backward)
     if not len(opening):
         return np.zeros(count, dtype=np.int64)
-    opening = opening[np.argsort(pair[opening], kind="stable")]
-    number = packets.seq[opening].astype(np.int64) << 1 | backward[opening]
-    fresh = np.ones(len(opening), dtype=bool)
-    fresh[1:] = (pair[opening][1:] != pair[opening][:-1]) | (number[1:] != number[:-1])
-    opening = opening[fresh]
     starts = starts_of(pair[opening])
     rank = np.arange(len(opening)) - np.repeat(starts, np.diff(np.append(starts, len(opening)))) + 1
     last = np.searchsorted(pair[opening] * count + opening, pair * count + np.arange(count), side="right") - 1
     found: np.ndarray = np.where((last >= 0) & (pair[opening][last] == pair), rank[last], 0)
     return found
+
+
+def _openings(packets: Packets, *, pair: np.ndarray, backward: np.ndarray) -> np.ndarray:
+    """The SYNs with another number than the one before them of their pair of ports, pair after pair."""
+    opening = np.flatnonzero(packets.flags & (SYN | ACK) == SYN)
+    opening = opening[np.argsort(pair[opening], kind="stable")]
+    number = packets.seq[opening].astype(np.int64) << 1 | backward[opening]
+    fresh = np.ones(len(opening), dtype=bool)
+    fresh[1:] = (pair[opening][1:] != pair[opening][:-1]) | (number[1:] != number[:-1])
+    return opening[fresh]

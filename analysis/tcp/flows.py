@@ -12,7 +12,7 @@ from analysis.tcp.connections import RST
 from analysis.tcp.parts import Part, joined
 from analysis.tcp.recovery import Episodes
 from analysis.tcp.retransmissions import Kind
-from analysis.tcp.rtt import Samples
+from analysis.tcp.rtt import RoundTrips, ended_within
 from analysis.tcp.segments import starts_of
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -42,35 +42,35 @@ def flow_table(analysis: Analysis, *, start_ns: int, end_ns: int) -> FlowTable:
     """Count what was captured in [start_ns, end_ns), wall clock; round trips count when they end inside."""
     counts = _counts(analysis, start_ns=start_ns, end_ns=end_ns)
     ends = analysis.first_ns, analysis.last_ns
-    return _table(counts, ends, analysis.rtt, analysis.recovery, start_ns=start_ns, end_ns=end_ns)
+    trips = ended_within(analysis.rtt, flows=len(ends[0]), start_ns=start_ns, end_ns=end_ns)
+    return _table(counts, ends, trips, analysis.recovery, start_ns=start_ns, end_ns=end_ns)
 
 
 def table_of_parts(parts: Iterable[Part], *, start_ns: int, end_ns: int) -> FlowTable:
     """The same of one connection that was analysed in parts, one or more."""
     counts: dict[str, np.ndarray] = {}
     ends: tuple[np.ndarray, np.ndarray] | None = None
-    samples, episodes = [], []
+    trips, episodes = [], []
     for part in parts:
         more = _counts(part.analysis, start_ns=start_ns, end_ns=end_ns, counted=part.counted)
         counts = {name: counts.get(name, 0) + column for name, column in more.items()}
         mine = part.analysis.first_ns, part.analysis.last_ns
         ends = mine if ends is None else (np.minimum(ends[0], mine[0]), np.maximum(ends[1], mine[1]))
-        samples.append(part.rtt)
+        trips.append(ended_within(part.rtt, flows=len(mine[0]), start_ns=start_ns, end_ns=end_ns))
         episodes.append(part.recovery)
     assert ends is not None, "a connection has a part"
-    return _table(counts, ends, joined(samples), joined(episodes), start_ns=start_ns, end_ns=end_ns)
+    return _table(counts, ends, joined(trips), joined(episodes), start_ns=start_ns, end_ns=end_ns)
 
 
 def _table(
-    counts: dict[str, np.ndarray], ends: tuple[np.ndarray, np.ndarray], rtt: Samples, episodes: Episodes, *,
-    start_ns: int, end_ns: int,
+    counts: dict[str, np.ndarray], ends: tuple[np.ndarray, np.ndarray], trips: RoundTrips,
+    episodes: Episodes, *, start_ns: int, end_ns: int,
 ) -> FlowTable:  # fmt: skip
     flows = len(counts["packets"])
     columns = counts | _goodput(ends, counts["new_bytes"], start_ns=start_ns, end_ns=end_ns)
     columns |= _recovery(episodes, flows, start_ns=start_ns, end_ns=end_ns)
-    timely = (rtt.t_ns >= start_ns) & (rtt.t_ns < end_ns)
-    for prefix, chosen in (("rtt", timely & rtt.karn), ("rtt_any", timely)):
-        columns |= _rtt(prefix, rtt.flow[chosen], rtt.rtt_ns[chosen], flows)
+    columns |= _rtt("rtt", trips.flow[trips.karn], trips.rtt_ns[trips.karn], flows)
+    columns |= _rtt("rtt_any", trips.flow, trips.rtt_ns, flows)
     return FlowTable(columns=columns)
 
 

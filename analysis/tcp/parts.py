@@ -23,12 +23,12 @@ from analysis.tcp.connections import ACK, FIN, RST, SYN, Flows
 from analysis.tcp.novelty import open_gaps
 from analysis.tcp.recovery import Episodes
 from analysis.tcp.retransmissions import handshakes, raised_ns
-from analysis.tcp.rtt import Samples
+from analysis.tcp.rtt import RoundTrips, Samples
 from analysis.tcp.segments import latest
 from analysis.tcp.stream import NOTHING, opposite_before
 
 _NEVER = np.iinfo(np.int64).max
-T = TypeVar("T", Samples, Episodes)
+T = TypeVar("T", Samples, RoundTrips, Episodes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +44,15 @@ class Part:
 def analysed(packets: Packets, flows: Flows, flow: np.ndarray, *, most: int) -> Iterator[Part]:
     """The parts of one connection, each of about `most` packets.
 
-    packets: in file order, with what a Stream is made of.  flows: its one or two directions; flow: of each packet.
+    packets: in file order, with what a Stream is made of.  flows: its one or two directions; flow: of each packet, in
+    any type.
     """
     count, context, begin, before = len(packets), 0, 0, None
     told = _Told.of(flows)
     first_end = _settled(packets, flow, len(flows.key))
     while begin < count:
         end = _end(packets, flow, len(flows.key), at=max(begin + most, first_end))
-        run = analyse_flows(packets.between(context, end), flows, flow[context:end], before)
+        run = analyse_flows(packets.between(context, end), flows, flow[context:end].astype(np.int64), before)
         last = end == count
         yield Part(
             analysis=run,

@@ -28,6 +28,25 @@ class Samples:
     karn: np.ndarray
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundTrips:
+    """What is left of samples for means and quantiles: they are many.  flow: in a narrow type."""
+
+    flow: np.ndarray
+    rtt_ns: np.ndarray
+    karn: np.ndarray
+
+
+def ended_within(samples: Samples, *, flows: int, start_ns: int, end_ns: int) -> RoundTrips:
+    """Those whose acknowledgement came in [start_ns, end_ns).  flows: how many there are."""
+    chosen = (samples.t_ns >= start_ns) & (samples.t_ns < end_ns)
+    return RoundTrips(
+        flow=samples.flow[chosen].astype(np.min_scalar_type(flows)),
+        rtt_ns=samples.rtt_ns[chosen],
+        karn=samples.karn[chosen],
+    )
+
+
 def rtt_samples(stream: Stream, *, probes: Probes, acks: Acks) -> Samples:
     """Samples of all flows, those of acknowledgements that advance before the others."""
     rows = np.flatnonzero(stream.data & (stream.reverse >= 0))
