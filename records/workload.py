@@ -94,6 +94,12 @@ class ServiceTime(Record):
     mean_s: time_s(0, 3600) = 0.0  # type: ignore[valid-type]
     distribution: Literal["constant", "exponential"] = "constant"
 
+    @model_validator(mode="after")
+    def _what_varies_has_a_mean(self) -> ServiceTime:
+        if self.distribution == "exponential" and not self.mean_s:
+            raise ValueError("mean_s: an exponential service time needs a mean above 0")
+        return self
+
 
 def _service_time(value: object) -> object:
     return value if isinstance(value, Mapping | ServiceTime) else {"mean_s": value}
@@ -158,6 +164,9 @@ class _Load(Sending):
         return frozenset(one for one, asked in wanted.items() if asked)
 
 
+_ACKNOWLEDGE_EVERY = 10
+
+
 class Acknowledged(_Load):
     """A workload whose consumers acknowledge.
 
@@ -167,7 +176,7 @@ class Acknowledged(_Load):
     """
 
     ack: Ack = Ack.AUTO
-    acknowledge_every: Count = 10
+    acknowledge_every: Count = _ACKNOWLEDGE_EVERY
     receive: Literal["listener", "sync"] = "listener"
     prefetch: Annotated[int, Field(ge=0, le=32_766)] | None = None
 
@@ -175,6 +184,12 @@ class Acknowledged(_Load):
     def _a_listener_needs_a_prefetch(self) -> Acknowledged:
         if self.prefetch == 0 and self.receive == "listener":
             raise ValueError("prefetch 0 asks for single messages, which only receive: sync does")
+        return self
+
+    @model_validator(mode="after")
+    def _who_acknowledges_says_how_often(self) -> Acknowledged:
+        if self.acknowledge_every != _ACKNOWLEDGE_EVERY and self.ack is not Ack.CLIENT:
+            raise ValueError(f"acknowledge_every: consumers do that with ack: client, and ack is {self.ack.value}")
         return self
 
     def guarantees(self) -> frozenset[Guarantee]:

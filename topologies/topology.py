@@ -95,7 +95,7 @@ def parse(data: object) -> Topology:
     if not isinstance(data, Mapping):
         raise ValueError(f"a topology is a mapping with its kind, which is one of {', '.join(known())}")
     kind = data.get("kind", USUAL)
-    if kind not in known():
+    if not isinstance(kind, str) or kind not in known():
         raise ValueError(f"kind {kind!r} is not one of {', '.join(known())}")
     keys = known()[kind].model_fields
     if unknown := [key for key in data if key not in keys]:

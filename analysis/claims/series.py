@@ -15,10 +15,21 @@ _PLACED = ("linear", "straight", "slope", "fitted_knee")  # tests that need to k
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """A series on one network: places on the horizontal axis, as published, to cases.  metrics: of its values."""
+    """A series on one network: for each metric, places on the horizontal axis, as published, to cases."""
 
-    metrics: tuple[str, ...]
-    cases: Mapping[str, str]
+    cases: Mapping[str, Mapping[str, str]]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Of its values."""
+        return tuple(self.cases)
+
+    def of(self, metric: object) -> Mapping[str, str]:
+        """Places to cases of a metric; of one that was not published, all that there are."""
+        known = self.cases.get(str(metric))
+        return (
+            {place: case for cases in self.cases.values() for place, case in cases.items()} if known is None else known
+        )
 
 
 Curves = Mapping[str, Mapping[str, Mapping[str, Curve]]]
@@ -48,25 +59,31 @@ def resolved(test: Mapping[str, Any], curves: Curves) -> dict[str, Any]:
         if problem := unknown(f"network of series {name!r} of figure {figure}", network, found):
             raise SeriesError(problem)
     first = found[networks[0]]
-    if any(found[one].cases != first.cases for one in networks):
-        raise SeriesError(f"series {name!r} of figure {figure} has other cases on each network: give one `network`")
     if "metric" not in test and len(first.metrics) > 1:
         told = ", ".join(first.metrics)
         raise SeriesError(f"series {name!r} of figure {figure} has values of {told}: give one as `metric`")
-    places = list(first.cases)
-    if test.get("test") in _PLACED and "at" not in test:
-        at = [_number(figure, name, place) for place in places]
-        places = sorted(places, key=lambda place: at[places.index(place)])
-        test = {**test, "at": sorted(at)}
-    series = [first.cases[place] for place in places]
-    return {"metric": first.metrics[0], "network": networks, **test, "series": series}
+    metric = test.get("metric", first.metrics[0])
+    cases = first.of(metric)
+    if any(found[one].of(metric) != cases for one in networks):
+        raise SeriesError(f"series {name!r} of figure {figure} has other cases on each network: give one `network`")
+    places = list(cases)
+    if not isinstance(test.get("at"), list):  # of a knee it is a case
+        numbers = {place: number for place in places if (number := _number(place)) is not None}
+        if len(numbers) == len(places):
+            places.sort(key=numbers.__getitem__)
+        elif test.get("test") in _PLACED:
+            word = next(place for place in places if place not in numbers)
+            raise SeriesError(
+                f"series {name!r} of figure {figure} stands over words ({word!r}): give `at`, its numbers"
+            )
+        if test.get("test") in _PLACED and "at" not in test:
+            test = {**test, "at": [numbers[place] for place in places]}
+    return {"metric": metric, "network": networks, **test, "series": [cases[place] for place in places]}
 
 
-def _number(figure: str, name: str, place: str) -> float:
+def _number(place: str) -> float | None:
     try:
         value = float(place)
     except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise SeriesError(f"series {name!r} of figure {figure} stands over words ({place!r}): give `at`, its numbers")
-    return value
+        return None
+    return value if math.isfinite(value) else None

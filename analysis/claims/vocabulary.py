@@ -146,6 +146,12 @@ class WithinPercent(_Test):
 class _Series(_Test):
     series: Annotated[tuple[str, ...], Field(min_length=2)]
 
+    @model_validator(mode="after")
+    def _each_once(self) -> _Series:
+        if twice := [case for number, case in enumerate(self.series) if case in self.series[:number]]:
+            raise ValueError(f"series: {twice[0]!r} stands there twice")
+        return self
+
 
 class _Placed(_Series):
     """at: what the series goes over (numbers of connections, say), one for each case, rising."""
@@ -189,7 +195,10 @@ class _Line(_Placed):
 
 
 class Linear(_Line):
-    """Each value between the first and the last is within so many per cent of the straight line through these two."""
+    """Each value between the first and the last is within so many per cent of the straight line through these two.
+
+    It is above or below by a factor of at most one and so many hundredths.
+    """
 
     test: Literal["linear"]
     within_percent: Share
@@ -227,7 +236,9 @@ class FittedKnee(_Placed, _Bounded):
 
 
 class Sum(_Test):
-    """The sum of the values lies above and below (in the metric's SI unit), or near the value that it `equals`."""
+    """The sum of the values lies above and below (in the metric's SI unit), or is, by a factor of at most one and
+    within_percent hundredths, the value that it `equals`.
+    """
 
     test: Literal["sum"]
     cases: Annotated[tuple[One, ...], Field(min_length=2)]

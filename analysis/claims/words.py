@@ -19,7 +19,7 @@ _TAKES = {
     "ratio": ("above", "below"), "totals": ("above", "below"), "difference": ("above", "below"),
     "between": ("above", "below"), "no_difference": ("within_percent",), "linear": ("within_percent",),
     "monotone": ("tolerance_percent",), "sum": ("above", "below", "within_percent"), "slope": ("above", "below"),
-    "fitted_knee": ("above", "below"),
+    "fitted_knee": ("above", "below"), "knee": (), "straight": (), "within_percent": (),
 }  # fmt: skip
 
 
@@ -61,8 +61,9 @@ def banded(test: Mapping[str, Any], words: Mapping[str, Word]) -> dict[str, Any]
         raise WordError(f"{name!r} says what {own[0]} is; leave one of the two out")
     kind = test.get("test")
     band = _band(name, word, test.get("number"))
-    if (takes := _TAKES.get(str(kind), ())) and (wrong := [key for key in band if key not in takes]):
-        raise WordError(f"{name!r} gives {wrong[0]}, and {kind} takes {', '.join(takes)}")
+    takes = _TAKES.get(str(kind))
+    if takes is not None and (wrong := [key for key in band if key not in takes]):
+        raise WordError(f"{name!r} gives {wrong[0]}, and {kind} takes {', '.join(takes) or 'no word'}")
     return {key: value for key, value in test.items() if key not in BAND} | band
 
 

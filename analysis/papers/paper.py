@@ -167,19 +167,14 @@ def _factors(path: Path, points: Iterable[Point]) -> dict[str, dict[str, str]]:
 
 
 def _curves(points: Iterable[Point]) -> dict[str, dict[str, dict[str, Curve]]]:
-    """Series that claims may speak of by name: figure to series to network to places."""
-    places: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
-    metrics: dict[tuple[str, str, str], dict[str, None]] = {}
+    """Series that claims may speak of by name: figure to series to network; of two readings of a place the first."""
+    places: dict[str, dict[str, dict[str, dict[str, dict[str, str]]]]] = {}
     for point in points:
-        series = places.setdefault(point.figure, {}).setdefault(point.series, {})
-        series.setdefault(point.network, {})[point.x] = point.case
-        metrics.setdefault((point.figure, point.series, point.network), {})[point.metric] = None
+        network = places.setdefault(point.figure, {}).setdefault(point.series, {}).setdefault(point.network, {})
+        network.setdefault(point.metric, {}).setdefault(point.x, point.case)
     return {
         figure: {
-            name: {
-                network: Curve(metrics=tuple(metrics[figure, name, network]), cases=cases)
-                for network, cases in networks.items()
-            }
+            name: {network: Curve(cases=cases) for network, cases in networks.items()}
             for name, networks in series.items()
         }
         for figure, series in places.items()

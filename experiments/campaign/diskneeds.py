@@ -117,14 +117,13 @@ def expected(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
         seconds = settings.window.window_s + settings.window.drain_s
         way, frames_per_s = _Frames.of(_SEGMENT - _HEADERS), (highest or _UNLIMITED_BIT_S) / 8 / (_SEGMENT + _PACKET)
         return Size(captures=frames_per_s * seconds * _ports(settings, points) * way.recorded(snap), rest=_LOGS)
-    fanout = work.deliveries_per_message
-    way = _Frames.of(work.mean_body_bytes)
-    per_s = _publications_per_s(work, settings.stations, profile, fanout, way)
-    answer = _RECORD + min(_PACKET + _ANSWER, snap)
-    recorded = _ports(settings, points) * ((1 + fanout) * way.recorded(snap) + answer)
+    mix = _Mix.of(work)
+    per_s = _publications_per_s(work, settings.stations, profile, mix, seconds)
+    answer = 0 if work.replies else _RECORD + min(_PACKET + _ANSWER, snap)
+    recorded = _ports(settings, points) * (mix.ways * mix.recorded(snap) + answer)
     return Size(
         captures=per_s * seconds * recorded,
-        rest=_LOGS + per_s * seconds * (1 + fanout) * _ROW_BYTES,
+        rest=_LOGS + per_s * seconds * mix.ways * _ROW_BYTES,
     )
 
 
@@ -174,23 +173,57 @@ class _Frames:
         return self.bytes * 8 / rate + self.segments * overhead
 
 
-def _publications_per_s(work: Messages, stations: int, profile: LinkProfile, fanout: float, way: _Frames) -> float:
+@dataclass(frozen=True, slots=True)
+class _Mix:
+    """The messages of a load: how often each passes between a client and a service, and its way there on average.
+
+    fanout: how many receive it.  each: share of the messages, and the way of one of that size.
+    """
+
+    fanout: float
+    ways: float
+    each: tuple[tuple[float, _Frames], ...]
+
+    @classmethod
+    def of(cls, work: Messages) -> _Mix:
+        """A reply is a message of its request's size, and takes the same way back."""
+        fanout = work.deliveries_per_message
+        each = tuple((share, _Frames.of(size)) for size, share in work.sizes.items())
+        return cls(fanout, (1 + fanout) * (2 if work.replies else 1), each)
+
+    def recorded(self, snap: int) -> float:
+        return sum(share * frames.recorded(snap) for share, frames in self.each)
+
+    def busy_s(self, rate: float, overhead: float) -> float:
+        return sum(share * frames.busy_s(rate, overhead) for share, frames in self.each)
+
+
+def _scheduled_per_s(work: Messages, seconds: float) -> float | None:
+    """What a producer's schedule has at most, on average over so long; None in a closed loop."""
+    rate, bursts = work.highest_rate, work.bursts
+    if rate is None or bursts is None:
+        return rate
+    period_s: float = bursts.messages / rate + bursts.pause_s
+    return min(rate, math.ceil(seconds / period_s) * bursts.messages / seconds)
+
+
+def _publications_per_s(work: Messages, stations: int, profile: LinkProfile, mix: _Mix, seconds: float) -> float:
     up, down = profile.uplink, profile.downlink
     producers, consumers = len(work.clients.producers(stations)), len(work.clients.consumers(stations))
-    bounds = [_HANDLED_PER_S[work.guarantee.delivery] / (1 + fanout)]
-    if work.highest_rate is not None:
-        bounds.append(producers * work.highest_rate)
+    bounds = [_HANDLED_PER_S[work.guarantee.delivery] / mix.ways]
+    if (rate := _scheduled_per_s(work, seconds)) is not None:
+        bounds.append(producers * rate)
     elif up.delay + down.delay:
         bounds.append(producers * work.in_flight / (up.delay + down.delay))
     if up.rate is not None and profile.medium == "shared":
-        bounds.append(1 / ((1 + fanout) * way.busy_s(up.rate, up.frame_overhead)))
+        bounds.append(1 / (mix.ways * mix.busy_s(up.rate, up.frame_overhead)))
     else:
         if up.rate is not None:
             ports = min(producers, stations)
-            bounds.append(ports / way.busy_s(up.rate, up.frame_overhead))
-        if down.rate is not None and fanout:
+            bounds.append(ports / mix.busy_s(up.rate, up.frame_overhead))
+        if down.rate is not None and mix.fanout:
             ports = min(consumers, stations)
-            bounds.append(ports / (fanout * way.busy_s(down.rate, down.frame_overhead)))
+            bounds.append(ports / (mix.fanout * mix.busy_s(down.rate, down.frame_overhead)))
     return min(bounds)
 
 

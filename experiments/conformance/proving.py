@@ -22,6 +22,7 @@ from records.store import DamagedTrial, Trial, trials_of
 from records.window_metrics import longest_silence
 from stacks.driver import Stack
 from stacks.knobs import KnobValue
+from stacks.reference.struck import strikes
 
 Answer = Literal["kept", "broken", "untried", "not promised"]
 
@@ -62,6 +63,8 @@ def write_scenario(
 ) -> Scenario | None:
     """Write the scenario that tries what a stack promises, and read it; None when it promises none of these.
 
+    Each story has those of the faults that can happen to its messages.
+
     Raises what reading a scenario does.
     """
     wanted = dict.fromkeys(one.story for one in promises if not not_promised(stack, one))
@@ -77,17 +80,17 @@ def write_scenario(
         "trials": 1,
         "repeat_spoiled": 0,
         **({"knobs": {stack.name: dict(knobs)}} if knobs else {}),
-        **({"faults": dict(faults)} if faults else {}),
-        "cases": [{"case": name, **_plain(STORIES[name], course)} for name in wanted],
+        "cases": [{"case": name, **_plain(STORIES[name], course, faults)} for name in wanted],
     }
     path.write_text(yaml.safe_dump(said, sort_keys=False, width=120))
     return scenarios.load(path)
 
 
-def _plain(story: Story, course: Course) -> dict[str, object]:
+def _plain(story: Story, course: Course, faults: Mapping[str, str | int]) -> dict[str, object]:
     said = story.says(course)
     said["workload"] = {key: value for key, value in said["workload"].items() if value is not None}
-    return said
+    mine = {fault: how for fault, how in faults.items() if strikes(fault, story.pattern)}
+    return {**said, **({"faults": mine} if mine else {})}
 
 
 def findings(folder: Path | None, stack: Stack, promises: Iterable[Promise[Seen]] = PROMISES) -> list[Finding]:

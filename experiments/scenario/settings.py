@@ -31,6 +31,7 @@ from stacks.absent import NONE, NoStack
 from stacks.driver import Stack
 from stacks.knobs import KnobValue
 from stacks.reference.faults import Fault, parse
+from stacks.reference.struck import harmless
 from topologies.kinds.star import Star
 from topologies.topology import Topology
 from topologies.topology import parse as topology_of
@@ -213,6 +214,14 @@ class Settings(_Settings):
         if self.faults and self.stack not in REFERENCES:
             raise ValueError(f"faults can be switched on in {' and '.join(REFERENCES)} only, not in {self.stack!r}")
         parse(self.fault_words())
+        return self
+
+    @model_validator(mode="after")
+    def _faults_can_happen(self) -> Settings:
+        work = self.workload
+        for fault in self.faults:
+            if not isinstance(work, Command) and (why := harmless(fault, work)):
+                raise ValueError(f"faults.{fault}: {why}")
         return self
 
     @model_validator(mode="after")

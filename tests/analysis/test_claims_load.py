@@ -82,6 +82,12 @@ def test_a_malformed_claim_is_refused(tmp_path: Path, old: str, new: str, messag
         load(tmp_path, GOOD.replace(old, new))
 
 
+def test_a_series_has_each_case_once(tmp_path: Path) -> None:
+    text = GOOD.replace("test: ratio", "test: knee").replace("pairs: [[one, two]]", "series: [one, two, one]")
+    with pytest.raises(ClaimError, match=r"series: 'one' stands there twice"):
+        load(tmp_path, text.replace("above: 1", "at: one"))
+
+
 def test_a_knee_must_be_in_its_series(tmp_path: Path) -> None:
     text = GOOD.replace("test: ratio", "test: knee").replace("pairs: [[one, two]]", "series: [one, two]")
     with pytest.raises(ClaimError, match=r"the knee at 'three' is not in the series one, two"):

@@ -203,6 +203,24 @@ def test_a_claim_says_which_metric_of_a_series_of_several_it_means(tmp_path: Pat
         read_paper(folder)
 
 
+def test_a_series_goes_along_its_axis_whatever_the_order_of_its_lines_and_of_one_metric(tmp_path: Path) -> None:
+    rows = "".join(
+        f"table,64 B,{n},{metric},{unit},{value},printed,lan,t{n}\n"
+        for metric, unit, values in (
+            ("delivered_per_s", "1/s", {8: 3, 1: 10, 4: 7, 2: 9}),
+            ("latency_p50_s", "ms", {16: 1, 1: 2}),
+        )
+        for n, value in values.items()
+    )
+    claims = (
+        'claims:\n  - {id: falls, section: "5.1", finding: More nodes send less each., tests: [{test: monotone, '
+        "metric: delivered_per_s, network: lan, series: {figure: table, name: 64 B}, direction: falling}]}\n"
+    )
+    folder = write_study(tmp_path, published=changed("together\n", f"together\n{rows}"), claims=claims)
+    (claim,) = read_paper(folder).claims
+    assert claim.tests[0].series == ("t1", "t2", "t4", "t8")  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

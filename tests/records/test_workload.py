@@ -196,6 +196,14 @@ def test_what_a_pattern_cannot_have_is_refused(pattern: Pattern, said: dict[str,
         workload_of(asked(pattern, **said))
 
 
+def test_what_would_have_no_effect_is_refused() -> None:
+    with pytest.raises(ValidationError, match="an exponential service time needs a mean above 0"):
+        workload_of(asked(Pattern.REQUEST_REPLY, service_time={"distribution": "exponential"}))
+    with pytest.raises(ValidationError, match="acknowledge_every: consumers do that with ack: client"):
+        workload_of(asked(Pattern.QUEUE, acknowledge_every=3))
+    workload_of(asked(Pattern.QUEUE, acknowledge_every=3, ack="client"))
+
+
 @pytest.mark.parametrize(
     ("said", "mean_s", "distribution"),
     [

@@ -33,6 +33,11 @@ class Cells(Topology):
     @model_validator(mode="after")
     def _servers_are_where_they_can_be_reached(self) -> Cells:
         topology.check_words("at", self.at, [_BACKBONE, *self._names])
+        if len(self.at) > self.servers:
+            raise ValueError(
+                f"at: {len(self.at)} places for servers, of which there are {self.servers} (`servers`): "
+                f"nothing is put at {self.at[self.servers]}"
+            )
         if self.translate and self.cells > 1 and (inside := [place for place in self.at if place != _BACKBONE]):
             raise ValueError(
                 f"translate: nobody outside of {inside[0]} reaches a server in it: place servers at the backbone, or "

@@ -13,6 +13,7 @@ from topologies import topology
 from topologies.plan import Segment, TopologyPlan
 from topologies.topology import Linked, Several
 
+_WHOLE = ("full", "ring")
 _PAIR = re.compile(r"([1-9]\d?)-([1-9]\d?)")
 
 
@@ -57,6 +58,8 @@ class Mesh(Linked):
             yield (1, self.servers)
         else:
             for word in self.joined:
+                if word in _WHOLE:
+                    raise ValueError(f"joined: {word!r} says all of it: give it alone, or pairs of servers such as 1-2")
                 if not (match := _PAIR.fullmatch(word)):
                     raise ValueError(f"joined: {word!r} is not full, ring, or a pair of servers such as 1-2")
                 yield int(match[1]), int(match[2])

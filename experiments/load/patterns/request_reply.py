@@ -97,7 +97,7 @@ def service_times(asked: ServiceTime, *, service: int, seed: int) -> Iterator[in
     """How long each request in turn is worked on, nanoseconds."""
     if asked.distribution == "constant":
         return repeat(round(asked.mean_s * 1e9))
-    return _exponential(asked.mean_s, np.random.default_rng((seed, service, 3)))
+    return _exponential(asked.mean_s, np.random.default_rng((seed, service, 4)))
 
 
 def _exponential(mean_s: float, generator: np.random.Generator) -> Iterator[int]:

@@ -56,6 +56,22 @@ def test_a_schedule_bounds_what_is_recorded(tmp_path: Path) -> None:
     assert bodies < size_of(tmp_path).captures < 1.5 * bodies
 
 
+def test_pauses_between_bursts_write_nothing(tmp_path: Path) -> None:
+    """Ten messages at once, each two seconds: 40 of them at most in 6.3 s."""
+    work = {"clients": {"publishers": 1, "subscribers": 1}, "body_bytes": 200, "loop": "open", "rate": 1000}
+    window = {"warmup_s": 0.3, "window_s": 4, "drain_s": 3}
+    often = size_of(tmp_path, workload=work, window=window).captures
+    seldom = size_of(tmp_path, workload=work | {"bursts": {"messages": 10, "pause_s": 2}}, window=window).captures
+    assert seldom / often == pytest.approx(40 / 6.3 / 1000)
+
+
+def test_a_reply_is_written_as_its_request_is(tmp_path: Path) -> None:
+    load = {"body_bytes": 4000, "loop": "open", "rate": 10}
+    asked = load | {"pattern": "request_reply", "clients": {"callers": 1, "services": 1}}
+    one_way = size_of(tmp_path, workload=load | {"clients": {"publishers": 1, "subscribers": 1}}).captures
+    assert 1.8 < size_of(tmp_path, workload=asked).captures / one_way < 2
+
+
 @pytest.mark.parametrize(
     ("less", "more"),
     [

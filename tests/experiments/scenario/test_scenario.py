@@ -234,6 +234,23 @@ def test_faults_are_for_the_reference_stack(tmp_path: Path) -> None:
         load(tmp_path, faults={"drop": 3})
 
 
+@pytest.mark.parametrize(
+    ("fault", "workload", "why"),
+    [
+        ("swap", {}, "it happens to stream only, and the pattern is pubsub"),
+        ("drop", {"pattern": "request_reply", "clients": {"callers": 2, "services": 1}}, "the pattern is request_rep"),
+        ("misreply", {"pattern": "request_reply", "clients": {"callers": 1, "services": 2}}, "there is one caller"),
+        ("double", {"pattern": "queue", "clients": {"senders": 2, "receivers": 2, "queues": 2}}, "two receivers"),
+    ],
+    ids=str,
+)
+def test_a_fault_that_can_happen_to_no_message_is_refused(
+    tmp_path: Path, fault: str, workload: dict[str, object], why: str
+) -> None:
+    with pytest.raises(ScenarioError, match=rf"faults\.{fault}: .*{why}"):
+        load(tmp_path, stack="reference", faults={fault: 5}, workload=MINIMAL["workload"] | workload)
+
+
 def test_a_part_of_a_scenario_is_a_scenario_of_its_own(tmp_path: Path) -> None:
     whole = load(tmp_path, network=["wireline-100m", "nistnet-80211"], stations=[1, 2])
     part = scenarios.only(whole, ["network=nistnet-80211"])

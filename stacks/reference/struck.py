@@ -1,0 +1,29 @@
+"""Which messages the broker's faults can happen to: one that happens to none would pass for a sound stack."""
+
+from __future__ import annotations
+
+from records.workload import MESSAGE_PATTERNS, Messages, Pattern, Queue, RequestReply
+
+_NO_CALLS = MESSAGE_PATTERNS - {Pattern.REQUEST_REPLY}
+_PATTERNS: dict[str, frozenset[Pattern]] = {
+    "drop": _NO_CALLS, "duplicate": _NO_CALLS, "reorder": _NO_CALLS,
+    "double": frozenset({Pattern.QUEUE}), "misreply": frozenset({Pattern.REQUEST_REPLY}),
+    "omit": frozenset({Pattern.BROADCAST}), "swap": frozenset({Pattern.STREAM}),
+    "stall": MESSAGE_PATTERNS, "crash": MESSAGE_PATTERNS,
+}  # fmt: skip
+
+
+def strikes(fault: str, pattern: Pattern) -> bool:
+    """Whether a message of that pattern can meet with the fault."""
+    return pattern in _PATTERNS[fault]
+
+
+def harmless(fault: str, work: Messages) -> str:
+    """Why no message of a workload can meet with a fault, '' where one can."""
+    if not strikes(fault, work.pattern):
+        return f"it happens to {', '.join(sorted(_PATTERNS[fault]))} only, and the pattern is {work.pattern.value}"
+    if fault == "double" and isinstance(work, Queue) and work.clients.receivers <= work.clients.queues:
+        return "no queue has two receivers, which could both have a message"
+    if fault == "misreply" and isinstance(work, RequestReply) and work.clients.callers < 2:
+        return "there is one caller, and no other one who could have its reply"
+    return ""
