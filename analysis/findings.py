@@ -22,6 +22,7 @@ from records.commands import Printed, declared_in
 from records.latency import AT_LEAST, LATENCIES, of_arrivals
 from records.location import Remote
 from records.manifest import Manifest
+from records.sending import Sending
 from records.stopping import CellPrecision, Rule, judge
 from records.store import DamagedTrial, Trial, trial_name
 from records.workload import Pattern
@@ -120,8 +121,9 @@ class CellFinding:
     """A cell and its trials, planned ones that are missing included.
 
     precision: how it stands by the campaign's stopping rule, None without one.  guarantee, pattern: its guarantee
-    class and its workload's pattern, '' and None where no manifest tells.  declared: the metrics that its programs
-    print, by name, the scenario's most important one first.
+    class and its workload's pattern, '' and None where no manifest tells.  ramped: whether its load's rate was to
+    change in the window.  declared: the metrics that its programs print, by name, the scenario's most important one
+    first.
     """
 
     name: str
@@ -130,6 +132,7 @@ class CellFinding:
     precision: CellPrecision | None = None
     guarantee: str = ""
     pattern: Pattern | None = None
+    ramped: bool = False
     declared: Mapping[str, Printed] = field(default_factory=dict)
 
     @property
@@ -256,10 +259,11 @@ def _cell(
     declared: Mapping[str, Printed],
 ) -> CellFinding:
     told = _manifest(found)
+    asked = told.workload.asked if told else None
     cell = CellFinding(
         name=name, levels=levels, trials=found,
-        guarantee=told.guarantee_class if told else "", pattern=told.workload.asked.pattern if told else None,
-        declared=declared,
+        guarantee=told.guarantee_class if told else "", pattern=asked.pattern if asked else None,
+        ramped=isinstance(asked, Sending) and asked.ramp is not None, declared=declared,
     )  # fmt: skip
     if rule is None:
         return cell

@@ -114,7 +114,12 @@ def trends_line(findings: Findings) -> str:
     return (
         f"In {len(moving)} of {tested} trials {' or '.join(series)} still rose or fell during the window, beyond "
         "chance; the trials stay valid, and a mean over such a window depends on its length."
+        + _asked_for(sum(bool(trial.trends) for cell in findings.cells if cell.ramped for trial in cell.trials))
     )
+
+
+def _asked_for(trials: int) -> str:
+    return f" In {trials} of them the load's rate is to change: the scenario has a ramp." if trials else ""
 
 
 def headlines(findings: Findings) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -156,3 +157,6 @@ def test_a_trend_is_told_in_the_patterns_words() -> None:
     found.trials[0].trend_tests = [trend]
     assert trend.text(words_for(found.cells)).startswith("rate of answered requests rose by 10 %")
     assert "rate of answered requests still rose or fell" in trends_line(found)
+    assert "ramp" not in trends_line(found)
+    found.cells = tuple(replace(cell, ramped=True) for cell in found.cells)
+    assert trends_line(found).endswith("In 1 of them the load's rate is to change: the scenario has a ramp.")
