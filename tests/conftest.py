@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,9 +82,36 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return groups.scheduler(config, log)
 
 
+_USED = "processor_s"
+_before = pytest.StashKey[float]()
+
+
+def _used_s() -> float:
+    """Of processors, by this process and by those that it has waited for."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Keep what had been used when a test began."""
+    item.stash[_before] = _used_s()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Put what a part of a test has used into its report."""
+    report = yield
+    now = _used_s()
+    report.user_properties.append((_USED, now - item.stash[_before]))
+    item.stash[_before] = now
+    return report
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Keep how each part of a test went, where somebody asks; workers of xdist leave that to their owner."""
     path = os.environ.get(groups.RESULTS)
     if path and "PYTEST_XDIST_WORKER" not in os.environ:
         with Path(path).open("a") as results:
-            results.write(json.dumps([report.nodeid, report.duration, report.outcome]) + "\n")
+            used = dict(report.user_properties).get(_USED, 0.0)
+            results.write(json.dumps([report.nodeid, report.duration, report.outcome, used]) + "\n")

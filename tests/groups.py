@@ -22,7 +22,8 @@ MARKS = {
     "link": "measures what a link does: beside it run other such tests and those of pure code, nothing else",
     "alone": "takes every processor, or changes what all processes see: nothing runs beside it",
 }
-# Names a file that gets a line for each part of a test: name, seconds, outcome.
+# Names a file that gets a line for each part of a test: name, seconds, outcome, seconds of processors (its process, and
+# those that this has waited for).
 RESULTS = "AIRWIRE_TEST_RESULTS"
 
 SPARK = "spark"  # all modules that use the Spark session, which is one for a process, and what they reduce with it

@@ -2,7 +2,8 @@
 
 `python tests/run.py [--fast] [options of pytest]`; --fast: without root, broker, Spark, lab kernel and browser.
 A test that fails beside others is run once more by itself, since a stall of the machine fails any, and said.
-Prints the slowest tests and how long all of it took; exit status 0 when every test passed.
+Prints the slowest tests, what uses the processors most, and how long all of it took; exit status 0 when every test
+passed.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def once_more(statuses: Sequence[int], results: Sequence[str]) -> list[str]:
     """
     if not set(statuses) <= {*_PASSED, pytest.ExitCode.TESTS_FAILED}:
         return []
-    failed = dict.fromkeys(test for test, _, outcome in map(json.loads, results) if outcome == "failed")
+    failed = dict.fromkeys(test for test, _, outcome, _ in map(json.loads, results) if outcome == "failed")
     return list(failed) if len(failed) <= _MOST_AGAIN else []
 
 
@@ -173,13 +174,18 @@ def _ending(folder: Path) -> Iterator[_Running]:
 
 
 def _tell(results: Path, took: dict[str, float]) -> None:
-    spent: Counter[str] = Counter()
+    spent, used, used_by_module = Counter[str](), Counter[str](), Counter[str]()
     for line in results.read_text().splitlines():
-        test, seconds, _ = json.loads(line)
+        test, seconds, _, processors = json.loads(line)
         spent[test] += seconds
-    print(f"== the {_SLOWEST} slowest of {len(spent)} tests")
+        used[test] += processors
+        used_by_module[test.partition("::")[0]] += processors
+    print(f"== the {_SLOWEST} slowest of {len(spent)} tests, and what they have used of processors")
     for test, seconds in spent.most_common(_SLOWEST):
-        print(f"{seconds:7.1f} s  {test}")
+        print(f"{seconds:7.1f} s {used[test]:7.1f} s  {test}")
+    print(f"== the {_SLOWEST} modules that have used most, of {_minutes(used.total())}")
+    for module, seconds in used_by_module.most_common(_SLOWEST):
+        print(f"{seconds:7.1f} s  {module}")
     parts = ", ".join(f"{name} {_minutes(seconds)}" for name, seconds in took.items())
     print(f"== {_minutes(sum(took.values()))} in all: {parts}")
 

@@ -24,7 +24,7 @@ def test_a_test_with_whatever_marks_is_in_one_part() -> None:
 
 
 def result(test: str, outcome: str = "failed") -> str:
-    return json.dumps([test, 1.0, outcome])
+    return json.dumps([test, 1.0, outcome, 0.5])
 
 
 def test_what_failed_is_run_once_more() -> None:
@@ -79,6 +79,6 @@ def test_a_test_that_ends_its_process_fails_and_all_others_run(tmp_path: Path, h
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stderr
     assert "in test_is_the_end_of_its_process" in done.stdout + done.stderr, "where it was is shown"
     outcomes = [json.loads(line) for line in results.read_text().splitlines()]
-    (failed,) = (test for test, _, outcome in outcomes if outcome == "failed")
+    (failed,) = (test for test, _, outcome, _ in outcomes if outcome == "failed")
     assert failed.endswith("::test_is_the_end_of_its_process")
-    assert len({test for test, _, outcome in outcomes if outcome == "passed"} - {failed}) == 8 + 2
+    assert len({test for test, _, outcome, _ in outcomes if outcome == "passed"} - {failed}) == 8 + 2
