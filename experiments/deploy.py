@@ -30,6 +30,7 @@ _POLL_S = 0.5
 # How much longer than on the machine's own kernel a service may take to start.
 _PATIENCE: dict[KernelName, int] = {"host": 1, "lab": 5}
 _MARK = "AIRWIRE_DEPLOYMENT"
+_PACKAGES, _PACKAGES_S = frozenset({"apt-get", "dpkg"}), 300.0  # which are let end, and how long that may take
 _LAST_LINES = 20
 
 
@@ -189,17 +190,31 @@ class _Watch:
 def _end_marked(mark: str) -> None:
     """End what a failed run left on this machine, unfinished services included.
 
-    Ansible's workers leave its process group, so the mark in their environment is what tells them.
+    Ansible's workers leave its process group, so the mark in their environment is what tells them.  What installs
+    packages is waited for: killed, it would leave them half-configured, and the machine's package manager unusable.
     """
     wanted = f"{_MARK}={mark}".encode()
-    while True:
-        found = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _marked(pid, wanted)]
-        if not found:
-            return
-        for pid in found:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)
+    deadline = time.monotonic() + _PACKAGES_S
+    try:
+        while time.monotonic() < deadline and any(_program(pid) in _PACKAGES for pid in _marked_by(wanted)):
+            time.sleep(0.2)
+    finally:
+        while found := _marked_by(wanted):
+            for pid in found:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
+
+
+def _marked_by(wanted: bytes) -> list[int]:
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _marked(pid, wanted)]
+
+
+def _program(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def _marked(pid: int, wanted: bytes) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from experiments.campaign import campaign as campaigns
-from experiments.campaign import cut_timeline, rerun_invalid, runner
+from experiments.campaign import cut_timeline, foreign, rerun_invalid, runner
 from experiments.campaign.launch import Outcome
 from experiments.campaign.piece import Budget, Piece
 from experiments.campaign.runner import GaveUp
@@ -40,10 +41,12 @@ def execute(
     are run again, too.  CampaignError when something has to be allowed and was not.
     """
     campaign, care = read_campaign(folder), care or Care()
+    foreign.check(folder, campaign)
     retried = rerun_invalid.invalid(folder, campaign) if retry else ()
     todo = [*campaigns.missing(folder, campaign), *retried]
     again = care.of(again)
-    notes = look(folder, campaign, todo, kernels, care=care, again=again)
+    asked = replace(again, words=(*again.words, "--retry", "invalid")) if retry else again
+    notes = look(folder, campaign, todo, kernels, care=care, again=asked)
     if retry:
         with campaigns.owned(folder):
             rerun_invalid.set_all_aside(folder, retried)

@@ -78,7 +78,8 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
 
 def main() -> None:
     """Entry point of the `lab` command."""
-    # A polite kill tidies up like Ctrl-C does.
+    # A polite kill tidies up like Ctrl-C does.  Under nohup the end of the terminal is to have no effect.
     signal.signal(signal.SIGTERM, _terminate)
-    signal.signal(signal.SIGHUP, _terminate)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _terminate)
     app()

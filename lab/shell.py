@@ -136,7 +136,8 @@ def _attend(where: KernelName, words: list[str]) -> int:
         raise KeyboardInterrupt
 
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, end)
     signal.signal(signal.SIGINT, lambda *_: None)  # a terminal's Ctrl-C reaches the command by itself
     try:
         status = process.wait()

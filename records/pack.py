@@ -104,8 +104,12 @@ def _checked_records(folder: Path, index: Index) -> Campaign:
     for name in dict.fromkeys((*(cell.name for cell in campaign.cells), *(one.cell for one in campaign.order))):
         if not _CELL.fullmatch(name):  # a folder of this name will be made
             raise DamagedTrial(f"{folder / RECORD}: {name!r} is no name for a cell")
+    seeds = {(one.cell, one.trial): one.seed for one in campaign.order}
     for trial in trials(folder):
         check_trial(trial)
+        seed, planned = trial.manifest().seed, seeds.get((trial.path.parent.name, trial.number))
+        if seed != planned:
+            raise DamagedTrial(f"{trial.path / MANIFEST}: its seed is {seed}, and {RECORD} plans {planned or 'none'}")
         if trial.packed() is None:
             raise DamagedTrial(f"{trial.path}: there is no {PACKED} in it")
     for path in aside_of(folder):

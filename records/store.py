@@ -34,7 +34,9 @@ from records.verdict import Verdict
 
 MANIFEST, LINK, VERDICT = "manifest.json", "link.json", "verdict.json"
 PARTIAL, SET_ASIDE = ".partial-", ".set-aside-"
+FRESH = ".new-"  # begins the name of a file of a reduction that is being written
 INDEXES = ".indexes"  # in a campaign's folder: of its captures; they can be made again at any time
+FOREIGN = ".out-of-a-pack"  # in a campaign's folder: its programs are somebody else's
 WHY = "set-aside.txt"
 _TRIAL = re.compile(r"trial-(\d{3,})")
 R = TypeVar("R", bound=Record)
@@ -157,7 +159,13 @@ class TrialWriter:
 
 def aside(trial: Trial) -> list[Path]:
     """Where earlier runs of a trial are kept that were set aside, oldest first."""
-    return sorted(trial.path.parent.glob(f"{SET_ASIDE}{trial.path.name}-*"))
+    return sorted(trial.path.parent.glob(f"{SET_ASIDE}{trial.path.name}-*"), key=lambda path: (_run_of(path), path))
+
+
+def _run_of(path: Path) -> int:
+    """The number of a run that was set aside; 0 where its folder has none."""
+    number = path.name.rpartition("-")[2]
+    return int(number) if number.isdecimal() else 0
 
 
 def aside_of(campaign: Path) -> list[Path]:
@@ -168,7 +176,8 @@ def aside_of(campaign: Path) -> list[Path]:
 def set_aside(trial: Trial, why: str) -> Path:
     """Keep a finished trial under a hidden name, so that it is no result of the campaign; returns the new path."""
     (trial.path / WHY).write_text(f"{why}\n")
-    return trial.path.rename(trial.path.with_name(f"{SET_ASIDE}{trial.path.name}-{len(aside(trial)) + 1}"))
+    number = 1 + max(map(_run_of, aside(trial)), default=0)  # a user may have removed any
+    return trial.path.rename(trial.path.with_name(f"{SET_ASIDE}{trial.path.name}-{number}"))
 
 
 def why_aside(path: Path) -> str:
@@ -195,8 +204,9 @@ def write_table(path: Path, table: pa.Table) -> None:
 def read_table(path: Place, schema: pa.Schema) -> pa.Table:
     """Read a table and check its shape; DamagedTrial names what is wrong."""
     try:
-        # A plain file handle: the dataset layer would read partition values out of cell folder names.
-        with path.open("rb") if isinstance(path, Path) else pa.BufferReader(path.read_bytes()) as file:
+        # A file: the dataset layer would read partition values out of cell folder names.  One of Arrow's: its threads
+        # may still hold one of Python's when Python ends, which aborts the process (apache/arrow#34314).
+        with pa.OSFile(str(path)) if isinstance(path, Path) else pa.BufferReader(path.read_bytes()) as file:
             table = pq.ParquetFile(file).read()
     except (OSError, pa.ArrowException) as error:
         raise DamagedTrial(f"{path}: {error}") from error
@@ -216,7 +226,7 @@ def _read_record(path: Path, kind: type[R]) -> R:
         if kind is Manifest and (version := json.loads(text).get("schema_version")) != VERSION:
             raise DamagedTrial(f"{path}: schema version {version}, this program reads version {VERSION}")
         return kind.model_validate_json(text)
-    except (OSError, ValidationError, ValueError, AttributeError) as error:
+    except (OSError, ValidationError, ValueError, AttributeError, RecursionError) as error:
         raise DamagedTrial(f"{path}: {error}") from error
 
 

@@ -19,7 +19,7 @@ from records.campaign import RECORD, Campaign, Cell, Planned, read_campaign, wri
 from records.errors import CannotGoOn
 from records.scratch import remove_abandoned
 from records.stopping import End
-from records.store import DamagedTrial, remove_partials, trial_name, write_record
+from records.store import FOREIGN, DamagedTrial, remove_partials, trial_name, write_record
 
 SCENARIO_COPY = "scenario.yaml"
 
@@ -128,11 +128,15 @@ def missing(folder: Path, campaign: Campaign) -> list[Planned]:
 
 
 def latest_unfinished(root: Path, digest: str | None = None) -> Path | None:
-    """The newest campaign with trials still to run, of the scenario with that digest when one is given."""
+    """The newest campaign with trials still to run, of the scenario with that digest when one is given.
+
+    Not one with programs that came out of a pack: a pack says what digest it likes.
+    """
     for folder in reversed(folders(root)):
         with suppress(DamagedTrial):
             campaign = read_campaign(folder)
-            if digest in (None, campaign.digest) and missing(folder, campaign):
+            ours = not (folder / FOREIGN).exists()
+            if ours and digest in (None, campaign.digest) and missing(folder, campaign):
                 return folder
     return None
 

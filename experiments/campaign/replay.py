@@ -15,6 +15,7 @@ from emulation.plan.stages import Feature
 from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
 from experiments.campaign import campaign as campaigns
+from experiments.campaign import foreign
 from experiments.campaign.campaign import SCENARIO_COPY, CampaignError
 from experiments.campaign.prepare import links_of, place_of
 from experiments.scenario import nodes
@@ -40,6 +41,7 @@ def create(trial: Trial, root: Path, *, stack: str | None, kernels: Kernels) -> 
     """
     manifest, proof = trial.manifest(), trial.link()
     original = read_campaign(trial.path.parent.parent)
+    foreign.check(trial.path.parent.parent, original)
     cell = next((one for one in original.cells if one.name == manifest.cell.name), None)
     if cell is None:
         raise CampaignError(f"{trial.path}: its campaign has no cell {manifest.cell.name!r}")

@@ -16,7 +16,7 @@ from emulation.line import ceiling
 from emulation.link import features
 from emulation.profile.media import MediumName
 from experiments.campaign import campaign as campaigns
-from experiments.campaign import launch, prepare, retry
+from experiments.campaign import foreign, launch, prepare, retry
 from experiments.campaign.durations import Durations, own_s
 from experiments.campaign.launch import Outcome, Way
 from experiments.campaign.loads import Loads
@@ -86,6 +86,7 @@ def run(
     """
     shared_machine()
     campaign = read_campaign(folder)
+    foreign.check(folder, campaign)
     chosen = prepare.choose(campaign, folder, kernels)
     with campaigns.owned(folder), prepare.prepared(campaign, chosen):
         campaign_run = CampaignRun(
@@ -194,7 +195,16 @@ class CampaignRun:
             for thread in threads:
                 if thread.ident is not None:
                     thread.join()
+            self._take_in(done)
         self._give_up_if_hopeless()
+
+    def _take_in(self, done: SimpleQueue[Callable[[], None]]) -> None:
+        """Of what an interrupt has left undone, look at trials that had ended: a spoiled one must not stay."""
+        while not done.empty():
+            action = done.get()
+            if isinstance(action, partial) and action.func == self._ended:
+                with suppress(CannotGoOn, OSError):
+                    action()
 
     def _ended(self, outcome: Outcome, running: set[Planned]) -> None:
         planned = outcome.planned

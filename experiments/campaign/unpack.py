@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.campaign import foreign
 from experiments.campaign.campaign import CampaignError, owned
 from records.campaign import Campaign, point_latest, read_campaign
 from records.pack import extract
@@ -43,6 +45,7 @@ def unpack(pack: Path, root: Path) -> Unpacked:
         place = root / index.scenario / index.campaign
         place.parent.mkdir(exist_ok=True)
         if not os.path.lexists(place):
+            foreign.mark(staged, campaign)
             return _install(staged, place)
         if place.is_symlink() or not place.is_dir():
             raise CampaignError(f"{place}: something other than a campaign's folder has this place")
@@ -55,7 +58,9 @@ def _install(staged: Path, place: Path) -> Unpacked:
     elsewhere = _elsewhere(found)
     try:
         staged.rename(place)
-    except FileExistsError as error:
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
         raise CampaignError(f"{place}: another command has made it meanwhile; unpack again") from error
     sync(place.parent)
     latest = place.parent / "latest"

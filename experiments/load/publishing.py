@@ -46,6 +46,7 @@ class Producer:
     clock: Clock
     lateness: Lateness
     _pending: dict[int, asyncio.Future[object]] = field(default_factory=dict)
+    _broken: BaseException | None = None
 
     async def closed_loop(self, *, end_ns: int, in_flight: int = 1, bursts: Bursts | None = None) -> None:
         """Send until end_ns, each message when one of in_flight is answered; ends early with its connection.
@@ -117,7 +118,8 @@ class Producer:
     async def open_loop(self, *, go_ns: int, end_ns: int, schedule: Iterator[int]) -> None:
         """Send at go_ns + each offset of the schedule until end_ns, whatever became of earlier messages.
 
-        A message that a full destination refuses is not sent again: the schedule goes on.
+        A message that a full destination refuses is not sent again: the schedule goes on.  Raises what a send has
+        ended with that is no StackError: a mistake of the driver.
         """
         for turn, offset in enumerate(schedule, 1):
             due = go_ns + offset
@@ -130,13 +132,18 @@ class Producer:
                 return
             if self.connection.lost is not None:
                 return
+            self._raise_if_broken()
             self._send(due)
 
     def abandon(self) -> None:
-        """Forget the answers that have not come: these messages stay in doubt."""
-        for answer in self._pending.values():
-            answer.cancel()
-        self._pending.clear()
+        """Forget the answers that have not come: these messages stay in doubt.  Raises as `open_loop` does."""
+        pending, self._pending = self._pending, {}
+        for seq, answer in pending.items():
+            if answer.done():  # in this turn of the loop, of which it was to be told at the end
+                self._answered(seq, answer)
+            else:
+                answer.cancel()
+        self._raise_if_broken()
 
     def _send(self, due_ns: int) -> None:
         seq, body, prop, t_send = len(self.log), next(self.bodies), next(self.properties), self.clock.now_ns()
@@ -152,10 +159,13 @@ class Producer:
             self._answered(seq, answer)
         else:
             self._pending[seq] = answer
-            answer.add_done_callback(partial(self._answered, seq))
+            answer.add_done_callback(partial(self._came, seq))
+
+    def _came(self, seq: int, answer: asyncio.Future[object]) -> None:
+        if self._pending.pop(seq, None) is not None:
+            self._answered(seq, answer)
 
     def _answered(self, seq: int, answer: asyncio.Future[object]) -> None:
-        self._pending.pop(seq, None)
         if answer.cancelled():
             return
         error = answer.exception()
@@ -163,8 +173,12 @@ class Producer:
             self.log.answered(seq, self.clock.now_ns())
         elif isinstance(error, StackError):
             self._failed(seq, left=True)
-        else:
-            raise error
+        elif self._broken is None:  # raised here only the loop would hear of it
+            self._broken = error
+
+    def _raise_if_broken(self) -> None:
+        if self._broken is not None:
+            raise self._broken
 
     def _failed(self, seq: int, left: bool) -> None:
         """A message that left and was cut off may have arrived: it stays in doubt.  Else it was refused."""

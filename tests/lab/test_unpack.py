@@ -23,7 +23,7 @@ from lab.main import app
 from records.campaign import RECORD, read_campaign
 from records.pack import BadPack
 from records.stopping import Rule
-from records.store import MANIFEST, DamagedTrial, Trial, aside, set_aside, trials, why_aside, write_record
+from records.store import FOREIGN, MANIFEST, DamagedTrial, Trial, aside, set_aside, trials, why_aside, write_record
 
 ROOT = Path(__file__).parents[2]
 
@@ -80,6 +80,31 @@ def test_a_campaign_goes_on_elsewhere_with_the_trials_that_it_lacks(
     assert [[path.name for path in one] for one in stalls] == [[".set-aside-trial-003-1"]] * 2
     assert why_aside(stalls[1][0]) == why_aside(stalls[0][0])
     assert (folder / campaigns.SCENARIO_COPY).read_text() == "scenario: synthetic\n"
+
+
+def test_programs_out_of_a_pack_run_only_when_a_user_has_said_so(original: Path, tmp_path: Path) -> None:
+    theirs = copy(original, tmp_path / "theirs")
+    campaign = read_campaign(theirs)
+    work = {"pattern": "command", "client": {"command": ["rm", "-r", "everything"]}}
+    cells = [
+        one.model_copy(update={"settings": {**one.settings, "settings": {"workload": work}}}) for one in campaign.cells
+    ]
+    write_record(theirs / RECORD, campaign.model_copy(update={"cells": tuple(cells)}))
+    folder = unpack(pack(theirs, tmp_path / "back"), tmp_path / "home").folder
+    assert campaigns.latest_unfinished(tmp_path / "home", campaign.digest) is None
+    done = CliRunner().invoke(app, ["resume", str(folder)])
+    assert done.exit_code != 0
+    assert "'rm', '-r', 'everything'" in done.output.replace("\n", " ")
+    (folder / FOREIGN).unlink()
+    assert campaigns.latest_unfinished(tmp_path / "home", campaign.digest) == folder
+
+
+def test_a_trial_of_another_seed_is_refused(original: Path, tmp_path: Path) -> None:
+    theirs = copy(original, tmp_path / "theirs")
+    path = theirs / CELL / "trial-002"
+    write_record(path / MANIFEST, Trial(path).manifest().model_copy(update={"seed": 7}))
+    with pytest.raises(BadPack, match=r"trial-002/manifest\.json: its seed is 7, and campaign\.json plans \d+"):
+        unpack(pack(theirs, tmp_path / "back"), tmp_path / "home")
 
 
 def test_what_was_run_elsewhere_comes_back(original: Path, packed: Path, tmp_path: Path) -> None:

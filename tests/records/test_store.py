@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -71,6 +72,24 @@ def test_a_manifest_of_another_version_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace(f'"schema_version": {VERSION}', f'"schema_version": {VERSION + 1}'))
     with pytest.raises(DamagedTrial, match=f"version {VERSION + 1}"):
         trial.manifest()
+
+
+def test_a_manifest_that_is_too_deep_is_damaged(tmp_path: Path) -> None:
+    trial = write_trial(tmp_path, "cell=a", 1)
+    (trial.path / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(DamagedTrial, match=r"manifest\.json"):
+        trial.manifest()
+
+
+def test_runs_that_are_set_aside_are_numbered_on_whichever_a_user_has_removed(tmp_path: Path) -> None:
+    for number in range(1, 12):
+        path = store.set_aside(write_trial(tmp_path, "cell=a", 1), "it stalled")
+        assert path.name == f".set-aside-trial-001-{number}"
+    shutil.rmtree(store.aside(Trial(tmp_path / "cell=a" / "trial-001"))[0])
+    path = store.set_aside(write_trial(tmp_path, "cell=a", 1), "it stalled again")
+    found = store.aside(Trial(tmp_path / "cell=a" / "trial-001"))
+    assert [one.name.rpartition("-")[2] for one in found] == [str(number) for number in range(2, 13)]
+    assert found[-1] == path
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"checks": 3}', "null"])

@@ -6,6 +6,7 @@ from itertools import count, cycle
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from load_fake_time import MS, FakeClock, HandStack, hand_producer
@@ -117,6 +118,38 @@ def test_open_loop_keeps_its_schedule_without_waiting_for_answers() -> None:
         producer.abandon()
         await asyncio.sleep(0)
         assert outcomes(producer) == [Outcome.IN_DOUBT, Outcome.IN_DOUBT, Outcome.ACKED, Outcome.IN_DOUBT]
+
+    asyncio.run(story())
+
+
+def test_an_answer_that_has_come_in_the_last_turn_counts_once() -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        stack = HandStack(clock, answer_ns=None)
+        producer = hand_producer(clock, stack)
+        await producer.open_loop(go_ns=5 * MS, end_ns=25 * MS, schedule=every_10_ms())
+        stack.waiting[1].set_result(None)  # whose call back the loop has not made yet
+        producer.abandon()
+        for _ in range(2):
+            assert outcomes(producer) == [Outcome.IN_DOUBT, Outcome.ACKED]
+            assert producer.log.acked == 1
+            await asyncio.sleep(0)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_a_driver_raises_by_mistake_ends_an_open_loop_too(at_once: bool) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        stack = HandStack(clock, answer_ns=None)
+        producer = hand_producer(clock, stack)
+        await producer.open_loop(go_ns=5 * MS, end_ns=25 * MS, schedule=every_10_ms())
+        stack.waiting[0].set_exception(ConnectionResetError("by a peer"))
+        if not at_once:
+            await asyncio.sleep(0)
+        with pytest.raises(ConnectionResetError, match="by a peer"):
+            producer.abandon()
 
     asyncio.run(story())
 
