@@ -127,4 +127,13 @@ def parsed(rows: pa.Table) -> Details:
 
 def without(rows: pa.Table) -> pa.Table:
     """The rows but for those of TABLES."""
-    return rows.filter(pc.invert(pc.is_in(rows.column("table"), pa.array(TABLES))))
+    return rows.filter(pc.invert(_is_detail(rows)))
+
+
+def details_of(rows: pa.Table) -> pa.Table:
+    """The rows of TABLES."""
+    return rows.filter(_is_detail(rows))
+
+
+def _is_detail(rows: pa.Table) -> pa.Array:
+    return pc.is_in(rows.column("table"), pa.array(TABLES))

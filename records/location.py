@@ -20,7 +20,8 @@ from fnmatch import translate
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,7 @@ _PART_BYTES = 8 << 20  # of one call: so much is read again when one breaks off
 _AT_ONCE = 4  # calls of one read
 _PAUSES_S = (0.5, 2.0)  # before the second and the third attempt
 _OPTIONS = {"endpoint_override", "scheme", "region", "anonymous"}
+_LOCAL = re.compile(r"[Ff][Ii][Ll][Ee]:(/(?!/).*)", re.DOTALL)  # as Java writes a file's URI
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _WHOLE_WRITES = {"s3", "gcs", "abfs"}  # file systems on which a file is there when all of it is, and folders are names
 _NO_RIGHT = ("ACCESS_DENIED", "INVALID_ACCESS_KEY", "SIGNATURE", "INVALID_CLIENT_TOKEN", "EXPIRED_TOKEN", "HTTP 403")
@@ -149,18 +151,16 @@ class Remote:
         """Put a file here, from bytes or from a file of this machine; it has its name when all of it is there."""
         system, path = _system(self)
         whole = system.type_name in _WHOLE_WRITES
-        partial = path if whole else f"{path}.partial"
+        partial = path if whole else f"{path}.partial-{uuid4().hex}"
 
         def work() -> None:
             if not whole:
                 system.create_dir(path.rpartition("/")[0], recursive=True)
             with system.open_output_stream(partial) as out:
-                if isinstance(source, bytes):
-                    out.write(source)
-                else:
-                    with source.open("rb") as file:
-                        while part := file.read(_PART_BYTES):
-                            out.write(part)
+                unread = _sent(source, out)
+            if unread is not None:  # an object is there as soon as its stream is closed
+                system.delete_file(partial)
+                raise unread
             if not whole:
                 system.move(partial, path)
 
@@ -176,6 +176,26 @@ class Remote:
 
 
 Place = Path | Remote
+
+
+def _sent(source: bytes | Path, out: Any) -> OSError | None:
+    """Write all of it; what went wrong where it could not be read."""
+    if isinstance(source, bytes):
+        out.write(source)
+        return None
+    try:
+        file = source.open("rb")
+    except OSError as error:
+        return error
+    with file:
+        while True:
+            try:
+                part = file.read(_PART_BYTES)
+            except OSError as error:
+                return error
+            if not part:
+                return None
+            out.write(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +241,8 @@ class RemoteFile:
 
 def locate(text: str | Path) -> Place:
     """What a user named: Path, or Remote for a URI of a scheme other than `file`.  Raises BadURI."""
+    if isinstance(text, str) and (local := _LOCAL.fullmatch(text)):
+        return Path(unquote(local[1]))
     if isinstance(text, Path) or not (found := _URI.fullmatch(text)):
         return Path(text)
     scheme, rest = found[1].lower(), found[2]
@@ -280,7 +302,8 @@ def _system(place: Remote) -> tuple[FileSystem, str]:
 
     if place.scheme == "file":
         return fs.LocalFileSystem(), place.path
-    uri = str(place)
+    # pyarrow decodes the path, in which a `%` of ours stands for itself.
+    uri = f"{place.scheme}://{quote(place.path, safe='/@:')}{f'?{place.query}' if place.query else ''}"
     if place.scheme in ("gs", "gcs") and "retry_limit_seconds" not in place.query:
         uri += f"{'&' if place.query else '?'}retry_limit_seconds={timeout_s():g}"  # of its own it tries for 15 minutes
     try:

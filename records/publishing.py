@@ -29,7 +29,7 @@ from records.errors import CannotGoOn
 from records.location import NotThere, Remote
 from records.packed import Listed
 from records.record import Record
-from records.store import INDEXES, PARTIAL
+from records.store import FRESH, INDEXES, PARTIAL
 
 PUBLISHED, UNDER_WAY = "_published.json", "_publishing-"
 _LEVELS = 3  # a URI, folders in it, and folders in these: how deep campaigns lie below results/, too
@@ -159,7 +159,7 @@ def publish(folder: Path, target: Remote, *, tally: Tally | None = None) -> Copi
     if same and not left and not useless:
         _remove(target, notes)
         return Copied(copied=(), kept=tuple(kept.values()), removed=())
-    noting = _Noting(target, about, first=len(notes))
+    noting = _Noting(target, about, first=_behind(notes))
     noting.note(before.values() if PUBLISHED in there else ())  # first of all, so that what comes is known as ours
     if PUBLISHED in there:
         (target / PUBLISHED).unlink()
@@ -179,6 +179,12 @@ def publish(folder: Path, target: Remote, *, tally: Tally | None = None) -> Copi
 def _remove(target: Remote, names: Iterable[str]) -> None:
     for name in names:
         (target / name).unlink()
+
+
+def _behind(notes: Iterable[str]) -> int:
+    """A number above those of these notes, some of which may have been removed already."""
+    numbers = (name.removeprefix(UNDER_WAY).removesuffix(".json") for name in notes)
+    return 1 + max((int(one) for one in numbers if one.isdecimal()), default=-1)
 
 
 class _Noting:
@@ -241,7 +247,7 @@ def _names(folder: Path) -> Iterator[str]:
         folders[:] = [name for name in folders if not name.startswith(PARTIAL) and name not in hidden]
         for name in names:
             path = Path(root) / name
-            if path.is_file() and not path.is_symlink() and name not in hidden:
+            if path.is_file() and not path.is_symlink() and name not in hidden and not name.startswith(FRESH):
                 yield path.relative_to(folder).as_posix()
 
 

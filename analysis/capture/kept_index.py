@@ -11,6 +11,7 @@ import json
 import os
 import threading
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from records.campaign import RECORD
 from records.location import Place
 from records.store import INDEXES, MANIFEST
 
-_VERSION = 1  # another when ranges are cut otherwise or say more
 _SAMPLES, _SAMPLE_BYTES = 16, 4096
 
 
@@ -66,9 +66,18 @@ def _key(path: Path, range_bytes: int) -> dict[str, object]:
             file.seek(max(now.st_size - _SAMPLE_BYTES, 0) * number // (_SAMPLES - 1))
             sample.update(file.read(_SAMPLE_BYTES))
     return {
-        "version": _VERSION, "range_bytes": range_bytes, "bytes": now.st_size, "mtime_ns": now.st_mtime_ns,
+        "code": _code(), "range_bytes": range_bytes, "bytes": now.st_size, "mtime_ns": now.st_mtime_ns,
         "ctime_ns": now.st_ctime_ns, "sample": sample.hexdigest(),
     }  # fmt: skip
+
+
+@cache
+def _code() -> str:
+    """Of this package, which cuts ranges and reads the times in them."""
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
 
 
 def _read(path: Path, key: dict[str, object]) -> Index | None:

@@ -74,6 +74,8 @@ def index(path: Place, *, range_bytes: int = RANGE_BYTES) -> Index:
                 frame += records
             if fault is not None:
                 return Index(ranges=tuple(ranges), damage=fault)
+            if not len(data):
+                return Index(ranges=tuple(ranges), damage=f"the file has become shorter than {size} bytes")
             last = at + len(data) >= size
             if found.fault is not None and (last or not found.cut or (not end and window > LARGEST_BLOCK)):
                 return Index(ranges=tuple(ranges), damage=found.fault)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import resolve_name
@@ -26,6 +28,19 @@ def code_digest(start: str = REDUCES, root: Path = ROOT) -> str:
     for name, number in libraries(files, root).items():
         digest.update(f"{name}\0{number}\0".encode())
     return digest.hexdigest()
+
+
+def changed_since_start(start: str = REDUCES, root: Path = ROOT) -> bool:
+    """Whether a file of `imported` is younger than this process, which may have an older version of it in memory."""
+    began = _started_at()
+    return any(path.stat().st_mtime > began for path in imported(start, root))
+
+
+def _started_at() -> float:
+    """When this process began, as `time.time` has it (proc(5))."""
+    ticks = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+    up_s = float(Path("/proc/uptime").read_text().split()[0])
+    return time.time() - up_s + int(ticks) / os.sysconf("SC_CLK_TCK")
 
 
 def libraries(files: list[Path], root: Path = ROOT) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -31,11 +32,11 @@ from analysis.rows import Rows
 from analysis.trial import reduce_trial
 from records.packed import PACKED, REDUCED, Digest
 from records.record import Record
-from records.store import DamagedTrial, Trial
+from records.store import FRESH, DamagedTrial, Trial
 
 FOLDER, RECORD = "reduced", "_reduction.json"
 KEPT = "kept"
-FRESH = ".new-"  # begins the name of a file that is being written
+_MAY_BE_WRITTEN_S = 86_400.0  # so long after it was made, at most: that of `shared` is there for a whole report
 _FAILED = ("damage", PARTIAL)
 Stamps = Mapping[str, tuple[int, int]]
 
@@ -91,12 +92,16 @@ def place_of(trial: Path) -> Path:
 
 
 def stamps(trial: Path) -> Stamps:
-    """Size and time of change of the files in a trial's folder, by name: what stands deeper is not reduced."""
+    """Size and time of change of the files in a trial's folder, by name: what stands deeper is not reduced.
+
+    Of a folder that cannot be read there are none, and reducing it says why.
+    """
     found = {}
-    for entry in os.scandir(trial) if trial.is_dir() else ():
-        if entry.is_file():
-            stat = entry.stat()
-            found[entry.name] = stat.st_size, stat.st_mtime_ns
+    with suppress(OSError):
+        for entry in os.scandir(trial) if trial.is_dir() else ():
+            if entry.is_file():
+                stat = entry.stat()
+                found[entry.name] = stat.st_size, stat.st_mtime_ns
     return found
 
 
@@ -307,21 +312,30 @@ def _put(path: Path, content: bytes) -> None:
 def prune(campaign: Path, unwanted: Iterable[Path]) -> int:
     """Remove these folders of reductions, and what killed commands left; returns the bytes.
 
-    Only files that `keep` writes are removed, and folders that are empty then.
+    Only files that `keep` writes are removed, and folders that are empty then.  What may be being written stays.
     """
     gone = 0
     chosen = set(unwanted)
     for path in (campaign / FOLDER).glob(f"{FRESH}*"):
-        path.unlink()
+        gone += _removed(path)
     for place in places(campaign):
         for path in sorted(place.iterdir()):
             if path.name.startswith(FRESH) or (place in chosen and path.name in (REDUCED, RECORD)):
-                gone += path.stat().st_size
-                path.unlink()
+                gone += _removed(path)
         for folder in (place, place.parent, place.parent.parent):
             with suppress(OSError):  # something is in it
                 folder.rmdir()
     return gone
+
+
+def _removed(path: Path) -> int:
+    """Remove a file, but for a fresh one of a command that may still run; its bytes, 0 where it stays or has gone."""
+    with suppress(FileNotFoundError):  # whoever wrote it has put it in place
+        about = path.stat()
+        if not path.name.startswith(FRESH) or time.time() - about.st_mtime > _MAY_BE_WRITTEN_S:
+            path.unlink()
+            return about.st_size
+    return 0
 
 
 def places(campaign: Path) -> list[Path]:

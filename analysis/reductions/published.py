@@ -19,7 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 from pydantic import ValidationError
 
-from analysis.details import Reduced, without
+from analysis.details import Reduced, details_of, without
 from analysis.packed import numbered, read_rows
 from analysis.partial import said
 from analysis.reductions.code import code_digest
@@ -179,7 +179,10 @@ class ReducingPublished:
             made, fresh = digests_in(pa.concat_tables(self._made(left, brief=brief)))
             tables.append(made)
             with ThreadPoolExecutor(_AT_ONCE) as pool:
-                list(pool.map(lambda number: self._copied(self._place(names[number], REDUCED)), fresh))
+                same = dict(zip(fresh, pool.map(lambda one: self._fetched(names[one], fresh[one]), fresh), strict=True))
+            for number in (one for one, is_same in same.items() if not is_same):  # another command has made it anew
+                tables.append(details_of(reduce_published(self.copy, names[number], number, self.code)))
+                del fresh[number]
             digests |= fresh
             there = (self.copy.campaign / FOLDER).files()
             if lacking := sum(self._place(name, RECORD) not in there for name in left.values()):
@@ -206,6 +209,13 @@ class ReducingPublished:
         self._here(name).parent.mkdir(parents=True, exist_ok=True)
         self._here(name).write_bytes(content)
         return content
+
+    def _fetched(self, trial: str, digest: str) -> bool:
+        """Whether the copy has the file of a trial's rows now, and it is still the one of that digest."""
+        try:
+            return _sha256(self._copied(self._place(trial, REDUCED))) == digest
+        except Unreachable:
+            return False
 
     def kept(
         self, number: int, trial: str, there: Mapping[str, int] | None = None, *, copied: bool = False

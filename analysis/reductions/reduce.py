@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from analysis.details import Read, Reduced, without
 from analysis.packed import numbered
-from analysis.reductions.code import code_digest
+from analysis.reductions.code import changed_since_start, code_digest
 from analysis.reductions.cost import START_S, trials_s
 from analysis.reductions.kept import (
     Kept,
@@ -113,7 +113,7 @@ class Reducing:
         before = {number: stamps(path) for number, path in left.items()}
         heavy = {number: path for number, path in left.items() if not _is_packed(path)}
         size = sum(sum(bytes_ for bytes_, _ in before[number].values()) for number in heavy)
-        if self.alone and trials_s(len(heavy), size) < START_S:
+        if self.alone and trials_s(len(heavy), size) < START_S and not changed_since_start():
             heavy = {}
         tables = [
             reduce_and_keep(path, number, self.code, brief=brief)
@@ -139,6 +139,7 @@ class Reducing:
         Returns the digest of each that is kept.
         """
         digests: dict[int, str] = {}
+        unkept: list[OSError] = []
         for number, path in left.items():
             found = look(path, self.code)
             if found.state is State.CURRENT and found.record is not None:
@@ -149,8 +150,10 @@ class Reducing:
                 if digest := keep(path, rows, code=self.code, before=before[number]):
                     digests[number] = digest
             except OSError as error:
-                self.say(f"reductions are not kept: {error}")
-                break
+                unkept.append(error)
+        if unkept:
+            more = f"; nor are {len(unkept) - 1} others" if unkept[1:] else ""
+            self.say(f"reductions are not kept: {unkept[0]}{more}")
         return digests
 
 
@@ -190,7 +193,7 @@ def _is_packed(path: Path) -> bool:
     """Whether the trial's rows are those of its pack, or the reason why they cannot be read."""
     try:
         return bool(Trial(path).elsewhere())
-    except DamagedTrial:
+    except (DamagedTrial, OSError):
         return True
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PYTHON = "Python"
-EXACT = frozenset({PYTHON, "numpy", "pyarrow"})  # another major or minor version may give other results, or none
 _ROWS, _ROUNDS = 2048, 5
 _SHOWN = 6
 _OTHER_PYTHON = re.compile(r"different version: (\d+\.\d+)")
@@ -51,10 +50,14 @@ class Finding:
 
 
 def findings(wanted: dict[str, str], workers: Sequence[Worker]) -> list[Finding]:
-    """What the workers lack of `wanted` (version by name), or have in other versions; each once for a host."""
+    """What the workers lack of `wanted` (version by name), or have in other versions; each once for a host.
+
+    What is kept of a reduction says by which versions of libraries it was made (analysis.reductions.code), so workers
+    have those that are here.
+    """
     found = {
         Finding(host=worker.host, python=worker.python, what=name, wanted=version, found=theirs,
-                refused=not theirs or (name in EXACT and _minor(theirs) != _minor(version)))
+                refused=name != PYTHON or not theirs or _minor(theirs) != _minor(version))
         for worker in workers
         for name, version in wanted.items()
         if (theirs := worker.versions.get(name, "")) != version
@@ -69,7 +72,7 @@ def _minor(version: str) -> list[str]:
 def check(spark: SparkSession, *, env: Env, say: Say) -> None:
     """Compare what the session's workers have with what is here; `say` takes what differs and does no harm.
 
-    Raises SparkFailed for workers that lack something, or have another major or minor version of what is in EXACT.
+    Raises SparkFailed for workers that lack something, have another version of it, or another minor one of Python.
     Looked at are those that take part until a round of tasks meets no new one.
     """
     wanted = {PYTHON: platform.python_version()} | {one.module: one.version for one in needed()}

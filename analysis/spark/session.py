@@ -121,15 +121,11 @@ def _on_master(
     if ships:
         ours["spark.archives"] = f"{environment.made(folder)}#{environment.NAME}"
     asked = dict(target.conf) | (event_log(target.event_log) if target.event_log else {})
-    with _own_jvm(chosen_by(ours, theirs, asked), folder, ships=ships) as spark:
-        if code is None:
-            with watched(spark, say):
-                yield spark
-            return
-        send(spark, code)
-        check(spark, env=target.env, say=say)
-        with watched(spark, say):
-            yield spark
+    with _own_jvm(chosen_by(ours, theirs, asked), folder, ships=ships) as spark, watched(spark, say):
+        if code is not None:
+            send(spark, code)
+            check(spark, env=target.env, say=say)
+        yield spark
 
 
 def event_log(place: str) -> dict[str, str]:

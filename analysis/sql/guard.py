@@ -61,6 +61,7 @@ def tokens(query: str) -> Iterator[Token]:
 
 def check(query: str) -> None:
     """Raise Refused for anything but one query or description that only reads."""
+    _check_comments(query)
     found = list(tokens(query))
     first = next((one for one in found if (one.kind, one.name) != ("other", "(")), None)
     if first is None:
@@ -69,6 +70,17 @@ def check(query: str) -> None:
         raise Refused(f"{first.name.upper()}: a query only reads, and begins with one of {', '.join(READS)}")
     for one, after in zip(found, [*found[1:], Token("other", "")], strict=True):
         _check_pair(one, after)
+
+
+def _check_comments(query: str) -> None:
+    """Spark takes what stands in some of them for more of the query: there it would read other words than we do."""
+    for text in (found[0] for found in _TOKEN.finditer(query) if found.lastgroup == "space"):
+        if text.startswith("/*+"):
+            raise Refused("/*+: hints are not allowed in queries")
+        if "/*" in text[2:] and text.startswith("/*"):
+            raise Refused("/*: a comment inside another one is not allowed in queries")
+        if text.startswith("--") and text.endswith("\\"):
+            raise Refused("--: a comment that ends in a backslash goes on in the next line, which is not allowed")
 
 
 def _check_pair(one: Token, after: Token) -> None:

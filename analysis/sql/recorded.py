@@ -33,6 +33,8 @@ def batches(work: Work) -> Iterator[pa.RecordBatch]:
         for fault in here.faults.values():
             raise fault
         view, trial = VIEWS[work.view], Trial(Path(here.work.trials[0]))
+        if not trial.path.is_dir():
+            raise Unreachable(f"{trial.path}: there is no such folder where this task runs: workers have to see it")
         try:
             if view.name == "links":
                 yield batch(view, [{**work.which, **_link(one)} for one in trial.link().segments])
@@ -42,8 +44,16 @@ def batches(work: Work) -> Iterator[pa.RecordBatch]:
                 yield from _ledger(view, work, trial)
         except Unreachable:
             raise
-        except DAMAGE:
-            return
+        except DAMAGE as error:
+            # Only captures that could be read are asked for, and a file that is there is not damaged by a full table of
+            # files, say: rows that are missing would make the answer another one.
+            if view.name == "packets" or _is_of_the_machine(error):
+                raise
+
+
+def _is_of_the_machine(error: Exception) -> bool:
+    cause = error if isinstance(error, OSError) else error.__cause__
+    return isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError)
 
 
 def _ledger(view: View, work: Work, trial: Trial) -> Iterator[pa.RecordBatch]:

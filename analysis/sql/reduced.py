@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from analysis.details import without
 from analysis.findings import CellFinding, Standing, TrialFinding, gather
 from analysis.journey.parts import KEYS, LATENCY
 from analysis.packed import numbered
@@ -59,7 +60,8 @@ def _reduction(here: Brought, trial: Trial, number: int, code: str) -> Iterator[
             if name in here.faults:
                 raise here.faults[name]
             found = rows_published(here.copy, name, code)
-        yield numbered(found, number)
+        # Of all trials of a cell details would be too much at once, and its row says none.
+        yield numbered(without(found) if here.work.view == "cells" else found, number)
     except Exception as error:  # noqa: BLE001 - whatever is wrong with one trial, the others have their rows
         damage = Rows(number)
         damage.add("damage", "reduction", text=said(error))

@@ -21,13 +21,15 @@ from analysis.packed import encode
 from analysis.reductions import published
 from analysis.reductions.code import code_digest
 from analysis.reductions.kept import place_of
-from analysis.reductions.published import Copy, copy_records, reducing_published
+from analysis.reductions.published import Copy, ReducingPublished, copy_records, reducing_published
 from analysis.reductions.reduce import reducing
 from analysis.report.build import WRITTEN
 from analysis.report.published import build_published
 from records.location import Remote
 from records.publishing import NotPublished, publish, read_published
 from records.store import trials
+
+SORTED = [(name, "ascending") for name in ("table", "metric", "key", "t", "value", "text")]
 
 SPEC = Spec(bodies=(100,), guarantees=("durable, persistent",), trials=2, packets=4)
 
@@ -199,6 +201,27 @@ def test_details_of_trials_are_files_of_the_copy_and_not_in_memory(
         mine = whole.filter(_is(whole, number))
         assert brief.rows.filter(_is(brief.rows, number)).equals(without(mine))
         assert parsed(brief.details[number]()) == parsed(mine)
+
+
+def test_details_of_which_another_command_has_put_others_meanwhile_stay_in_memory(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(campaign, target)
+    copy = copy_records(target, read_published(target), tmp_path / "copy")
+    paths = [trial.path for trial in trials(copy.folder)]
+    own = ReducingPublished._copied
+
+    def copied(self: ReducingPublished, name: str) -> bytes:
+        return b"another" if "trial=1" in name else own(self, name)
+
+    monkeypatch.setattr(ReducingPublished, "_copied", copied)
+    with reducing_published(copy) as reduce:
+        brief, whole = reduce.brief(paths), reduce(paths)
+    lost = {number for number, path in enumerate(paths) if path.name == "trial-001"}
+    assert set(brief.details) == set(range(len(paths))) - lost
+    for number in lost:
+        found, wanted = (encode(rows.filter(_is(rows, number)).sort_by(SORTED)) for rows in (brief.rows, whole))
+        assert found == wanted
 
 
 def test_a_reduction_that_was_made_anew_at_the_uri_is_read_with_its_own_record(

@@ -294,7 +294,10 @@ def test_pruning_removes_only_what_no_report_uses_and_only_our_files(campaign: P
     for path in (first, second):
         (path / "verdict.json").write_text((path / "verdict.json").read_text() + "\n")
     (place_of(second) / "mine.txt").write_text("a user's")
-    (place_of(third) / f"{FRESH}{REDUCED}-1").write_bytes(b"half")
+    left, written = (place_of(third) / f"{FRESH}{REDUCED}-{number}" for number in (1, 2))
+    for path in (left, written):
+        path.write_bytes(b"half")
+    os.utime(left, (0, 0))  # a killed command's; the other one may be being written
     rest = {name: content for name, content in files(campaign).items() if not name.startswith(FOLDER)}
     done = listed(campaign)
     assert "1 current, 2 of files that have changed" in done
@@ -303,6 +306,7 @@ def test_pruning_removes_only_what_no_report_uses_and_only_our_files(campaign: P
         str((place / name).relative_to(campaign / FOLDER))
         for place, name in (
             (place_of(second), "mine.txt"), (place_of(third), REDUCED), (place_of(third), RECORD),
+            (place_of(third), written.name),
         )
     )  # fmt: skip
     assert not place_of(first).exists()

@@ -48,6 +48,9 @@ WRITING = {
     r"SELECT r'\', reflect('a', 'b')": "reflect",
     "SELECT TRANSFORM (cell) USING 'cat' FROM trials": "USING",
     "SELECT 1; DROP TABLE x": "DROP",
+    "SELECT /* /* */ ' */ reflect('java.lang.System', 'getenv', 'HOME')": "comment inside another one",
+    "SELECT -- \\\n'\n reflect('java.lang.System', 'getenv', 'HOME')": "ends in a backslash",
+    "SELECT /*+ x('*/ ') */ reflect('java.lang.System', 'getenv', 'HOME')": "hints",
 }
 
 

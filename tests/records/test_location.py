@@ -31,7 +31,7 @@ def place(store: ObjectStore, name: str) -> Remote:
 
 def test_paths_and_file_uris_are_paths() -> None:
     assert locate("a/b.pcap") == Path("a/b.pcap")
-    assert locate("file:///there/a%20b.pcap") == Path("/there/a b.pcap")
+    assert locate("file:///there/a%20b.pcap") == locate("file:/there/a%20b.pcap") == Path("/there/a b.pcap")
     assert locate(Path("s3:/a")) == Path("s3:/a")
 
 
