@@ -166,6 +166,6 @@ def _of_cells(findings: Findings, metrics: tuple[Metric, ...]) -> Answer:
 def _mean(cell: CellFinding, metric: Metric) -> Figure:
     found = cell.estimate(metric.name)
     if found is None:
-        return Figure(marks=(), text="no valid trial", tone="even")
+        return Figure(marks=(), text="none" if cell.valid else "no valid trial", tone="even")
     mark = Mark(value=found.mean, low=found.low, high=found.high, tone="even")
     return Figure(marks=(mark,), text=interval(metric, found), tone="even")

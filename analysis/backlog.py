@@ -13,6 +13,7 @@ import numpy as np
 from analysis.findings import CellFinding, Findings, rises
 from analysis.stationarity import BACKLOG
 from analysis.statistics import Trend, trend
+from analysis.units import digits
 from records.manifest import Window
 from records.waits import Waits
 
@@ -57,7 +58,7 @@ def growing_text(cell: CellFinding) -> str:
     if not grows(cell):
         return ""
     share = float(np.mean(cell.values(GROWTH)))
-    return f"backlog grows by {share * 100:.2g} % of what is sent: latency says how long the load lasted"
+    return f"backlog grows by {digits(share * 100, significant=2)} % of what is sent: latency says how long the load lasted"
 
 
 def growing_line(findings: Findings) -> str:

@@ -295,6 +295,7 @@ def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
             _reason_row(finding, table, key, metric, text)
     for finding, tested in zip(numbered, adjust(trends), strict=True):
         finding.trend_tests = tested
+        finding.events.sort(key=lambda event: event.real_s)  # as they are numbered in plots
         _finish(finding)
 
 

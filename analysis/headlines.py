@@ -156,15 +156,22 @@ def _most(levels: Mapping[str, Sequence[Pair]], name: str) -> str:
     said = {level: _briefly(pairs, name) for level, pairs in levels.items()}
     if len(set(said.values())) == 1:
         return f"{next(iter(said.values()))} for {', '.join(said)}"
-    ranked = sorted(levels, key=lambda level: -_furthest(levels[level], name))[:_FEW]
-    told = [f"{level} {text}{_unjudged(levels[level])}" for level, text in said.items() if level in ranked]
-    rest = len(levels) - len(ranked)
-    return ", ".join(told) + (f", the {rest} other{'s' * (rest > 1)} less" if rest else "")
+    apart = {level: _furthest(pairs, name) for level, pairs in levels.items()}
+    ranked = sorted(levels, key=lambda level: -apart[level])
+    least = sum(math.isinf(far) for far in apart.values())  # they are told, however many
+    chosen = ranked[: max(_FEW, least)]
+    told = [f"{level} {text}{_unjudged(levels[level])}" for level, text in said.items() if level in chosen]
+    rest = ranked[len(chosen) :]
+    less = "less" if all(apart[level] for level in rest) else "less, or not that it shows"
+    return ", ".join(told) + (f", the {len(rest)} other{'s' * (len(rest) > 1)} {less}" if rest else "")
 
 
 def _furthest(pairs: Sequence[Pair], name: str) -> float:
-    ratios = [compare(one, other, name).ratio.ratio for one, other in pairs]
-    return max((abs(math.log(ratio)) for ratio in ratios if ratio), default=0.0)
+    """The largest difference that shows, as a logarithm: infinite where there is no ratio at all, 0 where none shows."""
+    ratios = [compare(one, other, name).ratio for one, other in pairs]
+    if all(one.ratio is None for one in ratios):
+        return math.inf
+    return max((abs(math.log(one.ratio)) for one in ratios if one.ratio and one.differs is not False), default=0.0)
 
 
 def _briefly(pairs: Sequence[Pair], name: str) -> str:

@@ -46,7 +46,7 @@ def latency_ecdf(lengths: Lengths) -> tuple[np.ndarray, np.ndarray]:
     came = lengths.ended_s
     if not len(came):
         return np.empty(0), np.empty(0)
-    shares = np.linspace(0, 1, min(len(came), ECDF_POINTS))
+    shares = np.linspace(0, 1, min(len(came), ECDF_POINTS)) if len(came) > 1 else np.ones(1)
     return shares * len(came) / len(lengths), np.quantile(came, shares)
 
 

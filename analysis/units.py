@@ -65,7 +65,7 @@ def quantity(metric: Metric, value: float | None, *, at_least: bool = False) -> 
     if at_least:
         return f"≥ {quantity(metric, value)}"
     factor, unit = unit_of(metric, value)
-    if metric.unit == "count" and value == round(value):
+    if metric.unit == "count" and math.isfinite(value) and value == round(value):
         return f"{value:,.0f}".replace(",", "\u202f")
     return f"{digits(value / factor)} {unit}".rstrip()
 
@@ -92,6 +92,8 @@ def _same_places(half_width: float, mean: str) -> str:
     """As many places as the mean has, more when they would show nothing."""
     if half_width == 0:
         return "0"
+    if "e" in mean:
+        return digits(half_width, significant=2)
     places = len(mean.partition(".")[2])
     return f"{half_width:.{places}f}" if half_width >= 10.0**-places else digits(half_width, significant=1)
 
@@ -148,6 +150,11 @@ def brief_range(ratios: Sequence[Ratio]) -> str:
     if not shown or len(have) == 1:
         said = list(dict.fromkeys(map(brief, have)))
         return said[0] if len(said) == 1 else "no difference shown"
+    alone = " (1 pair each)" if all(one.differs is None for one in have) else ""
+    return _range(shown, have) + alone
+
+
+def _range(shown: Sequence[float], have: Sequence[Ratio]) -> str:
     low, high = (_times(end, more="higher", less="lower") for end in (shown[0], shown[-1]))
     if len(shown) < len(have) and (shown[-1] < 1 or shown[0] > 1):
         return f"up to {low if shown[-1] < 1 else high}"

@@ -127,7 +127,7 @@ def tell(folder: Path, page: Path) -> Status:
     table.add_column("cell", overflow="fold")
     columns = _columns(summary)
     for heading in ("trials", *columns.values()):
-        table.add_column(heading, justify="right")
+        table.add_column(Text(heading), justify="right")
     for cell in summary.cells:
         states = ", ".join(f"{count} {state}" for state, count in cell.states.items() if count)
         figures = [cell.metrics[name].text if name in cell.metrics else "-" for name in columns]

@@ -110,7 +110,7 @@ def _show(found: Between, page: Path) -> None:
     for row in found.rows:
         title, told = "" if row.title == told else row.title, row.title
         table.add_row(
-            Text(title), row.label, row.a.text if row.a else "–", row.b.text if row.b else "–", Text(row.text),
+            Text(title), Text(row.label), row.a.text if row.a else "–", row.b.text if row.b else "–", Text(row.text),
             Text(row.verdict, style=_STYLE[row.verdict]), Text(row.words),
         )  # fmt: skip
     out.print(table)

@@ -38,10 +38,16 @@ class Matching:
     warnings: tuple[str, ...]
 
 
+def _planned(side: Findings) -> list[CellFinding]:
+    """The cells of the campaign's plan; others lack their levels."""
+    names = {cell.name for cell in side.campaign.cells}
+    return [cell for cell in side.cells if cell.levels or cell.name in names]
+
+
 def match(a: Findings, b: Findings, across: frozenset[str] = frozenset()) -> Matching:
     """Cells of equal levels.  Raises NothingToCompare when there is none, or settings differ that are not `across`."""
-    theirs = {_key(cell): cell for cell in b.cells if cell.levels}
-    cells = tuple((cell, theirs[_key(cell)]) for cell in a.cells if cell.levels and _key(cell) in theirs)
+    theirs = {_key(cell): cell for cell in _planned(b)}
+    cells = tuple((cell, theirs[_key(cell)]) for cell in _planned(a) if _key(cell) in theirs)
     if not cells:
         raise NothingToCompare(
             f"no cell of {a.folder.name} has the levels of one of {b.folder.name}: "

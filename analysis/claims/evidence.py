@@ -133,12 +133,11 @@ class Measured:
         but for a comparison of cells whose backlogs all grow.
         """
         cell = self.cells.get((wanted.case, wanted.network))
-        if cell is None or series_of(wanted.metric) != LATENCY:
-            return False
+        if cell is None or cell.bounded(wanted.metric):
+            return cell is not None
         others = [one for one in beside if one != wanted]
-        return cell.bounded(wanted.metric) or (
-            self._grows(wanted) and not (others and all(self._grows(one) for one in others))
-        )
+        rises_on = series_of(wanted.metric) == LATENCY and self._grows(wanted)
+        return rises_on and not (others and all(self._grows(one) for one in others))
 
     def estimate(self, wanted: Quantity) -> Estimate | None:
         """Mean and interval over its trials, or over the seeds of what is computed."""

@@ -77,6 +77,10 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
             return Outcome(comparison=comparison, answer=Answer.UNCLEAR, measured=False, why=why)
     known = [evidence.span(one) for one in comparison.quantities]
     stated = [one for one in known if one is not None]
+    if stated and len(stated) < len(known):
+        if not spans.is_exact(stated):
+            return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=VAGUE)
+        values, stated = _of_all_seeds(values, known), []
     bounded = [evidence.at_least(one, comparison.quantities) for one in comparison.quantities]
     if comparison.scale == "knee":
         return _knee(comparison, values, exact=bool(stated), vague=any(bounded) or not spans.is_exact(stated))
@@ -91,6 +95,17 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     if comparison.scale == "ratio" and any(value <= 0 for by_seed in (*over, *under) for value in by_seed.values()):
         return _without_ratio(comparison, over, under, exact=bool(stated or sign))
     return _stated(comparison, over, under, stated) if stated else _decided(comparison, over, under, sign=sign)
+
+
+def _of_all_seeds(
+    values: Sequence[Mapping[int, float]], known: Sequence[spans.Span | None]
+) -> list[Mapping[int, float]]:
+    """The values, those that are exact for each seed of the others."""
+    seeds = {seed for one, span in zip(values, known, strict=True) if span is None for seed in one}
+    return [
+        one if span is None else dict.fromkeys(sorted(seeds), next(iter(one.values())))
+        for one, span in zip(values, known, strict=True)
+    ]
 
 
 def _stated(

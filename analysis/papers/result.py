@@ -232,11 +232,13 @@ def _bound(paper: Paper, evidence: Measured) -> tuple[BoundRow, ...]:
 
 
 def _near(ours: Estimate | None, span: Span | None, within_percent: float) -> bool | None:
-    """Whether the mean is within so much of where the published value lies."""
+    """Whether the mean is within so much of where the published value lies; None where a lower bound may be."""
     if ours is None or span is None:
         return None
     low, high = span
     away = within_percent / 100
+    if ours.at_least:
+        return False if ours.mean > high * (1 + away) else None
     return low * (1 - away) <= ours.mean <= high * (1 + away)
 
 

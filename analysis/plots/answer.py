@@ -22,6 +22,7 @@ TONES: dict[Tone, str] = {"better": BETTER, "worse": "#a8460b", "even": MUTED, "
 _WIDTH, _MARGIN = 500.0, 7.0
 _NAMES, _FIGURE, _GAP = 114.0, 92.0, 10.0  # widths of the rows' names, of the texts, and between columns
 _ROOMY, _NARROW, _TITLE, _FEW = 35.0, 18.0, 15.0, 6  # heights of rows and titles; so many rows are roomy
+_LINE, _MOST_LINES = 9.6, 4  # height of a line of a name, and how many a name has at most
 _HARD = "\u00a0"  # a space where no line ends
 _HEAD, _FOOT = 34.0, 28.0  # above and below the rows
 
@@ -40,18 +41,21 @@ def answer_sketch(found: Answer, colour: dict[str, str]) -> Sketch:
     shapes, top = headline(found.title, found.about + hollow, width=_WIDTH)
     top += _HEAD
     roomy = len(found.rows) <= _FEW
-    tall, titles = _ROOMY if roomy else _NARROW, _titles(found.rows)
+    titles = _titles(found.rows)
+    names = [_name_of(row, titled=any(titles)) for row in found.rows]
+    lines = min(2 if roomy else _MOST_LINES, max(map(len, names), default=1))
+    tall = _ROOMY if roomy else max(_NARROW, _LINE * lines + 4)
     foot = top + tall * len(found.rows) + _TITLE * sum(map(bool, titles))
     columns = _columns(found, top, foot)
     shapes += [shape for column in columns for shape in frame(column)]
     y = top
-    for row, title in zip(found.rows, titles, strict=True):
+    for row, title, name in zip(found.rows, titles, names, strict=True):
         if title:
             width = 1.15 * text_length(title) * 7.5 / SIZE
             shapes.append(Box(x=_MARGIN, y=y + 1, width=width, height=13, fill="#ffffff"))
             shapes.append(Label(x=_MARGIN, y=y + 11, text=title, size=7.5, bold=True))
             y += _TITLE
-        shapes += _name(row, y + tall / 2, lines=2 if roomy else 1, titled=any(titles), colour=colour[row.cell])
+        shapes += _name(name[:lines], y + tall / 2, colour=colour[row.cell] if _by_level(row, any(titles)) else INK)
         for column, figure in zip(columns, row.figures, strict=True):
             shapes += _figure(column, figure, y + tall / 2, roomy=roomy)
         y += tall
@@ -93,16 +97,20 @@ def _columns(found: Answer, top: float, foot: float) -> list[Column]:
     return columns
 
 
-def _name(row: Row, y: float, *, lines: int, titled: bool, colour: str) -> list[Shape]:
-    """The row's name: its level, in that level's colour, where there are several in a group."""
-    by_level = bool(row.level) and (titled or not row.title)
-    name = row.level if by_level else row.title
-    texts = textwrap.wrap(name.replace(" ", _HARD).replace(f"{_HARD}·{_HARD}", f"{_HARD}· "), 25)[:lines]
-    first = y + 2.7 - 4.8 * (len(texts) - 1)
-    return [
-        Label(x=_MARGIN, y=first + 9.6 * number, text=text, colour=colour if by_level else INK)
-        for number, text in enumerate(texts)
-    ]
+def _by_level(row: Row, titled: bool) -> bool:
+    """Whether a row has its level's name, in that level's colour: where there are several in a group."""
+    return bool(row.level) and (titled or not row.title)
+
+
+def _name_of(row: Row, *, titled: bool) -> list[str]:
+    """The lines of a row's name."""
+    name = row.level if _by_level(row, titled) else row.title
+    return textwrap.wrap(name.replace(" ", _HARD).replace(f"{_HARD}·{_HARD}", f"{_HARD}· "), 25)
+
+
+def _name(texts: Sequence[str], y: float, *, colour: str) -> list[Shape]:
+    first = y + 2.7 - _LINE / 2 * (len(texts) - 1)
+    return [Label(x=_MARGIN, y=first + _LINE * number, text=text, colour=colour) for number, text in enumerate(texts)]
 
 
 def _figure(column: Column, figure: Figure, y: float, *, roomy: bool) -> list[Shape]:
@@ -139,9 +147,20 @@ def _mark(column: Column, mark: Mark, y: float, *, alone: bool) -> list[Shape]:
     if column.baseline:
         shapes.append(Line(points=((panel.along(1.0), y), (at, y)), colour=colour, opacity=0.4))
     if mark.low is not None and mark.high is not None:
-        low, high = drawn(mark) if column.baseline else (mark.low, mark.high)
+        low, high = drawn(mark) if column.baseline else _within(panel, mark.low, mark.high)
         shapes.append(Line(points=((panel.along(low), y), (panel.along(high), y)), colour=colour, width=2.4))
+        for end, true, way in ((low, mark.low, 1), (high, mark.high, -1)):
+            if end != true:  # it goes on
+                x = panel.along(end)
+                head = ((x + 4.0 * way, y - 3.5), (x, y), (x + 4.0 * way, y + 3.5))
+                shapes.append(Line(points=head, colour=colour, width=1.2))
     return [*shapes, Dot(x=at, y=y, radius=4.0, fill=_fill(mark, colour), rim=colour)]
+
+
+def _within(panel: Panel, low: float, high: float) -> tuple[float, float]:
+    """As much of an interval as its axis has."""
+    first, last = panel.across
+    return min(max(low, first), last), max(min(high, last), first)
 
 
 def _fill(mark: Mark, colour: str) -> str:

@@ -47,10 +47,13 @@ def across(marks: Sequence[Mark], *, ratios: bool) -> tuple[tuple[float, float],
 
 
 def drawn(mark: Mark) -> tuple[float, float]:
-    """The ends of a ratio's interval, as far as it is drawn."""
+    """The ends of a ratio's interval, as far as it is drawn: to equal in any case, where it holds that."""
     value = mark.value or 1.0
     low, high = mark.low or value, mark.high or value
-    return max(low, value / _FARTHEST), min(high, value * _FARTHEST)
+    nearest, farthest = value / _FARTHEST, value * _FARTHEST
+    if low <= 1.0 <= high:
+        nearest, farthest = min(nearest, 1.0), max(farthest, 1.0)
+    return max(low, nearest), min(high, farthest)
 
 
 def frame(column: Column) -> list[Shape]:

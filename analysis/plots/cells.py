@@ -45,7 +45,7 @@ def cells_plot(findings: Findings, metric_name: str) -> Plot | None:
     """The metric of every cell: mean, 95 % interval, value.  None when no cell has it."""
     words = words_for(findings.cells)
     metric = metrics_for(findings.cells)[metric_name]
-    rows = _rows(groups(findings))
+    rows, left = _rows(groups(findings))
     means = [found.mean for _, cell in rows if cell and (found := cell.estimate(metric_name))]
     if not means:
         return None
@@ -71,25 +71,30 @@ def cells_plot(findings: Findings, metric_name: str) -> Plot | None:
     what = "share of the rate" if metric_name == "air_utilisation" else str(metric.unit)
     if metric.unit == "1/s":
         what = "per second" if metric.each == "1" else f"{words.message}s per second"
-    heading(figure, metric.label, f"{what}; mean of the valid trials and its 95 % interval")
+    more = f"; {left} more cells are in the tables" if left else ""
+    heading(figure, metric.label, f"{what}; mean of the valid trials and its 95 % interval{more}")
     if log:
         ax.set_xlabel("logarithmic axis", fontsize=8, color=MUTED)
     about = "; ".join(f"{cell.name}: {interval(metric, cell.estimate(metric_name))}" for _, cell in rows if cell)
     return finish(figure, name=f"cells-{metric_name.replace('_', '-')}", title=metric.label, about=about)
 
 
-def _rows(grouped: Sequence[tuple[str, Sequence[CellFinding]]]) -> list[tuple[str, CellFinding | None]]:
+def _rows(grouped: Sequence[tuple[str, Sequence[CellFinding]]]) -> tuple[list[tuple[str, CellFinding | None]], int]:
+    """Titles and cells, as many as are drawn, and how many cells are left."""
     rows: list[tuple[str, CellFinding | None]] = []
     for title, cells in grouped:
         rows += [(title, None), *(("", cell) for cell in cells)]
-    return rows[:MOST_ROWS]
+    shown = rows[:MOST_ROWS]
+    if shown and shown[-1][1] is None:  # a title without its cells
+        shown.pop()
+    return shown, sum(cell is not None for _, cell in rows[len(shown) :])
 
 
 def _dot(ax: Any, y: int, cell: CellFinding, metric: Metric, colour: str, *, name: str) -> None:
     found = cell.estimate(metric.name)
     name = f"{name}  " if name else ""
     if found is None:
-        ax.text(0.02, y, f"{name}no valid trial", transform=ax.get_yaxis_transform(), fontsize=8, color=colour,
+        ax.text(0.02, y, f"{name}{'none' if cell.valid else 'no valid trial'}", transform=ax.get_yaxis_transform(), fontsize=8, color=colour,
                 va="center")  # fmt: skip
         return
     whisker(ax, y, ends_of(found), colour=colour, width=2.2)

@@ -215,7 +215,7 @@ def _upright(ax: Any, values: Sequence[float], scale: str) -> Callable[[float], 
     """Set the vertical axis; what is zero or below stands at the foot of a logarithmic one."""
     positive = [value for value in values if value > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
-    log = scale == "log" or (scale == "auto" and high / low > LOG_SPAN)
+    log = scale == "log" or (scale == "auto" and len(positive) == len(values) and high / low > LOG_SPAN)
     bottom, top = (low / 1.6, high * 1.6) if log else (0.0, high * 1.12)
     if log:
         ax.set_yscale("log")

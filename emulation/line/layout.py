@@ -128,7 +128,7 @@ class Line:
         for sender, one in own.items():
             sender.set_own(now, one)
         for _, lane in self._to_all:  # as long as whom it takes longest to reach
-            lane.price = max((one.price for one in self.down), key=lambda price: price.of(FULL_FRAME))
+            lane.price = max((one.price for one in lane.heard), key=lambda price: price.of(FULL_FRAME))
         if isinstance(self.medium, AdHoc):
             self.medium.deafen({lane.station for place, lane in self._lanes.items() if place.station in state.out})
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from emulation.kernel.accesspoint import Ports
 from emulation.line.serving import LineProcess
@@ -100,7 +100,7 @@ def proof_plan(plan: LinkPlan, *, until_s: float) -> LinkPlan:
 
     It is made anew, because a line's process makes its plan from a profile and times, and must come to the same.
     """
-    return linkplan.plan(
+    made = linkplan.plan(
         _without_traces(plan.profile),
         [station for members in plan.groups for station in members],
         seed=plan.seed,
@@ -110,22 +110,23 @@ def proof_plan(plan: LinkPlan, *, until_s: float) -> LinkPlan:
         via=plan.via,
         group_frames=plan.group_frames,
     )
+    return replace(made, times_frames=plan.times_frames)
 
 
 def prove_state(
-    plan: LinkPlan, ports: Ports, state: LaterState, ends: Callable[[str], Ends], pairs: Sequence[PeerEnds] = (),
-    *, process: LineProcess | None = None,
+    plan: LinkPlan, ports: Ports, state: LaterState, ends: Callable[[str], Ends],
+    pairs: Sequence[PeerEnds] | None = None, *, process: LineProcess | None = None,
 ) -> tuple[LinkCheck, ...]:  # fmt: skip
     """Put the link on, take it through its changes to `state`, and measure what is new there.
 
     plan: of `proof_plan`.  ends: where a station's link is probed.  pairs: stations that are not out, between which
-    ways are probed instead, as there is no server.  process: as in link.applied.  Nothing else may use the link
-    meanwhile.
+    ways are probed instead, as there is no server: those of `unmet` not; None where there is one.  process: as in
+    link.applied.  Nothing else may use the link meanwhile.
     """
     now = state.path[-1]
     with applied(plan, ports, process) as link:
         link.go_through(state.path)
-        if pairs:
+        if pairs is not None:
             new = [one for one in pairs if not _met(plan, now, one).isdisjoint(state.ways)]
             checks = list(probe_peers(plan, new, SAMPLES, renumber=link.renumber, state=now))
         else:
@@ -138,6 +139,11 @@ def prove_state(
                 for direction in DIRECTIONS
             ]
     return tuple(check.model_copy(update={"state": state.change}) for check in checks)
+
+
+def unmet(plan: LinkPlan, state: LaterState, pairs: Sequence[PeerEnds]) -> frozenset[Way]:
+    """The new ways of a state that no packet between these stations meets."""
+    return frozenset(state.ways).difference(*(_met(plan, state.path[-1], pair) for pair in pairs))
 
 
 def _met(plan: LinkPlan, state: LinkState, pair: PeerEnds) -> set[Way]:

@@ -20,6 +20,7 @@ from emulation.plan.linkplan import LinkPlan
 from emulation.tc.player import Played
 from experiments.trial.checks.queue_use import rates_set
 from experiments.trial.observers.sampling import PERIOD_S, queue_rows
+from experiments.trial.observers.softnet import port_drops
 from experiments.trial.reading import Reading, reading
 from records.schema import resources_table
 from topologies.network import Network
@@ -42,6 +43,7 @@ class FurtherMeasured:
         rates = rates_set(self.plan, self.played, since_ns=self.readings[0].t_ns)
         rows = pa.concat_tables([self.resources, rates])
         subjects = pc.replace_substring(rows.column("subject"), "queue:", f"queue:{segment}/")
+        subjects = pc.if_else(pc.equal(subjects, "ports"), f"ports:{segment}", subjects)
         return rows.set_column(rows.schema.get_field_index("subject"), rows.schema.field("subject"), subjects)
 
 
@@ -139,6 +141,9 @@ class _Sampler:
                 due += PERIOD_S
                 stopped = self._stop.wait(max(0.0, due - time.monotonic()))
                 self.rows += queue_rows(self._link, netlink)
+                with suppress(OSError, ValueError, IndexError):  # not recorded then
+                    drops = port_drops(set(self._link.devices))
+                    self.rows.append((time.monotonic_ns(), "ports", "dropped_packets", drops))
 
 
 @contextmanager

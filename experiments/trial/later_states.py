@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from emulation.kernel.kernel import KernelName
 from emulation.plan import linkplan
 from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
-from emulation.proof.stateproof import LaterState, later_states, longest_s, proof_plan, prove_state, usual_s
+from emulation.proof.peerproof import PeerEnds
+from emulation.proof.stateproof import LaterState, later_states, longest_s, proof_plan, prove_state, unmet, usual_s
 from experiments.scenario.segments import topology_plan
 from experiments.scenario.settings import Settings
 from experiments.trial.context import TrialContext
@@ -78,11 +80,22 @@ class LaterStates:
         for one in self._states:
             if one.key in self._elsewhere or (one.key in self._found and _holds(self._found[one.key])):
                 continue
-            there = [way for way in self._peer_ways if one.path[-1].out.isdisjoint(way)]
-            pairs = () if one.path[-1].dark else peer_ends(network, self._plan.groups, there)
             self._found[one.key] = prove_state(
-                self._plan, network.ports, one, partial(ends_of, network), pairs, process=self._context.line
+                self._plan, network.ports, one, partial(ends_of, network), self._pairs(one), process=self._context.line
             )
+
+    def _pairs(self, one: LaterState) -> Sequence[PeerEnds] | None:
+        """Stations that this trial's load is between and that are not out; None where there is a server."""
+        if not self._peer_ways:
+            return None
+        now = one.path[-1]
+        there = [] if now.dark else [way for way in self._peer_ways if now.out.isdisjoint(way)]
+        return peer_ends(self._context.network, self._plan.groups, there)
+
+    def _is_whole(self, one: LaterState) -> bool:
+        """Whether all of a state was looked at: other trials' loads may be between other stations."""
+        pairs = self._pairs(one)
+        return pairs is None or not unmet(self._plan, one, pairs)
 
     def remember(self) -> None:
         """Let other trials rely on what held in this one."""
@@ -98,7 +111,7 @@ class LaterStates:
                     checks=self._found[one.key],
                 )
                 for one in self._states
-                if one.key in self._found and _holds(self._found[one.key])
+                if one.key in self._found and _holds(self._found[one.key]) and self._is_whole(one)
             ],
         )
 

@@ -85,7 +85,8 @@ class TrialNodes:
         self._context, self._network, self._clients, self._half_open = context, context.network, clients, half_open
         self._homes = [node.name for node, _ in context.placed]
         self._overlay = any(one.overlay for _, one in context.placed)
-        self._routers = {node.name for node in self._network.routers}
+        # Servers pass on what is not for them, too, where stations are behind them.
+        self._forward = {one.name for one in self._network.nodes if self._network.plan.forwards(one.name)}
         self._silent = away(context)
         self._late = set(late(context.settings.nodes))
         self._started: set[str] = set()
@@ -96,14 +97,15 @@ class TrialNodes:
         services = [one for one in self._context.running if one.node == node]
         if services:
             self._excuse_clients_of(node)
-        gone_ns = await self._clients.kill(node) if node in self._clients.pids else 0
-        for one in services:
-            await _killed(one.pid)
-        return time.monotonic_ns() if services else gone_ns
+        # At the same time: a client that is killed leaves its ledger first, which takes a while.
+        ends = [_gone_ns(one.pid) for one in services]
+        if node in self._clients.pids:
+            ends.append(self._clients.kill(node))
+        return max(await asyncio.gather(*ends), default=0)
 
     async def vanish(self, node: str) -> int:
         """Cut the node off; KernelError when that fails."""
-        if node in self._routers:
+        if node in self._forward:
             self._excuse_everybody()
         if node in self._homes:
             self._excuse_clients_of(node)
@@ -177,11 +179,13 @@ async def keep_away(context: TrialContext) -> None:
         await asyncio.to_thread(silence, node.pid, [one.name for one in node.interfaces])
 
 
-async def _killed(pid: int) -> None:
+async def _gone_ns(pid: int) -> int:
+    """End a process, and say when it was gone."""
     os.kill(pid, signal.SIGKILL)
     async with asyncio.timeout(_GONE_S):
         while lives(pid):
             await asyncio.sleep(_POLL_S)
+    return time.monotonic_ns()
 
 
 @asynccontextmanager

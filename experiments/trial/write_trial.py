@@ -95,6 +95,7 @@ def write_trial(
                 else None
             ),
             resources=measured.resources,
+            further_resources=[one.resources for one in measured.further.values()],
             window=measured.window,
             cores=os.cpu_count() or 1,
             memory_bytes=psutil.virtual_memory().total,

@@ -14,7 +14,7 @@ from analysis.series import edges, ledger_series, queue_series
 from records.audience import Audience
 from records.latency import latencies, sent_in_window
 from records.schema import PUBLISHED, Outcome
-from records.waits import read_sent
+from records.waits import Lengths, read_sent
 from records.window_metrics import longest_silence, read_ledger, window_metrics
 
 THEM = (Audience(consumers=(10,), topic=0),)
@@ -105,6 +105,12 @@ def test_the_ecdf_runs_from_the_shortest_to_the_longest_latency_in_at_most_200_p
     assert (shares[0], shares[-1]) == (0, 1)
     assert (latency[0], latency[-1]) == pytest.approx((0.1, 0.4))
     assert (np.diff(latency) >= 0).all()
+
+
+def test_one_message_that_has_come_is_all_of_them() -> None:
+    one = Lengths(seconds=np.array([0.5]), absent=np.array([False]))
+    shares, latency = latency_ecdf(one)
+    assert (shares.tolist(), latency.tolist()) == ([1.0], [0.5])
 
 
 def test_each_second_counts_what_happened_in_it() -> None:

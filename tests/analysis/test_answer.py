@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.answer import MOST_ROWS, Answer, answer
+from analysis.answer import MOST_ROWS, Answer, Mark, answer
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.headlines import headlines, leading
 from analysis.plots.answer import answer_plot, answer_sketch
-from analysis.plots.answeraxis import ratio_text
+from analysis.plots.answeraxis import drawn, ratio_text
 from analysis.plots.cells import colours
 from analysis.plots.sketch import Dot, Label, Sketch
 from analysis.statistics import Ratio
@@ -195,6 +195,31 @@ def test_several_ratios_in_a_few_words() -> None:
     nothing = Ratio(n=0, ratio=None, undefined="why")
     assert brief_range([nothing, replace(nothing, undefined="why not"), nothing]) == "no ratio"
     assert brief_range([ratio(3.0), nothing, ratio(2.0)]) == "2.00 to 3.00 times higher"
+    single = [Ratio(n=1, ratio=value) for value in (1.2, 1.12)]
+    assert brief_range(single) == "12.0 to 20.0 % higher (1 pair each)"
+
+
+def test_levels_without_a_ratio_are_named_however_many_differ_more() -> None:
+    (first, _) = leading(stacks({"a": 50.0, "b": 25.0, "c": 10.0, "d": 500.0, "e": 5.0, "f": 0.0}))
+    assert first.endswith(": d 10.0 times higher, e 10.0 times lower, f 3 of 3 pairs hold a zero, the 2 others less.")
+
+
+def test_an_interval_that_holds_equal_is_drawn_to_it() -> None:
+    assert drawn(Mark(value=6.0, low=0.2, high=180.0, tone="even")) == (1.0, 24.0)
+    assert drawn(Mark(value=6.0, low=5.0, high=180.0, tone="even")) == (5.0, 24.0)
+    assert drawn(Mark(value=0.1, low=0.001, high=3.0, tone="even")) == (0.025, 1.0)
+
+
+def test_long_names_of_many_rows_stay_apart() -> None:
+    findings = of([
+        cell({"network": "nistnet-80211", "body_bytes": str(body), "stack": stack}, 10.0)
+        for body in (100, 1000, 10000, 100000) for stack in ("activemq", "mosquitto")
+    ])  # fmt: skip
+    found = answer(findings)
+    assert len(found.rows) > 6
+    shown = "".join(texts(answer_sketch(found, colours(findings)))).replace("\u00a0", "")
+    for row in found.rows:
+        assert (row.level or row.title).replace(" ", "").replace("\u00a0", "") in shown.replace(" ", "")
 
 
 def test_ticks_of_ratios_say_how_far_from_equal_they_are() -> None:

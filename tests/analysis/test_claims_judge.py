@@ -66,6 +66,19 @@ def ratio(low: float | None = None, high: float | None = None) -> Comparison:
     return Comparison(over=(A,), under=(B,), scale="ratio", low=low, high=high)
 
 
+def test_an_exact_value_beside_those_of_seeds_holds_for_each_seed() -> None:
+    class Mixed(Values):
+        def span(self, wanted: Quantity) -> tuple[float, float] | None:
+            return (2.0, 2.0) if wanted == B else None
+
+    values = Mixed({A: trials(2.2, 2.4, 1.5, 2.3), B: {0: 2.0}})
+    found = outcome(ratio(low=1.0), values)
+    assert found.answer is Answer.UNCLEAR, "the first seed alone would say yes"
+    assert found.paired
+    sure = outcome(ratio(low=1.0), Mixed({A: trials(2.2, 2.4, 2.25, 2.3), B: {0: 2.0}}))
+    assert sure.answer is Answer.YES
+
+
 @given(a=POSITIVE, b=POSITIVE, limit=st.floats(0.1, 10))
 def test_exact_values_are_simply_compared(a: float, b: float, limit: float) -> None:
     found = outcome(ratio(low=limit), exact(a=a, b=b))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -17,7 +18,8 @@ from analysis.plots.cells import cells_plot
 from analysis.plots.distribution import distribution
 from analysis.plots.tracks import tracks
 from analysis.stationarity import WindowTrend
-from analysis.units import quantity
+from analysis.statistics import estimate
+from analysis.units import interval, quantity
 from analysis.worded import metrics_for, words_for
 from records.comparing import Compared
 from records.words import GENERAL, Words
@@ -149,6 +151,13 @@ def test_rates_of_requests_are_in_requests_per_second() -> None:
     assert quantity(known["published_per_s"], 82.6) == "82.6 requests/s"
     assert quantity(known["response_p50_s"], 0.02) == "20.0 ms"
     assert quantity(METRICS["published_per_s"], 82.6) == "82.6 msg/s"
+
+
+def test_numbers_that_are_very_large_or_none_are_told_all_the_same() -> None:
+    count = next(one for one in METRICS.values() if one.unit == "count")
+    assert quantity(count, math.inf) == "∞"
+    told = interval(count, estimate([1_340_000.0, 1_342_000.0, 1_338_000.0]))
+    assert told.replace("\u202f", "") == "1.34e+06 ± 4968"
 
 
 def test_a_trend_is_told_in_the_patterns_words() -> None:

@@ -11,23 +11,32 @@ import pyarrow.compute as pc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """t_ns: when it was sampled (CLOCK_MONOTONIC), and at both ends of the window.  waiting: bytes at each sample."""
+    """t_ns: when it was sampled (CLOCK_MONOTONIC), and at both ends of the window.  waiting: bytes at each sample.
+
+    before: bytes at the last sample up to the window's start, 0 where there is none.
+    """
 
     t_ns: np.ndarray
     waiting: np.ndarray
+    before: float = 0.0
 
     def never_empty(self, rate: float) -> bool:
         """Whether every sample found more waiting than the queue could send (bit/s) until the next one."""
         longest_s = float(np.diff(self.t_ns).max()) / 1e9
-        return len(self.waiting) > 0 and bool(self.waiting.min() >= rate / 8 * longest_s)
+        least = min(self.before, float(self.waiting.min(initial=np.inf)))
+        return len(self.waiting) > 0 and least >= rate / 8 * longest_s
 
 
 def backlogs(resources: pa.Table, start_ns: int, end_ns: int) -> dict[str, Backlog]:
     """Queue to its backlog between two moments.  resources: rows of records.schema.RESOURCES."""
+    before = sampled(resources, "backlog_bytes", 0, start_ns + 1)
     return {
-        name: Backlog(t_ns=np.concatenate([[start_ns], when, [end_ns]]), waiting=values)
+        name: Backlog(
+            t_ns=np.concatenate([[start_ns], when, [end_ns]]), waiting=values,
+            before=float(before[name][1][-1]) if name in before else 0.0,
+        )
         for name, (when, values) in sampled(resources, "backlog_bytes", start_ns, end_ns).items()
-    }
+    }  # fmt: skip
 
 
 def sampled(resources: pa.Table, metric: str, start_ns: int, end_ns: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:

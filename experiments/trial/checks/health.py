@@ -35,7 +35,7 @@ IN_CLIENT = "the stack runs inside its clients' processes, which machine_use jud
 class Evidence:
     """What a trial knows about itself when it has ended.
 
-    resources: the table of records.schema.  capture_drops: per port, None where tcpdump would not say; None: nothing
+    resources: the table of records.schema; further_resources: of the links of other segments.  capture_drops: per port, None where tcpdump would not say; None: nothing
     was to be captured.
     clock_step_s: how far the wall clock moved against the monotonic one.  unreadable: bodies without a marker.
     miscounted: rows by which the ledger differs from what the clients counted as they went.
@@ -70,6 +70,7 @@ class Evidence:
     miscounted: int
     lost: Sequence[str]
     path_rtt: Measured
+    further_resources: Sequence[pa.Table] = ()
     host: Sequence[tuple[int, Reading]] = ()
     lab: bool = False
     shared_machine: bool = False

@@ -110,6 +110,9 @@ def _softirq_drops(evidence: Evidence) -> Measured:
         )
     }
     backlog, ports = found["backlog"], found["ports"]
+    if ports is not None:
+        further = (series(one, "ports", "dropped_packets") for one in evidence.further_resources)
+        ports += sum(counted(*one, evidence.window) or 0 for one in further)
     if backlog is None or ports is None:
         return None, "not recorded: no counts of the kernel's dropped packets around the window"
     refused = found["refused"] or 0  # 0 as well where there is no line

@@ -38,6 +38,13 @@ def test_samples_outside_of_the_window_do_not_count() -> None:
     assert found["air"].t_ns.tolist() == [second * SECOND for second in (2, 2, 3, 4, 5, 6)]
 
 
+@pytest.mark.parametrize(("before", "never"), [(250.0, True), (0.0, False)])
+def test_what_was_there_when_the_window_began_counts(before: float, never: bool) -> None:
+    samples = [(2, before), *((second, 250.0) for second in range(3, 6))]
+    found = backlogs(sampled({"air": samples}), 5 * SECOND // 2, 6 * SECOND)
+    assert found["air"].never_empty(2000) == never
+
+
 def test_a_pause_between_samples_may_hide_an_empty_queue() -> None:
     found = backlogs(sampled({"air": [(2, 250.0), (5, 250.0)]}), 2 * SECOND, 6 * SECOND)
     assert not found["air"].never_empty(2000)
