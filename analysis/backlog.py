@@ -57,8 +57,8 @@ def growing_text(cell: CellFinding) -> str:
     """What is said of a cell whose backlog grows; empty for others."""
     if not grows(cell):
         return ""
-    share = float(np.mean(cell.values(GROWTH)))
-    return f"backlog grows by {digits(share * 100, significant=2)} % of what is sent: latency says how long the load lasted"
+    share = digits(100 * float(np.mean(cell.values(GROWTH))), significant=2)
+    return f"backlog grows by {share} % of what is sent: latency says how long the load lasted"
 
 
 def growing_line(findings: Findings) -> str:

@@ -24,7 +24,7 @@ seeded: *duplicates*, *damage* and *reordered* are packets that differ from thei
 delays are from theirs at most. The median of a pareto jitter is below its mean, so such a link's median delay is below
 the delay that is asked. What is tolerated is in `emulation/proof/delayproof.py`, `rateproof.py`, `lossproof.py`,
 `order.py` and `expectation.py`. A profile with a timeline is measured as it begins. What does not hold is probed again,
-at most three times, because a stall of the machine spoils times."""
+up to three times in all, because a stall of the machine spoils times."""
 
 
 def page(found: Sequence[Calibrated], *, command: str, revision: str, machine: str, picture: str) -> str:

@@ -167,7 +167,7 @@ def _most(levels: Mapping[str, Sequence[Pair]], name: str) -> str:
 
 
 def _furthest(pairs: Sequence[Pair], name: str) -> float:
-    """The largest difference that shows, as a logarithm: infinite where there is no ratio at all, 0 where none shows."""
+    """The largest difference that shows, as a logarithm: infinite where there is no ratio, 0 where none shows."""
     ratios = [compare(one, other, name).ratio for one, other in pairs]
     if all(one.ratio is None for one in ratios):
         return math.inf

@@ -69,18 +69,10 @@ def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
 
 
 def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
-    values = []
-    for quantity in comparison.quantities:
-        values.append(evidence.by_seed(quantity))
-        if not values[-1]:
-            why = evidence.why_none(quantity)
-            return Outcome(comparison=comparison, answer=Answer.UNCLEAR, measured=False, why=why)
-    known = [evidence.span(one) for one in comparison.quantities]
-    stated = [one for one in known if one is not None]
-    if stated and len(stated) < len(known):
-        if not spans.is_exact(stated):
-            return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=VAGUE)
-        values, stated = _of_all_seeds(values, known), []
+    told = _values(comparison, evidence)
+    if isinstance(told, Outcome):
+        return told
+    values, stated = told
     bounded = [evidence.at_least(one, comparison.quantities) for one in comparison.quantities]
     if comparison.scale == "knee":
         return _knee(comparison, values, exact=bool(stated), vague=any(bounded) or not spans.is_exact(stated))
@@ -95,6 +87,23 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     if comparison.scale == "ratio" and any(value <= 0 for by_seed in (*over, *under) for value in by_seed.values()):
         return _without_ratio(comparison, over, under, exact=bool(stated or sign))
     return _stated(comparison, over, under, stated) if stated else _decided(comparison, over, under, sign=sign)
+
+
+def _values(comparison: Comparison, evidence: Evidence) -> tuple[list[Mapping[int, float]], list[spans.Span]] | Outcome:
+    """The values of each quantity by seed, and where they are single ones between which ends each lies; or why not."""
+    values = []
+    for quantity in comparison.quantities:
+        values.append(evidence.by_seed(quantity))
+        if not values[-1]:
+            why = evidence.why_none(quantity)
+            return Outcome(comparison=comparison, answer=Answer.UNCLEAR, measured=False, why=why)
+    known = [evidence.span(one) for one in comparison.quantities]
+    stated = [one for one in known if one is not None]
+    if len(stated) in (0, len(known)):
+        return values, stated
+    if not spans.is_exact(stated):
+        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=VAGUE)
+    return _of_all_seeds(values, known), []
 
 
 def _of_all_seeds(

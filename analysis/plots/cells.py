@@ -94,8 +94,8 @@ def _dot(ax: Any, y: int, cell: CellFinding, metric: Metric, colour: str, *, nam
     found = cell.estimate(metric.name)
     name = f"{name}  " if name else ""
     if found is None:
-        ax.text(0.02, y, f"{name}{'none' if cell.valid else 'no valid trial'}", transform=ax.get_yaxis_transform(), fontsize=8, color=colour,
-                va="center")  # fmt: skip
+        text = f"{name}{'none' if cell.valid else 'no valid trial'}"
+        ax.text(0.02, y, text, transform=ax.get_yaxis_transform(), fontsize=8, color=colour, va="center")
         return
     whisker(ax, y, ends_of(found), colour=colour, width=2.2)
     ax.plot([found.mean], [y], marker="o", markersize=5.5, color=colour, clip_on=False)

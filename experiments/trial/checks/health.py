@@ -35,8 +35,8 @@ IN_CLIENT = "the stack runs inside its clients' processes, which machine_use jud
 class Evidence:
     """What a trial knows about itself when it has ended.
 
-    resources: the table of records.schema; further_resources: of the links of other segments.  capture_drops: per port, None where tcpdump would not say; None: nothing
-    was to be captured.
+    resources: the table of records.schema; further_resources: of the links of other segments.
+    capture_drops: per port, None where tcpdump would not say; None: nothing was to be captured.
     clock_step_s: how far the wall clock moved against the monotonic one.  unreadable: bodies without a marker.
     miscounted: rows by which the ledger differs from what the clients counted as they went.
     stale: deliveries of messages that the trial did not send when they say they were sent.
