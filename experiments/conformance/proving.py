@@ -123,7 +123,7 @@ def _judged(promise: Promise[E], stack: Stack, after: Callable[[], E | str], *, 
     seen = after()
     if isinstance(seen, str):
         return Finding(**told, answer="untried", why=seen)
-    why = promise.broken(seen)
+    why = (seen.nothing if isinstance(seen, Seen) else "") or promise.broken(seen)
     return Finding(**told, answer="broken" if why else "kept", why=why, trial=trial)
 
 

@@ -28,7 +28,7 @@ class Acknowledgement:
 
     def __init__(self, tell: Tell, *, ack: Ack, prefetch: int) -> None:
         self._tell, self._ack = tell, ack
-        self._enough = max(1, prefetch // 2)
+        self._enough = max(1, (prefetch + 1) // 2)
         self._due: Run | None = None  # neither acknowledged nor, for CLIENT, told to be delivered
         self._delivered: Run | None = None  # CLIENT: not acknowledged
 

@@ -12,7 +12,14 @@ from stacks.openwire import bodies
 from stacks.openwire.acknowledging import Acknowledgement, Run
 from stacks.openwire.connection import Connection
 from stacks.openwire.dispatching import Arrived, Inlet, arrived
-from stacks.openwire.structures import ConsumerInfo, MessageDispatch, MessagePull, RemoveInfo
+from stacks.openwire.structures import (
+    QUEUE,
+    TEMPORARY_QUEUE,
+    ConsumerInfo,
+    MessageDispatch,
+    MessagePull,
+    RemoveInfo,
+)
 from stacks.openwire.wire import WireError
 
 
@@ -36,7 +43,9 @@ class Consumer:
         self._arrived: deque[Arrived] = deque()
         self._waiting: asyncio.Future[None] | None = None
         self._last_delivered = -1
-        self._acknowledgement = Acknowledgement(self._tell, ack=ack, prefetch=info.prefetch)
+        # Of queues ActiveMQ's client acknowledges each message with DUPS_OK, too (isAutoAcknowledgeEach).
+        each = ack is Ack.DUPS_OK and info.destination.code in (QUEUE, TEMPORARY_QUEUE)
+        self._acknowledgement = Acknowledgement(self._tell, ack=Ack.AUTO if each else ack, prefetch=info.prefetch)
 
     async def open(self) -> None:
         """Returns when the subscription is in force; StackError when refused."""

@@ -146,6 +146,8 @@ class Wire(Channel):
 
     def _handle(self, frame: Frame) -> None:
         match frame:
+            case Message() if self._closing:
+                pass  # it is for others: the broker is told that this client leaves
             case Message(subscription) if subscription in self.inlets:
                 self.inlets[subscription].receive(frame)
             case Accepted(request) if request in self._waiting:
