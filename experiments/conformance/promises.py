@@ -71,7 +71,7 @@ def _twice(seen: Seen) -> str:
     return _of(seen.counted.duplicates, "arrived more than once", seen)
 
 
-def _not_once(seen: Seen) -> str:
+def _amiss(seen: Seen) -> str:
     return _missing(seen) or _twice(seen)
 
 
@@ -149,7 +149,7 @@ PROMISES: tuple[Promise[Seen], ...] = (
         broken=_missing,
         guarantees=_HANDED_ON,
     ),
-    Promise(name="requests", about="every request that is answered was served once", story="requests", broken=_not_once),
+    Promise(name="requests", about="every request that is answered was served once", story="requests", broken=_amiss),
     Promise(name="own replies", about="a reply goes to its caller", story="requests", broken=_foreign),
     Promise(name="group", about="every member has every message", story="group", broken=_missing),
     Promise(name="flow", about="nothing of a flow is lost", story="flow", broken=_missing),
