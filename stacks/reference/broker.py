@@ -178,6 +178,10 @@ class Broker:
         self._unless_stalled(lambda: self._deliver(route, body, redelivered))
 
     def _deliver(self, route: Route, body: bytes, redelivered: bool) -> None:
+        if route.outlet is None and not route.durable:  # it has left while this waited: others have what is a queue's
+            if _kind(route.destination) is Kind.QUEUE:
+                self._queue(route.destination).put(body)
+            return
         delivery = route.next_delivery
         route.next_delivery += 1
         if route.keeps:

@@ -15,6 +15,7 @@ from reference_servers import ROOT, server_command, server_here, server_process
 from records.messaging import Ack, Delivery
 from stacks.driver import Endpoint, Selector, StackError, Subscription
 from stacks.reference import Reference
+from stacks.reference.broker import Broker
 from stacks.reference.driver import ReferenceConnection, ReferencePublisher
 from stacks.reference.faults import Faults
 from stacks.reference.frames import Acknowledge, Connect, Message, Publish, encode
@@ -220,6 +221,37 @@ def test_a_stall_holds_everything_back_once_and_loses_nothing() -> None:
             assert inbox.bodies == [b"0", b"1", b"2", b"3"]
 
     asyncio.run(story())
+
+
+class Taking:
+    """A receiver's connection that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+
+    def deliver(self, subscription: int, delivery: int, redelivered: bool, body: bytes) -> None:
+        self.bodies.append(body)
+
+    def behind_bytes(self) -> int:
+        return 0
+
+
+def test_others_have_what_waited_in_a_stall_for_a_receiver_that_leaves() -> None:
+    later: list[Callable[[], None]] = []
+    broker = Broker(
+        faults=Faults(stall_after=1, stall_s=1.0), later=lambda _, action: later.append(action), crash=lambda: None
+    )
+    first, second = Taking(), Taking()
+    routes = [
+        broker.subscribe(client_id=name, number=1, destination="queue/q", durable="", selector=None, outlet=outlet)
+        for name, outlet in (("a", first), ("b", second))
+    ]
+    for number in range(4):
+        broker.publish("queue/q", None, b"%d" % number)
+    broker.detach(routes[0])
+    for action in later:
+        action()
+    assert (first.bodies, sorted(second.bodies)) == ([], [b"0", b"1", b"2", b"3"])
 
 
 async def attack(at: Endpoint, data: bytes, *, ends: bool) -> None:
