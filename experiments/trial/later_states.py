@@ -1,4 +1,4 @@
-"""The later states of a trial's link: which of them this trial has to prove, and what came of it.
+"""The later states of a trial's links: which of them this trial has to prove, and what came of it.
 
 A state that held is remembered for the campaign, so that other trials with the same kernel and profile rely on it.
 """
@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from emulation.kernel.kernel import KernelName
 from emulation.plan import linkplan
+from emulation.plan.linkplan import LinkPlan
 from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
 from emulation.proof.peerproof import PeerEnds
 from emulation.proof.stateproof import LaterState, later_states, longest_s, proof_plan, prove_state, unmet, usual_s
-from experiments.scenario.segments import topology_plan
+from experiments.scenario.segments import is_medium, profile_of, topology_plan
 from experiments.scenario.settings import Settings
 from experiments.trial.context import TrialContext
 from experiments.trial.provenance import this_kernel
@@ -35,22 +36,58 @@ _SLOWER: dict[KernelName, float] = {"host": 1.0, "lab": 3.0}
 
 
 class LaterStates:
-    """What a trial knows of the later states of its link."""
+    """What a trial knows of the later states of its links.  Only media of stations have timelines."""
 
     def __init__(self, context: TrialContext) -> None:
-        self._context = context
+        first, *further = context.plans.items()
+        self._each = {
+            first[0]: _Segment(context, *first, peer_ways=context.peer_ways),
+            **{name: _Segment(context, name, plan) for name, plan in further},
+        }
+
+    @property
+    def checks(self) -> dict[str, tuple[LinkCheck, ...]]:
+        """What this trial has measured, by segment, of each state the last."""
+        return {name: one.checks for name, one in self._each.items()}
+
+    @property
+    def proofs(self) -> dict[str, tuple[LaterProof, ...]]:
+        """By segment, every later state and the trial that has proven it, or tried to: then its checks say what was
+        off.
+        """
+        return {name: one.proofs for name, one in self._each.items()}
+
+    def prove(self) -> None:
+        """Prove what nobody has, and what did not hold.  Nothing else may use the links meanwhile."""
+        for one in self._each.values():
+            one.prove()
+
+    def remember(self) -> None:
+        """Let other trials rely on what held in this one."""
+        for one in self._each.values():
+            one.remember()
+
+
+class _Segment:
+    """One of its links."""
+
+    def __init__(
+        self, context: TrialContext, name: str, link: LinkPlan, *, peer_ways: Collection[tuple[str, str]] = ()
+    ) -> None:
+        self._context, self._name = context, name
         until_s = _until_s(context.settings)
-        link = context.link
         self._states = later_states(link.profile, link.groups, until_s=until_s, met=link.directions)
-        self._peer_ways = context.peer_ways if self._states else ()
-        self._plan = proof_plan(context.link, until_s=until_s)
+        self._peer_ways = peer_ways if self._states else ()
+        self._plan = proof_plan(link, until_s=until_s)
         self._campaign = Path(context.spec.campaign_folder)
         self._trial = f"{context.spec.cell}/{trial_name(context.spec.trial)}"
         kernel = this_kernel()
-        self._kernel = f"{kernel.release} ({kernel.chosen}{_BY[context.link.made_by]})"
+        self._kernel = f"{kernel.release} ({kernel.chosen}{_BY[link.made_by]})"
         # A proof to a wired side, one through an access point and one ad hoc are of different ways.
         between = {"between stations": link.via} if self._peer_ways else {}
-        self._profile = digest(context.profile.model_dump(mode="json") | between)
+        # Each medium of a trial is a link of its own, be they alike.
+        other = {"segment": name} if link is not context.link else {}
+        self._profile = digest(link.profile.model_dump(mode="json") | between | other)
         self._elsewhere = self._remembered() if self._states else {}
         self._found: dict[str, tuple[LinkCheck, ...]] = {}
 
@@ -77,11 +114,12 @@ class LaterStates:
     def prove(self) -> None:
         """Prove what nobody has, and what did not hold.  Nothing else may use the link meanwhile."""
         network = self._context.network
+        ports, ends = network.segments[self._name].ports, partial(ends_of, network, segment=self._name)
         for one in self._states:
             if one.key in self._elsewhere or (one.key in self._found and _holds(self._found[one.key])):
                 continue
             self._found[one.key] = prove_state(
-                self._plan, network.ports, one, partial(ends_of, network), self._pairs(one), process=self._context.line
+                self._plan, ports, one, ends, self._pairs(one), process=self._context.line
             )
 
     def _pairs(self, one: LaterState) -> Sequence[PeerEnds] | None:
@@ -131,12 +169,15 @@ def longest_seconds(settings: Settings, profile: LinkProfile, kernel: KernelName
     return _SLOWER[kernel] * TRIES * sum(map(longest_s, _states(settings, profile)))
 
 
-def _states(settings: Settings, profile: LinkProfile) -> tuple[LaterState, ...]:
+def _states(settings: Settings, profile: LinkProfile) -> Iterator[LaterState]:
     if not profile.timeline:
-        return ()
-    stations = [f"sta{number}" for number in range(1, settings.stations + 1)]
-    met = linkplan.met(topology_plan(settings).emulated[0].via)
-    return later_states(profile, profile.groups(stations), until_s=_until_s(settings), met=met)
+        return
+    plan = topology_plan(settings)
+    for one in plan.emulated:
+        if is_medium(plan, one):
+            mine = profile_of(one, profile, {}, settings.network)
+            met = linkplan.met(one.via)
+            yield from later_states(mine, mine.groups(one.stations), until_s=_until_s(settings), met=met)
 
 
 def _until_s(settings: Settings) -> float:

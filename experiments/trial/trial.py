@@ -195,7 +195,7 @@ def _deploy_and_prove(context: TrialContext, later: LaterStates) -> tuple[Checks
     notes: list[str] = []
     for pause_s in _PROVEN_AGAIN_AFTER_S:
         broken = [name for name, some in checks.items() if not all(check.holds for check in some)]
-        off = [out_of_tolerance(check) for check in (*_flat(checks), *later.checks) if not check.holds]
+        off = [out_of_tolerance(check) for check in (*_flat(checks), *_flat(later.checks)) if not check.holds]
         if not off:
             break
         notes.append(f"the link did not hold and was proven again ({'; '.join(off)})")
@@ -205,7 +205,8 @@ def _deploy_and_prove(context: TrialContext, later: LaterStates) -> tuple[Checks
             later.prove()
     later.remember()
     first, paths = next(iter(context.plans)), checks.pop(PATHS, ())
-    return checks | {first: (*checks[first], *later.checks, *paths)}, tuple(notes)
+    found = {name: (*some, *later.checks[name]) for name, some in checks.items()}
+    return found | {first: (*found[first], *paths)}, tuple(notes)
 
 
 def _flat(checks: Checks) -> list[LinkCheck]:

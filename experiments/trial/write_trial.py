@@ -62,7 +62,7 @@ def write_trial(
     probed: Mapping[str, Sequence[LinkCheck]],
     measured: Measured,
     *,
-    later: Sequence[LaterProof] = (),
+    later: Mapping[str, Sequence[LaterProof]] | None = None,
 ) -> Verdict:
     """Write everything but the captures, which are there already, and return the verdict.
 
@@ -80,7 +80,7 @@ def write_trial(
     tables = {"published": published, "delivered": delivered, "resources": resources, **stamps}
     for name, table in tables.items():
         write_table(folder / f"{name}.parquet", table)
-    proof = _proof(context, probed, measured).model_copy(update={"later": tuple(later)})
+    proof = _proof(context, probed, measured, later or {})
     write_record(folder / LINK, proof)
     sizes = [capture.path.stat().st_size for capture in measured.captures]
     why = why_not_kept(context.settings.capture, trial=context.spec.trial, sizes=sizes)
@@ -164,7 +164,10 @@ def _least_rtt(context: TrialContext) -> Callable[[str], float]:
     return lambda station: least_path_rtt_s(context.plans, context.network, station, hosts[station])
 
 
-def _proof(context: TrialContext, probed: Mapping[str, Sequence[LinkCheck]], measured: Measured) -> LinkProof:
+def _proof(
+    context: TrialContext, probed: Mapping[str, Sequence[LinkCheck]], measured: Measured,
+    later: Mapping[str, Sequence[LaterProof]],
+) -> LinkProof:  # fmt: skip
     """The first segment's proof, which has those of the others."""
     plan = context.network.plan
     first, *others = plan.emulated
@@ -172,12 +175,12 @@ def _proof(context: TrialContext, probed: Mapping[str, Sequence[LinkCheck]], mea
         link_proof(
             measured.further[one.name].plan, probed[one.name], measured.further[one.name], measured.window,
             segment=one.name,
-        ).model_copy(update={"link": not is_medium(plan, one)})
+        ).model_copy(update={"link": not is_medium(plan, one), "later": tuple(later.get(one.name, ()))})
         for one in others
     )  # fmt: skip
     segment = first.name if further else ""
     proof = link_proof(context.link, probed[first.name], measured, measured.window, segment=segment)
-    return proof.model_copy(update={"further": further})
+    return proof.model_copy(update={"further": further, "later": tuple(later.get(first.name, ()))})
 
 
 def link_proof(

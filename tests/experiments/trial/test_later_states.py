@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +13,13 @@ from lab_runs import scenario_file
 from unbuilt import unbuilt
 
 from emulation.kernel import kernel
+from emulation.kernel.accesspoint import Ports
 from emulation.plan import linkplan
+from emulation.plan.linkplan import LinkPlan
 from emulation.profile.media import MediumName, Via
 from emulation.profile.profile import LinkProfile
 from emulation.proof.probe import MIN_FRAME
+from emulation.proof.proof import Ends
 from emulation.proof.stateproof import LaterState
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import durations, launch, runner
@@ -68,16 +72,18 @@ def trial(
 ) -> LaterStates:
     """What trial `number` of a campaign in `folder` knows.  via: of a load between stations, None = to a server."""
     one = profile(rate=1e6, timeline=EVENTS if events is None else events)
+    link = linkplan.plan(
+        one, STATIONS, seed=number, seconds=6, timeline_s=6, made_by=medium, via=via or "access-point"
+    )  # fmt: skip
+    network = unbuilt(2, "peers")
     context = SimpleNamespace(
-        profile=one,
         settings=SimpleNamespace(window=SimpleNamespace(**WINDOW)),
-        link=linkplan.plan(
-            one, STATIONS, seed=number, seconds=6, timeline_s=6, made_by=medium, via=via or "access-point"
-        ),
+        link=link,
+        plans={network.emulated[0].plan.name: link},
         spec=SimpleNamespace(
             campaign_folder=str(folder), cell="only", trial=number, profile=one.model_dump(mode="json")
         ),
-        network=unbuilt(2, "peers"),
+        network=network,
         line=None,
         peer_ways=(STATIONS,) if via else (),
     )
@@ -96,7 +102,8 @@ def test_the_second_trial_relies_on_what_the_first_has_proven(tmp_path: Path, mo
     second = trial(tmp_path, 2)
     second.prove()
     assert proofs.asked == [SLOW, DARK]
-    assert (second.checks, [(one.state, one.proven_by) for one in second.proofs]) == (
+    ((checks,), (proven,)) = second.checks.values(), second.proofs.values()
+    assert (checks, [(one.state, one.proven_by) for one in proven]) == (
         (), [(SLOW, "only/trial-001"), (DARK, "only/trial-001")],
     )  # fmt: skip
 
@@ -109,7 +116,8 @@ def test_what_did_not_hold_is_proven_again_and_is_not_remembered(
     first.prove()
     first.prove()
     assert proofs.asked == [SLOW, DARK, SLOW]
-    assert [one.delivered for one in first.checks] == [0.6, 1.0]
+    (checks,) = first.checks.values()
+    assert [one.delivered for one in checks] == [0.6, 1.0]
     first.remember()
     assert [one.change for one in proven_states(tmp_path)] == [DARK]
 
@@ -183,3 +191,37 @@ def test_ways_between_stations_have_their_own_proofs(tmp_path: Path, monkeypatch
         one.prove()
         one.remember()
     assert proofs.asked == [SLOW, DARK] * 3, "the second ad-hoc trial relies on the first"
+
+
+def test_every_medium_has_its_later_states_proven_on_its_own_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """sta1 is in the first cell, sta2 in the second, and each has an outage of its own."""
+    network = unbuilt(2, {"kind": "cells", "cells": 2})
+    events = [{"at": 1, "outage": 0.5, "stations": [name]} for name in STATIONS]
+    plans = {
+        one.plan.name: linkplan.plan(
+            profile(rate=1e6, timeline=[event]), one.plan.stations, seed=1, seconds=6, timeline_s=6
+        )
+        for one, event in zip(network.emulated, events, strict=True)
+    }
+    asked: list[tuple[int, str]] = []
+
+    def prove(
+        plan: LinkPlan, ports: Ports, state: LaterState, ends: Callable[[str], Ends], pairs: object, *, process: object
+    ) -> tuple[LinkCheck, ...]:
+        del plan, pairs, process
+        asked.append((ports.pid, *state.dark))
+        assert ends(state.dark[0]).station_pid == network.node(state.dark[0]).pid
+        return (check(1.0),)
+
+    monkeypatch.setattr(later_states, "prove_state", prove)
+    context = SimpleNamespace(
+        settings=SimpleNamespace(window=SimpleNamespace(**WINDOW)), link=next(iter(plans.values())), plans=plans,
+        spec=SimpleNamespace(campaign_folder=str(tmp_path), cell="only", trial=1), network=network, line=None,
+        peer_ways=(),
+    )  # fmt: skip
+    found = LaterStates(context)  # type: ignore[arg-type]
+    found.prove()
+    assert asked == [(one.ports.pid, name) for one, name in zip(network.emulated, STATIONS, strict=True)]
+    assert [len(some) for some in found.proofs.values()] == [1, 1]
