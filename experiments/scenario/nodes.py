@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from experiments.scenario import placement
 from experiments.scenario.segments import topology_plan
@@ -11,6 +12,8 @@ from records import nodes
 from records.workload import PubSub
 from records.yaml_lines import Key
 from stacks.driver import between_clients
+from topologies.plan import TopologyPlan
+from topologies.routes import NoPath, Routes
 
 _WHY = {
     "server": "has no service of the stack, or is the only server that has one",
@@ -40,7 +43,7 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
         needs = [(station, station) for station in used]
     else:
         needs = list(placement.homes(settings, plan)) if there else []
-    servers = {host: {station for station, need in needs if need == host} for host in there} if len(there) > 1 else {}
+    servers = _needed(plan, there, needs) if len(there) > 1 else {}
     found = nodes.problems(
         settings.nodes,
         window_s=settings.window.window_s,
@@ -52,3 +55,14 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
     )
     for (index, key), problem in found:
         yield ("nodes", index, key), problem
+
+
+def _needed(plan: TopologyPlan, there: Iterable[str], needs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """The stations that need each server: for its service, or because it passes on what is for another one."""
+    routes = Routes(plan)
+    found: dict[str, set[str]] = {host: set() for host in there}
+    for station, home in needs:
+        with suppress(NoPath):  # which is told elsewhere
+            for host in {home, *(hop.receiver for hop in routes.hops(station, home))} & found.keys():
+                found[host].add(station)
+    return found

@@ -13,6 +13,7 @@ from experiments.scenario.scenario import ScenarioError, load
 from experiments.scenario.settings import from_campaign
 
 TWO_SERVERS = {"topology": {"kind": "star", "servers": 2}}
+TREE = {"topology": {"kind": "tree", "servers": 3, "link": "wireline-10m"}}
 CHAIN = {"topology": {"kind": "chain", "link": "wireline-10m", "routers": 1}}
 PEERS = {"stack": "reference-peers", "topology": "peers"}
 TWO_TOPICS = {"workload": SMALL["workload"] | {"clients": {"publishers": 2, "subscribers": 2, "topics": 2}}}
@@ -54,6 +55,7 @@ def test_a_scenario_without_events_is_kept_as_ever(tmp_path: Path) -> None:
         (event(1, "sta9", "kill"), {}, "nodes.node: 'sta9' is no node of this topology: use one of sta1, sta2, sta3"),
         (event(1, "server", "kill"), {}, "nodes.node: 'server' has no service of the stack, or is the only server"),
         (event(1, "server1", "join"), TWO_SERVERS, "nodes.event: 'join' of server1 at 1 s: clients of sta"),
+        (event(1, "server2", "join"), TREE, "nodes.event: 'join' of server2 at 1 s: clients of sta1"),
         (event(1, "sta5", "kill"), {"stations": 5}, "nodes.node: 'sta5' has no clients, so nothing would happen"),
         (event(1, "r1", "kill"), CHAIN, "nodes.event: 'kill' of r1 at 1 s: a router has no process of the load"),
         (event(1, "r1", "join"), CHAIN, "nodes.event: 'join' of r1 at 1 s: routers are there from the start"),
