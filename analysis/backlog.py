@@ -13,7 +13,7 @@ import numpy as np
 from analysis.findings import CellFinding, Findings, rises
 from analysis.stationarity import BACKLOG
 from analysis.statistics import Trend, trend
-from analysis.units import digits
+from analysis.units import percent
 from records.manifest import Window
 from records.waits import Waits
 
@@ -57,7 +57,7 @@ def growing_text(cell: CellFinding) -> str:
     """What is said of a cell whose backlog grows; empty for others."""
     if not grows(cell):
         return ""
-    share = digits(100 * float(np.mean(cell.values(GROWTH))), significant=2)
+    share = percent(float(np.mean(cell.values(GROWTH))))
     return f"backlog grows by {share} % of what is sent: latency says how long the load lasted"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.statistics import Trend, benjamini_hochberg, trend
 from analysis.statistics.trend import batch_counts, batch_medians
-from analysis.units import digits
+from analysis.units import percent
 from records.latency import LATENCIES, of_arrivals
 from records.manifest import Window
 from records.window_metrics import Ledger
@@ -45,7 +45,7 @@ class WindowTrend:
         """As in `subscriber throughput rose by 12 % of its mean over the window (p = 0.001)`."""
         name, way = series_label(self.series, words), "rose" if self.change > 0 else "fell"
         p = f"p = {self.p_adjusted:.2g}" if self.p_adjusted >= 1e-4 else "p < 0.0001"
-        return f"{name} {way} by {digits(abs(self.change) * 100, significant=2)} % of its mean over the window ({p})"
+        return f"{name} {way} by {percent(abs(self.change))} % of its mean over the window ({p})"
 
 
 def window_trends(ledger: Ledger, window: Window) -> dict[str, Trend]:

@@ -58,6 +58,12 @@ def digits(value: float, *, significant: int = 3) -> str:
     return f"{value:,.{max(0, significant - 1 - size)}f}".replace(",", "\u202f")
 
 
+def percent(share: float) -> str:
+    """A share as per cent, of two digits, or all before the point."""
+    hundredths = 100 * share
+    return f"{hundredths:.2g}" if abs(hundredths) < 99.5 else f"{hundredths:.0f}"
+
+
 def quantity(metric: Metric, value: float | None, *, at_least: bool = False) -> str:
     """A value with its unit; a dash when there is none.  at_least: it is a lower bound."""
     if value is None:

@@ -29,14 +29,15 @@ class Backlog:
 
 def backlogs(resources: pa.Table, start_ns: int, end_ns: int) -> dict[str, Backlog]:
     """Queue to its backlog between two moments.  resources: rows of records.schema.RESOURCES."""
-    before = sampled(resources, "backlog_bytes", 0, start_ns + 1)
-    return {
-        name: Backlog(
-            t_ns=np.concatenate([[start_ns], when, [end_ns]]), waiting=values,
-            before=float(before[name][1][-1]) if name in before else 0.0,
-        )
-        for name, (when, values) in sampled(resources, "backlog_bytes", start_ns, end_ns).items()
-    }  # fmt: skip
+    found = {}
+    for name, (when, values) in sampled(resources, "backlog_bytes", 0, end_ns).items():
+        first, after = (int(np.searchsorted(when, start_ns, side=side)) for side in ("left", "right"))
+        if first < len(when):
+            found[name] = Backlog(
+                t_ns=np.concatenate([[start_ns], when[first:], [end_ns]]), waiting=values[first:],
+                before=float(values[after - 1]) if after else 0.0,
+            )  # fmt: skip
+    return found
 
 
 def sampled(resources: pa.Table, metric: str, start_ns: int, end_ns: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
