@@ -35,11 +35,15 @@ _DRAWN = ("jitter", "reorder", "duplicate", "corrupt")
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A link for the line to carry.  stations: how many it has.  group_frames: see linkplan.plan."""
+    """A link for the line to carry.  stations: how many it has.  group_frames: see linkplan.plan.
+
+    between: whether its stations send to each other, as there is nobody else.
+    """
 
     profile: LinkProfile
     stations: int
     group_frames: bool = False
+    between: bool = False
 
     def __str__(self) -> str:
         return f"profile {self.profile.name!r} with {self.stations} station{'s' * (self.stations != 1)}"

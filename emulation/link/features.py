@@ -54,16 +54,17 @@ def missing(
     medium: MediumName = "tc",
     *,
     group_frames: bool = False,
+    between: bool = False,
 ) -> str:
     """Why kernel `on` with these features (from `probe`) cannot do a profile, and the cure; '' when it can.
 
     medium: what is to make the link; how much the line carries is not asked here (emulation.line.ceiling).
-    group_frames: see linkplan.plan.
+    group_frames: see linkplan.plan.  between: whether stations send to each other.
     """
     for feature, needed_by in needed(profile, medium).items():
         if answer := available[feature]:
             return f"has no {feature}, which profile {profile.name!r} needs for {needed_by} ({answer}): {CURE[feature]}"
-    if medium == "tc" and (why := needs_line(profile, group_frames=group_frames)):
+    if medium == "tc" and (why := needs_line(profile, group_frames=group_frames, between=between)):
         return (
             f"cannot do with tc what profile {profile.name!r} asks: {why}; the line can: use --medium line, or leave "
             "that out of the profile"

@@ -103,13 +103,18 @@ def top_rate(profile: LinkProfile) -> float:
     return max([*rates, *(trace.top_rate for trace in traces)])
 
 
-def needs_line(profile: LinkProfile, *, group_frames: bool = False) -> str:
+def needs_line(profile: LinkProfile, *, group_frames: bool = False, between: bool = False) -> str:
     """What of a profile the kernel's queueing disciplines cannot do, and the line can; '' when there is nothing.
 
-    group_frames: see linkplan.plan.
+    group_frames: see linkplan.plan.  between: whether stations send to each other.
     """
     if group_frames:
         return GROUP_FRAMES
+    if between and profile.medium == "shared" and profile.stations:
+        return (
+            "stations with settings of their own that send to each other over a shared medium (a class of htb is told "
+            "by addresses, whichever way a frame is going)"
+        )
     if profile.turns != "arrival":
         return f"turns: {profile.turns} (htb takes turns between stations with settings of their own, by packets only)"
     if profile.station_rate == "phy" and any(

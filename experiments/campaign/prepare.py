@@ -71,11 +71,12 @@ def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
     """
     if why := missing(settings.workload) or _too_many_cores(settings):
         raise NotPossible(why)
-    several = len(topology_plan(settings).emulated) > 1 or settings.group_frames
+    medium, *others = topology_plan(settings).emulated
+    told = bool(others) or settings.group_frames or not medium.wired
 
     def by_line(first: MediumName) -> tuple[Load, ...]:
         has_netem = not kernels.host_features[Feature.NETEM]
-        return tuple(carried(settings, profile, links, first=first, has_netem=has_netem).values()) if several else ()
+        return tuple(carried(settings, profile, links, first=first, has_netem=has_netem).values()) if told else ()
 
     place = kernels.choose(
         profile,

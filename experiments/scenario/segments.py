@@ -60,7 +60,12 @@ def media(settings: Settings, network: LinkProfile) -> tuple[Load, ...]:
     except ValueError:
         return ()
     return tuple(
-        Load(profile_of(one, network, {}, settings.network), len(one.stations), settings.group_frames)
+        Load(
+            profile_of(one, network, {}, settings.network),
+            len(one.stations),
+            settings.group_frames,
+            between=not one.wired,
+        )
         for one in plan.emulated
         if is_medium(plan, one)
     )
@@ -81,6 +86,7 @@ def carried(
             profile_of(one, network, links, settings.network),
             len(one.stations),
             settings.group_frames and is_medium(plan, one),
+            between=not one.wired,
         )
         for one in plan.emulated
     }

@@ -99,7 +99,7 @@ class Kernels:
     def _why_not_host(self, profile: LinkProfile, loads: Loads, medium: MediumName) -> str:
         if os.geteuid():
             return "this machine's own kernel builds networks for root only: run the same command as root (sudo)"
-        if why := features.missing(profile, self.host_features, "host", medium, group_frames=_to_groups(loads)):
+        if why := features.missing(profile, self.host_features, "host", medium, **_asked(loads)):
             return f"this machine's own kernel ({os.uname().release}) {why}"
         return ceiling.why_not(*loads) if medium == "line" else ""
 
@@ -107,7 +107,7 @@ class Kernels:
         """Why the lab kernel cannot do a profile, as one of these links or by itself, '' when it can."""
         if self.no_lab:
             return self.no_lab
-        why = features.missing(profile, _LAB_FEATURES, "lab", group_frames=_to_groups(loads))
+        why = features.missing(profile, _LAB_FEATURES, "lab", **_asked(loads))
         return f"the lab kernel ({labkernel.release()}) {why}" if why else ""
 
     def _choose(self, profile: LinkProfile, loads: Loads, wanted: WantedMedium, kernel: Wanted) -> Place:
@@ -146,8 +146,9 @@ class Kernels:
             yield "the lab kernel could: run with --kernel lab"
 
 
-def _to_groups(loads: Loads) -> bool:
-    return any(one.group_frames for one in loads)
+def _asked(loads: Loads) -> dict[str, bool]:
+    """What these links are for, as features.missing takes it."""
+    return {"group_frames": any(one.group_frames for one in loads), "between": any(one.between for one in loads)}
 
 
 def _agreed(option: str, mine: W, asked: W, profile: LinkProfile) -> W:

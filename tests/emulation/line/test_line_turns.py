@@ -152,6 +152,8 @@ def test_what_only_the_line_can_do_is_told() -> None:
     assert needs_line(made(turns="airtime")).startswith("turns: airtime")
     assert needs_line(made(station_rate="phy", **own)).startswith("station_rate: phy")
     assert needs_line(made(station_rate="phy", stations={"sta1": {"loss": 0.1}})) == ""
+    assert needs_line(made(), between=True) == ""
+    assert needs_line(made(**own), between=True).startswith("stations with settings of their own that send to each")
 
 
 def test_a_profile_without_a_choice_is_written_as_ever() -> None:
