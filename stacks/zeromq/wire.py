@@ -8,6 +8,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import chain
 
 import zmq
 from zmq.utils.monitor import recv_monitor_message
@@ -20,6 +21,7 @@ Parts = Sequence[bytes]
 
 _AT_ONCE = 200  # messages, until others have their turn
 _BACKLOG = 1000
+_AGAIN_S = 0.005  # until it is tried again to send to a peer that had no room
 _CONNECTIONS = zmq.EVENT_CONNECTED | zmq.EVENT_ACCEPTED
 _WATCHED = _CONNECTIONS | zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED | zmq.EVENT_CLOSED
 
@@ -33,6 +35,9 @@ class Wire:
         _set(self._socket, kind, knobs)
         self.take: Callable[[list[bytes]], None] = lambda _: None
         self._waiting: deque[tuple[Parts, asyncio.Future[None]]] = deque()
+        # Of a ROUTER, by peer: what one has no room for waits, and others have theirs.
+        self._is_router = kind == zmq.ROUTER
+        self._behind: dict[bytes, deque[tuple[Parts, asyncio.Future[None]]]] = {}
         self._done: asyncio.Future[None] = self._loop.create_future()
         self._done.set_result(None)
         self._soon = False
@@ -61,12 +66,43 @@ class Wire:
         """Hand a message over; ends when ZeroMQ has taken it, which says nothing of the peer."""
         if self._socket.closed:
             raise StackError("the socket is closed")
+        if self._is_router:
+            return self._sent_back(parts)
         if not self._waiting and self._taken(parts):
             return self._done
         waiting = self._loop.create_future()
         self._waiting.append((parts, waiting))
         self._look_soon()
         return waiting
+
+    def _sent_back(self, parts: Parts) -> asyncio.Future[None]:
+        peer = parts[0]
+        if peer not in self._behind:
+            if self._taken(parts):
+                return self._done
+            self._behind[peer] = deque()
+            if len(self._behind) == 1:
+                self._loop.call_later(_AGAIN_S, self._catch_up)
+        waiting = self._loop.create_future()
+        self._behind[peer].append((parts, waiting))
+        return waiting
+
+    def _catch_up(self) -> None:
+        """Send what peers have room for by now: a ROUTER says that it can send as long as any peer has room."""
+        if self._socket.closed:
+            return
+        for peer, behind in list(self._behind.items()):
+            self._send_from(behind)
+            if not behind:
+                del self._behind[peer]
+        if self._behind:
+            self._loop.call_later(_AGAIN_S, self._catch_up)
+
+    def _send_from(self, waiting: deque[tuple[Parts, asyncio.Future[None]]]) -> None:
+        while waiting and self._taken(waiting[0][0]):
+            _, sent = waiting.popleft()
+            if not sent.done():
+                sent.set_result(None)
 
     async def met(self, count: int) -> None:
         """Wait until so many peers have shaken hands."""
@@ -84,11 +120,12 @@ class Wire:
         self._socket.disable_monitor()
         self._monitor.close(linger=0)
         self._socket.close(linger=round(linger_s * 1000))
-        for _, waiting in self._waiting:
+        for _, waiting in (*self._waiting, *chain.from_iterable(self._behind.values())):
             if not waiting.done():
                 waiting.set_exception(StackError(why))
                 waiting.exception()  # nobody may be waiting for it any more
         self._waiting.clear()
+        self._behind.clear()
 
     def vanish(self) -> None:
         """End it without FIN or RST; StackError without root."""
@@ -110,7 +147,8 @@ class Wire:
         except zmq.Again:
             return False
         except zmq.ZMQError as error:
-            raise StackError(f"a message was refused: {error.strerror}") from error
+            if error.errno != zmq.EHOSTUNREACH:  # of a ROUTER: that peer has gone, and its reply with it
+                raise StackError(f"a message was refused: {error.strerror}") from error
         self._look_soon()
         return True
 
@@ -125,10 +163,7 @@ class Wire:
         if self._socket.closed:
             return
         self._receive()
-        while self._waiting and self._taken(self._waiting[0][0]):
-            _, waiting = self._waiting.popleft()
-            if not waiting.done():
-                waiting.set_result(None)
+        self._send_from(self._waiting)
         # To look takes the news of a peer that has room again, too.
         wanted = zmq.POLLIN | zmq.POLLOUT if self._waiting else zmq.POLLIN
         if not self._socket.closed and _events(self._socket) & wanted:
@@ -168,6 +203,8 @@ def _set(made: zmq.Socket[bytes], kind: int, knobs: ZeroMQKnobs) -> None:
         made.set(zmq.HEARTBEAT_TIMEOUT, round(knobs.heartbeat_timeout_s * 1000))
     if kind == zmq.XPUB:
         made.set(zmq.XPUB_VERBOSE, 1)  # tells of every subscriber, not only of a topic's first
+    if kind == zmq.ROUTER:
+        made.set(zmq.ROUTER_MANDATORY, 1)  # else it drops in silence what a peer has no room for
     if kind in (zmq.PUSH, zmq.DEALER):
         made.set(zmq.IMMEDIATE, 1)  # nothing is queued for a peer that is not there
 

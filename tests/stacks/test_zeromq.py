@@ -121,6 +121,23 @@ def test_a_request_is_answered_by_one_of_the_servers_and_its_reply_goes_to_its_c
     assert served == [len(BODIES)] * 2
 
 
+def test_a_reply_that_its_caller_has_no_room_for_waits_and_is_not_dropped() -> None:
+    talk, replies = Talk(2, 1, send_high_water=1, receive_high_water=1), []  # type: ignore[var-annotated]
+
+    async def all_of_it() -> None:
+        due: list[tuple[bytes, Callable[[bytes], None]]] = []
+        await (await talk.client("consumer-0")).serve("c", lambda body, reply: due.append((body, reply)))
+        callers = [await (await talk.client(f"producer-{number}")).caller("c") for number in range(2)]
+        asked = [caller.call(b"%d %b" % (number, body)) for number, caller in enumerate(callers) for body in BODIES]
+        await until(lambda: len(due) == len(asked))
+        for body, reply in due:  # at once: meanwhile nobody reads
+            reply(body.ljust(100_000))
+        replies.extend(await asyncio.gather(*asked))
+
+    talk.run(all_of_it)
+    assert [one.rstrip() for one in replies] == [b"%d %b" % (number, body) for number in range(2) for body in BODIES]
+
+
 def test_a_request_that_is_never_answered_ends_with_its_client() -> None:
     talk = Talk(1, 1)
 
