@@ -2,45 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from experiments.conformance.restart import Restarted
 from experiments.conformance.stories import RESTART
-from records.ledger import Reconciliation
+from records.audience import Audience
+from records.ledger import Reconciliation, reconcile
+from records.manifest import Window
 from records.messaging import Guarantee
 from records.schema import Outcome
 from records.verdict import Check, Health, Verdict
+from records.window_metrics import longest_silence
 
 _LONGEST_SILENCE_S = 2.0  # eighty times what the schedule leaves between two messages, and no stall of a machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A trial after its story.  counted: over all its messages, warm-up included.  audiences: how many there are."""
+    """A trial after its story.  counted: over all its messages, warm-up included; answered: over those alone that the
+    stack has answered.  longest_silence_s: of any one consumer, inside the window.
+    """
 
-    published: pa.Table
     counted: Reconciliation
+    answered: Reconciliation
     verdict: Verdict
-    audiences: int
     longest_silence_s: float
+
+    @classmethod
+    def of(
+        cls, published: pa.Table, delivered: pa.Table, them: Sequence[Audience], *, verdict: Verdict, window: Window
+    ) -> Seen:
+        """Of a trial's ledger."""
+        arrived, consumer = (delivered.column(name).to_numpy() for name in ("t_recv_ns", "consumer"))
+        inside = (arrived >= window.start_ns) & (arrived < window.end_ns)
+        silences = [
+            longest_silence(arrived[inside & (consumer == one)], window) for each in them for one in each.consumers
+        ]
+        acked = published.filter(pc.equal(published.column("outcome"), int(Outcome.ACKED)))
+        return cls(
+            counted=reconcile(published, delivered, them),
+            answered=reconcile(acked, delivered, them),
+            verdict=verdict,
+            longest_silence_s=max(silences, default=0.0),
+        )
 
     @property
     def nothing(self) -> str:
         """Why nothing can be kept: then nothing was lost, doubled or late either."""
-        if not (self.published.column("outcome").to_numpy() == Outcome.ACKED).any():
+        if not self.answered.expected:
             return "nothing that was sent was answered"
         return "" if self.counted.delivered else "nothing arrived"
 
     @property
     def missing(self) -> int:
         """Messages that audiences never had, though the stack answered them."""
-        unanswered = int(np.count_nonzero(self.published.column("outcome").to_numpy() == Outcome.IN_DOUBT))
-        return self.counted.lost + max(0, self.counted.in_doubt - unanswered * self.audiences)
+        return self.answered.lost + self.answered.in_doubt
 
 
 E = TypeVar("E", Seen, Restarted)

@@ -17,9 +17,7 @@ from experiments.scenario import scenario as scenarios
 from experiments.scenario.scenario import Scenario
 from records.campaign import read_campaign
 from records.counting import read_tables
-from records.ledger import reconcile
 from records.store import DamagedTrial, Trial, trials_of
-from records.window_metrics import longest_silence
 from stacks.driver import Stack
 from stacks.knobs import KnobValue
 from stacks.reference.struck import strikes
@@ -131,16 +129,9 @@ def _seen(trial: Trial) -> Seen | str:
     try:
         manifest = trial.manifest()
         tables = read_tables(trial, manifest)
-        audiences, window = manifest.workload.audiences, manifest.window
-        arrived = tables["delivered"].column("t_recv_ns").to_numpy()
-        return Seen(
-            published=tables["published"],
-            counted=reconcile(tables["published"], tables["delivered"], audiences),
-            verdict=trial.verdict(),
-            audiences=max(1, len(audiences)),
-            longest_silence_s=longest_silence(
-                arrived[(arrived >= window.start_ns) & (arrived < window.end_ns)], window
-            ),
-        )
+        return Seen.of(
+            tables["published"], tables["delivered"], manifest.workload.audiences, verdict=trial.verdict(),
+            window=manifest.window,
+        )  # fmt: skip
     except (DamagedTrial, OSError) as error:
         return f"its trial cannot be read: {error}"

@@ -1,4 +1,4 @@
-"""A stack that does nothing at all keeps no promise."""
+"""What is seen of a story: who does nothing keeps no promise, and what was not answered excuses nothing else."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from trial_files import passing_verdict
 
 from experiments.conformance.promises import PROMISES, Seen
 from records.audience import Audience
-from records.ledger import reconcile
+from records.manifest import Window
 from records.schema import Outcome
 
-THEM = (Audience(consumers=(10,), topic=0),)
+THEM = tuple(Audience(consumers=(number,), topic=0) for number in (10, 11))
 SENT = [(1, seq) for seq in range(4)]
+WINDOW = Window(go_ns=0, start_ns=10**9, end_ns=5 * 10**9, drained_ns=6 * 10**9, started_at="")
 
 
 def seen(sends: pa.Table, arrivals: pa.Table) -> Seen:
-    return Seen(
-        published=sends, counted=reconcile(sends, arrivals, THEM), verdict=passing_verdict(), audiences=1,
-        longest_silence_s=0.0,
-    )  # fmt: skip
+    return Seen.of(sends, arrivals, THEM, verdict=passing_verdict(), window=WINDOW)
+
+
+def broken(name: str, sends: pa.Table, arrivals: pa.Table) -> str:
+    (promise,) = (one for one in PROMISES if one.name == name)
+    return promise.broken(seen(sends, arrivals))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +42,19 @@ def test_what_neither_answers_nor_delivers_is_told(
 
 
 def test_a_request_that_is_served_twice_was_not_served_once() -> None:
-    (promise,) = (one for one in PROMISES if one.name == "requests")
-    once = [(10, *one) for one in SENT]
-    assert promise.broken(seen(published(SENT), delivered(once))) == ""
-    assert promise.broken(seen(published(SENT), delivered([*once, (10, 1, 1)]))) == "1 of 4 arrived more than once"
+    once = [(consumer, *one) for consumer in (10, 11) for one in SENT]
+    assert broken("requests", published(SENT), delivered(once)) == ""
+    assert broken("requests", published(SENT), delivered([*once, (10, 1, 1)])) == "1 of 8 arrived more than once"
+
+
+def test_what_was_not_answered_and_arrived_excuses_nothing_that_was_answered_and_did_not() -> None:
+    sends = published(SENT, outcomes={(1, 2): Outcome.IN_DOUBT, (1, 3): Outcome.IN_DOUBT})
+    first = [(10, *one) for one in SENT]
+    assert broken("at least once", sends, delivered([*first, (11, 1, 0), (11, 1, 1)])) == ""
+    assert broken("at least once", sends, delivered([*first, (11, 1, 0)])) == "1 of 8 were answered and never arrived"
+
+
+def test_one_subscriber_that_hears_nothing_for_long_is_a_stall_though_others_hear() -> None:
+    arrivals = [(10, 1, seq) for seq in range(4)]
+    often = pa.concat_tables([delivered(arrivals, t_recv_ns=at * 10**9) for at in range(1, 6)])
+    assert broken("no stall", published(SENT), often) == "nothing arrived for 4.0 s"
