@@ -107,7 +107,7 @@ class Kernels:
         """Why the lab kernel cannot do a profile, as one of these links or by itself, '' when it can."""
         if self.no_lab:
             return self.no_lab
-        why = features.missing(profile, _LAB_FEATURES, "lab", **_asked(loads))
+        why = features.missing(profile, _LAB_FEATURES, "lab", "tc", **_asked(loads))
         return f"the lab kernel ({labkernel.release()}) {why}" if why else ""
 
     def _choose(self, profile: LinkProfile, loads: Loads, wanted: WantedMedium, kernel: Wanted) -> Place:
