@@ -17,7 +17,8 @@ from records.schema import Outcome
 class Reconciliation:
     """Counts over all pairs (message, audience that should have it); `foreign` counts deliveries outside them.
 
-    A reply belongs to the caller of its request, and is foreign to all others; else replies are in no count.
+    A reply belongs to the caller of its request, and to that request: it is foreign to another caller, and where it
+    came after the request had been answered, so by another one's reply; else replies are in no count.
     expected = delivered + lost + in_doubt.  lost: the stack answered the send, the audience never had it,
     though it had a later message of the same producer.  in_doubt: missing, but nothing later arrived either,
     or the send was never answered.  refused: not expected, because the stack refused the send.
@@ -84,11 +85,13 @@ def reconcile(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]
     got = {name: delivered.column(name).to_numpy() for name in ("consumer", "producer", "seq", "arrival")}
     got_keys = message_keys(got["producer"], got["seq"])
     audience, first = audience_of(got["consumer"], them), first_deliveries(delivered, them)
+    calling = any(one.caller is not None for one in them)
+    late = _after_the_answer(published, delivered) if calling else np.zeros(len(got_keys), dtype=bool)
     totals["foreign"] += int(np.count_nonzero(audience < 0))
     for number, one in enumerate(them):
         mine = audience == number
         if one.caller is not None:
-            own = (got["producer"] == one.caller) & np.isin(got_keys, sent_keys)
+            own = (got["producer"] == one.caller) & np.isin(got_keys, sent_keys) & ~late
             totals["foreign"] += int(np.count_nonzero(mine & ~own))
             continue
         wanted = sent["topic"] == one.topic
@@ -108,6 +111,23 @@ def reconcile(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]
             his = mine & (got["consumer"] == consumer) if len(one.consumers) > 1 else mine
             totals["reordered"] += _reordered(got_keys[his], got["arrival"][his])
     return Reconciliation(**totals)
+
+
+def _after_the_answer(published: pa.Table, delivered: pa.Table) -> np.ndarray:
+    """Boolean mask over `delivered`: what it is a copy of had been answered before it came."""
+    answered = published.filter(pc.is_valid(published.column("t_ack_ns")))
+    keys, t_ack = _keys_of(answered), answered.column("t_ack_ns").to_numpy()
+    order = np.argsort(keys)
+    keys, t_ack, came = keys[order], t_ack[order], _keys_of(delivered)
+    if not len(keys):
+        return np.zeros(len(came), dtype=bool)
+    at = np.searchsorted(keys, came).clip(max=len(keys) - 1)
+    later: np.ndarray = (keys[at] == came) & (t_ack[at] < delivered.column("t_recv_ns").to_numpy())
+    return later
+
+
+def _keys_of(table: pa.Table) -> np.ndarray:
+    return message_keys(table.column("producer").to_numpy(), table.column("seq").to_numpy())
 
 
 def until(published: pa.Table, delivered: pa.Table, t_ns: int) -> tuple[pa.Table, pa.Table]:

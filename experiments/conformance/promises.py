@@ -171,7 +171,7 @@ PROMISES: tuple[Promise[Seen], ...] = (
         guarantees=_HANDED_ON,
     ),
     Promise(name="requests", about="every request that is answered was served once", story="requests", broken=_amiss),
-    Promise(name="own replies", about="a reply goes to its caller", story="requests", broken=_foreign),
+    Promise(name="own replies", about="a reply goes to its caller and its request", story="requests", broken=_foreign),
     Promise(name="group", about="every member has every message", story="group", broken=_missing),
     Promise(name="flow", about="nothing of a flow is lost", story="flow", broken=_missing),
     Promise(name="flow order", about="a flow is in order", story="flow", broken=_out_of_order),

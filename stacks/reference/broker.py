@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from stacks.reference.calls import Calls
+from stacks.reference.calls import Calls, Mistakes
 from stacks.reference.destinations import Kind, read
 from stacks.reference.faults import Every, Faults, Lane
 from stacks.reference.queues import Queue
@@ -29,7 +29,8 @@ class Broker:
         self._crash = crash
         self._routes: dict[str, list[Route]] = {}
         self._queues: dict[str, Queue] = {}
-        self._calls = Calls(Every(faults.misreply))
+        astray = ((faults.misreply, False), (faults.cross, True))
+        self._calls = Calls(tuple(Mistakes(Every(every), same_caller=same) for every, same in astray))
         self._omit = Every(faults.omit)
         self._durable: dict[tuple[str, str], Route] = {}
         self._published = 0

@@ -20,13 +20,21 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Calls:
-    """misreply: which replies go to a caller that waits for another one by mistake."""
+class Mistakes:
+    """Which replies are taken for another's, of the same caller or of another one; one that finds none is owed."""
 
-    misreply: Every
+    every: Every
+    same_caller: bool
+    owed: int = 0
+
+
+@dataclass(slots=True)
+class Calls:
+    """mistakes: in which replies go astray."""
+
+    mistakes: tuple[Mistakes, ...]
     _servers: dict[str, deque[Route]] = field(default_factory=dict)
     _asked: dict[tuple[int, int], Asked] = field(default_factory=dict)  # by route (its id) and delivery
-    _mistakes_due: int = 0
 
     def attach(self, server: Route) -> None:
         """A new server of its service."""
@@ -67,13 +75,15 @@ class Calls:
         key = id(server), delivery
         if key not in self._asked:
             return
-        self._mistakes_due += self.misreply.due()
-        if self._mistakes_due and (other := self._other(key)) is not None:
-            self._asked[key], self._asked[other] = self._asked[other], self._asked[key]
-            self._mistakes_due -= 1
+        for mistake in self.mistakes:
+            mistake.owed += mistake.every.due()
+            if mistake.owed and (other := self._other(key, mistake.same_caller)) is not None:
+                self._asked[key], self._asked[other] = self._asked[other], self._asked[key]
+                mistake.owed -= 1
         asked = self._asked.pop(key)
         asked.caller.answer(asked.request, body)
 
-    def _other(self, key: tuple[int, int]) -> tuple[int, int] | None:
+    def _other(self, key: tuple[int, int], same_caller: bool) -> tuple[int, int] | None:
         mine = self._asked[key].caller
-        return next((other for other, asked in self._asked.items() if asked.caller is not mine), None)
+        others = (other for other, asked in self._asked.items() if (asked.caller is mine) is same_caller)
+        return next((other for other in others if other != key), None)

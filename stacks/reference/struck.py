@@ -8,6 +8,7 @@ _NO_CALLS = MESSAGE_PATTERNS - {Pattern.REQUEST_REPLY}
 _PATTERNS: dict[str, frozenset[Pattern]] = {
     "drop": _NO_CALLS, "duplicate": _NO_CALLS, "reorder": _NO_CALLS,
     "double": frozenset({Pattern.QUEUE}), "misreply": frozenset({Pattern.REQUEST_REPLY}),
+    "cross": frozenset({Pattern.REQUEST_REPLY}),
     "omit": frozenset({Pattern.BROADCAST}), "swap": frozenset({Pattern.STREAM}),
     "stall": MESSAGE_PATTERNS, "crash": MESSAGE_PATTERNS,
 }  # fmt: skip
@@ -26,4 +27,6 @@ def harmless(fault: str, work: Messages) -> str:
         return "no queue has two receivers, which could both have a message"
     if fault == "misreply" and isinstance(work, RequestReply) and work.clients.callers < 2:
         return "there is one caller, and no other one who could have its reply"
+    if fault == "cross" and isinstance(work, RequestReply) and work.loop == "closed" and work.in_flight == 1:
+        return "a caller waits for one reply at a time, and has no other request that it could be taken for"
     return ""

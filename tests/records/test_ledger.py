@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 from ledger_tables import consumers, delivered, published
 
 from records.audience import Audience
 from records.ledger import first_deliveries, reconcile, until
-from records.schema import Outcome
+from records.schema import PUBLISHED, Outcome
 
 FIVE = [(0, seq) for seq in range(5)]
 
@@ -113,7 +114,7 @@ ASKED = [(producer, seq) for producer in (0, 1) for seq in range(2)]
 def test_replies_belong_to_their_callers_and_are_no_deliveries() -> None:
     requests = [(seq, producer, seq) for producer, seq in ASKED]
     replies = [(2 + producer, producer, seq) for producer, seq in ASKED]
-    result = reconcile(published(ASKED), delivered(requests + replies), CALLERS)
+    result = reconcile(published(ASKED, t_ack_ns=2 * 10**9), delivered(requests + replies), CALLERS)
     assert (result.expected, result.delivered, result.duplicates) == (4, 4, 0)
     assert result.closes
 
@@ -123,3 +124,15 @@ def test_a_reply_to_the_wrong_caller_does_not_close() -> None:
     result = reconcile(published(ASKED), delivered([*requests, (3, 0, 1), (2, 1, 1)]), CALLERS)
     assert result.foreign == 2
     assert not result.closes
+
+
+def test_a_reply_that_answers_another_request_of_its_caller_does_not_close() -> None:
+    """Of two that changed places one came after its request had been answered."""
+    requests = [(seq, producer, seq) for producer, seq in ASKED]
+    came = delivered([*requests, (2, 0, 1), (2, 0, 0)])
+    first, second = came.column("t_recv_ns").to_pylist()[-2:]
+    sent = published(ASKED)
+    for of_the_first, foreign in (((first, second), 1), ((second, first), 0), ((None, first), 0)):
+        answers = pa.array([*of_the_first, None, None], pa.int64())
+        result = reconcile(sent.set_column(7, PUBLISHED.field(7), answers), came, CALLERS)
+        assert (result.foreign, result.closes) == (foreign, not foreign)

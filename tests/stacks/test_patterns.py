@@ -144,6 +144,17 @@ def test_the_fault_misreply_gives_replies_to_the_wrong_caller() -> None:
     told(story, faults=Faults(misreply=10))
 
 
+def test_the_fault_cross_gives_replies_to_another_request_of_the_same_caller() -> None:
+    async def story(stories: Stories) -> None:
+        replies = await stories.calls(BODIES)
+        for number in range(2):
+            own = [(b"%d %b" % (number, body))[::-1] for body in BODIES]
+            assert sorted(replies[number]) == sorted(own)
+            assert sum(reply != mine for reply, mine in zip(replies[number], own, strict=True)) >= 2
+
+    told(story, faults=Faults(cross=10))
+
+
 def test_the_fault_omit_leaves_the_last_member_out() -> None:
     async def story(stories: Stories) -> None:
         got = await stories.broadcast(BODIES, wanted=3 * len(BODIES) - 4)

@@ -17,8 +17,9 @@ def published(
     outcome: Outcome = Outcome.ACKED,
     outcomes: dict[tuple[int, int], Outcome] | None = None,
     prop: int | None = None,
+    t_ack_ns: int | None = None,
 ) -> pa.Table:
-    """A table from (producer, seq), a microsecond apart, all on topic 0."""
+    """A table from (producer, seq), a microsecond apart, all on topic 0, answered half of one later or then."""
     rows = [
         {
             "producer": producer,
@@ -28,7 +29,7 @@ def published(
             "property": prop,
             "t_sched_ns": 1000 * number,
             "t_send_ns": 1000 * number,
-            "t_ack_ns": 1000 * number + 500,
+            "t_ack_ns": 1000 * number + 500 if t_ack_ns is None else t_ack_ns,
             "outcome": int((outcomes or {}).get((producer, seq), outcome)),
         }
         for number, (producer, seq) in enumerate(sends)

@@ -7,8 +7,9 @@ size that begins with the request's marker, so that a caller can tell whose repl
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 
@@ -59,16 +60,13 @@ class Asking:
         self._caller = caller
         self._received = received
 
-    def send(self, body: bytes | bytearray, prop: int | None = None) -> asyncio.Future[bytes]:
-        """Call; the future ends with the reply, which has been received by then."""
+    def send(self, body: bytes | bytearray, prop: int | None = None) -> Coroutine[Any, Any, None]:
+        """Call; the coroutine ends after the reply has been received, so that no answer has an earlier time."""
         del prop
-        reply = asyncio.ensure_future(self._caller.call(body))
-        reply.add_done_callback(self._take)
-        return reply
+        return self._take(self._caller.call(body))
 
-    def _take(self, reply: asyncio.Future[bytes]) -> None:
-        if not reply.cancelled() and reply.exception() is None:
-            self._received(reply.result(), False)
+    async def _take(self, reply: Awaitable[bytes]) -> None:
+        self._received(await reply, False)
 
 
 class Desk:

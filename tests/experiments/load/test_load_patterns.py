@@ -76,8 +76,9 @@ def test_a_pattern_keeps_its_promise_until_a_fault_breaks_it(
     assert outcome.result.published.num_rows == SENT[pattern] * PER_PRODUCER
 
 
-def test_replies_to_the_wrong_callers_do_not_close_the_books(tmp_path: Path) -> None:
-    outcome = trial(tmp_path, "request_reply", "misreply=5", loop="closed", in_flight=4, service_time="5 ms")
+@pytest.mark.parametrize("fault", ["misreply=5", "cross=5"])
+def test_replies_to_the_wrong_callers_or_requests_do_not_close_the_books(tmp_path: Path, fault: str) -> None:
+    outcome = trial(tmp_path, "request_reply", fault, loop="closed", in_flight=4, service_time="5 ms")
     found = symptoms(outcome)
     assert found.keys() == {"foreign"}
     assert not outcome.reconciled().closes

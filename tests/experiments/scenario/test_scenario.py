@@ -240,6 +240,7 @@ def test_faults_are_for_the_reference_stack(tmp_path: Path) -> None:
         ("swap", {}, "it happens to stream only, and the pattern is pubsub"),
         ("drop", {"pattern": "request_reply", "clients": {"callers": 2, "services": 1}}, "the pattern is request_rep"),
         ("misreply", {"pattern": "request_reply", "clients": {"callers": 1, "services": 2}}, "there is one caller"),
+        ("cross", {"pattern": "request_reply", "clients": {"callers": 2, "services": 1}}, "one reply at a time"),
         ("double", {"pattern": "queue", "clients": {"senders": 2, "receivers": 2, "queues": 2}}, "two receivers"),
     ],
     ids=str,
