@@ -41,6 +41,11 @@ def of_values(metric: str, values: Sequence[float]) -> Estimate | None:
     return estimate(values, "share" if known is not None and known.unit == "share" else "positive")
 
 
+def countable() -> tuple[str, ...]:
+    """Shares of which trials tell how many of how many."""
+    return tuple(_COUNTED)
+
+
 def counted(metric: str, trials: Sequence[Trial]) -> tuple[Count, ...]:
     """How many of how many, in each trial that tells both; empty for what is not counted."""
     if metric not in _COUNTED:

@@ -13,6 +13,7 @@ from analysis.metric import Metric
 from analysis.partial import MEASURES
 from analysis.stationarity import series_label
 from analysis.units import (
+    NOTABLE,
     WIDE,
     brief_range,
     digits,
@@ -214,7 +215,9 @@ def _ratios(compared: Sequence[Comparison]) -> str:
         coarsest = max(have, key=lambda ratio: ratio.detectable or math.inf)
         which = f" (the least certain of {len(have)} pairs of cells)" if len(have) > 1 else ""
         return f"{label}: {times_text(coarsest)}{which}."
-    if values[-1] <= 1:
+    if max(values[-1], 1 / values[0]) - 1 < NOTABLE:
+        text = f"{label} is equal"
+    elif values[-1] <= 1:
         size = _range([1 / value for value in reversed(values)])
         text = f"{label} is {size} times lower"
     elif values[0] >= 1:

@@ -22,7 +22,8 @@ _LABELS = {
     LATENCY: "{latency} of arrivals",
     BACKLOG: "backlog",
 }
-_SERIES = {name: LATENCY for latency in LATENCIES for name in (latency, of_arrivals(latency))}
+_OF_DELIVERIES = [name for name in LATENCIES if not name.startswith("publish_")]
+_SERIES = {name: LATENCY for latency in _OF_DELIVERIES for name in (latency, of_arrivals(latency))}
 FALSE_ALARMS = 0.05  # share of all trends told in a campaign that may be chance
 _NOTABLE = 0.01  # smaller changes are told in tables/trends.csv only
 

@@ -67,7 +67,8 @@ def judge(a: CellFinding, b: CellFinding, metric: Metric, *, margin: float, shar
     """Contrast B with A: paired where two or more seeds agree, else by Welch.
 
     Shares are subtracted (they may be zero; where nothing was found among few, that is no certainty), all else
-    divided; where a zero forbids that, the difference is given in A's mean, as if that were known exactly.
+    divided; where a zero forbids that, the difference is given in A's mean, or B's where A's is zero, as if that were
+    known exactly.
     """
     first, second = a.by_seed(metric.name), b.by_seed(metric.name)
     shared = [seed for seed in second if seed in first]
@@ -103,8 +104,10 @@ def _scale(
         return float, "points", worse * share_margin
     if all(value > 0 for group in groups for value in group):
         return math.log, "ratio", math.log1p(worse * margin)
-    reference = abs(float(np.mean(groups[0] or [0.0]))) or 1.0
-    return lambda value: value / reference, "share of A's mean", worse * margin
+    of_a, of_b = (abs(float(np.mean(group or [0.0]))) for group in groups)
+    reference = of_a or of_b or 1.0
+    scale: Scale = "share of A's mean" if of_a or not of_b else "share of B's mean"
+    return lambda value: value / reference, scale, worse * margin
 
 
 def verdict(one: Judged, p_worse_adjusted: float) -> Verdict:

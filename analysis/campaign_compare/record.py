@@ -7,7 +7,7 @@ from typing import Literal
 
 from records.record import Record
 
-Scale = Literal["ratio", "points", "share of A's mean"]
+Scale = Literal["ratio", "points", "share of A's mean", "share of B's mean"]
 
 
 class Verdict(StrEnum):

@@ -10,6 +10,8 @@ from analysis.findings import CellFinding
 from analysis.statistics.students import ONE_SIDED
 from analysis.units import digits, pairs_text
 
+_UNITS: dict[Scale, str] = {"points": "points", "share of A's mean": "% of A", "share of B's mean": "% of B"}
+
 
 def interval_text(scale: Scale, centre: float | None, low: float | None, high: float | None) -> str:
     """As in `0.81 [0.78, 0.84]`, or for shares `+0.20 [-0.10, +0.50] points`; said where there is no interval."""
@@ -18,7 +20,7 @@ def interval_text(scale: Scale, centre: float | None, low: float | None, high: f
     if scale == "ratio":
         ends = "(no interval)" if low is None or high is None else f"[{digits(low)}, {digits(high)}]"
         return f"{digits(centre)} {ends}"
-    unit = "points" if scale == "points" else "% of A"
+    unit = _UNITS[scale]
     if low is None or high is None:
         return f"{_signed(centre)} {unit} (no interval)"
     return f"{_signed(centre)} [{_signed(low)}, {_signed(high)}] {unit}"
@@ -26,7 +28,7 @@ def interval_text(scale: Scale, centre: float | None, low: float | None, high: f
 
 def limit_text(scale: Scale, limit: float) -> str:
     """The worst that is tolerated."""
-    return digits(limit) if scale == "ratio" else f"{_signed(limit)} {'points' if scale == 'points' else '% of A'}"
+    return digits(limit) if scale == "ratio" else f"{_signed(limit)} {_UNITS[scale]}"
 
 
 def words(one: Judged, verdict: Verdict, adjusted: float) -> str:

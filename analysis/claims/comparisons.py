@@ -15,6 +15,7 @@ from analysis.claims.vocabulary import (
     Knee,
     Linear,
     Monotone,
+    Never,
     NoDifference,
     Product,
     Ratio,
@@ -28,7 +29,7 @@ from analysis.claims.vocabulary import (
     WithinPercent,
 )
 
-Scale = Literal["ratio", "difference", "value", "slope", "knee", "r_squared"]
+Scale = Literal["ratio", "difference", "value", "never", "slope", "knee", "r_squared"]
 
 
 class Quantity(NamedTuple):
@@ -45,7 +46,8 @@ class Comparison:
 
     low, high: in the effect's own scale (a ratio, SI units, SI units for each 1 of `at`, a place on `at`); None where
     the band is open.  weights: of `over` and then of `under`, whose weighted sums are compared instead of products;
-    empty for products.  at: of a slope, a knee and an R², where on the horizontal axis each of `over` stands.
+    empty for products.  at: of a slope, a knee and an R², where on the horizontal axis each of `over` stands.  among:
+    of how many at least nothing may be found, where it is never to be.
     """
 
     over: tuple[Quantity, ...]
@@ -55,6 +57,7 @@ class Comparison:
     high: float | None = None
     weights: tuple[float, ...] = ()
     at: tuple[float, ...] = ()
+    among: int = 0
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -71,7 +74,7 @@ def _on(test: Test, network: str) -> Iterator[Comparison]:
     match test:
         case Ratio() | NoDifference() | Difference():
             found = _sided(test, network)
-        case Between() | WithinPercent():
+        case Between() | Never() | WithinPercent():
             found = _single(test, network)
         case Totals():
             found = _totals(test, network)
@@ -150,12 +153,14 @@ def _straight(test: Straight, network: str) -> Iterator[Comparison]:
                          high=1 + away, weights=(1.0, -1.0, share, -share))  # fmt: skip
 
 
-def _single(test: Between | WithinPercent, network: str) -> Iterator[Comparison]:
+def _single(test: Between | Never | WithinPercent, network: str) -> Iterator[Comparison]:
     for case in test.cases:
         over = (Quantity(case, network, test.metric),)
         if isinstance(test, WithinPercent):
             away = test.of * test.percent / 100
             yield Comparison(over=over, scale="value", low=test.of - away, high=test.of + away)
+        elif isinstance(test, Never):
+            yield Comparison(over=over, scale="never", among=test.among)
         else:
             yield Comparison(over=over, scale="value", low=test.above, high=test.below)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -10,10 +10,11 @@ from typing import Any, Protocol
 from analysis.backlog import grows
 from analysis.claims.comparisons import Quantity
 from analysis.claims.spans import Span
+from analysis.estimates import counted, of_values
 from analysis.findings import CellFinding, Findings, Standing, rises
 from analysis.metrics import COMPUTED
 from analysis.stationarity import LATENCY, series_of
-from analysis.statistics import Estimate, estimate
+from analysis.statistics import Count, Estimate
 from records.latency import LATENCIES, of_arrivals
 
 CASE, NETWORK = "case", "network"
@@ -45,6 +46,9 @@ class Evidence(Protocol):
 
     def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
         """Whether any of its values is a lower bound, where it is compared with these."""
+
+    def counts(self, wanted: Quantity) -> Sequence[Count]:
+        """Of a share that is counted, how many of how many in each trial; empty for all else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,10 +143,15 @@ class Measured:
         rises_on = series_of(wanted.metric) == LATENCY and self._grows(wanted)
         return rises_on and not (others and all(self._grows(one) for one in others))
 
+    def counts(self, wanted: Quantity) -> Sequence[Count]:
+        """See Evidence."""
+        cell = self.cells.get((wanted.case, wanted.network))
+        return () if cell is None else counted(wanted.metric, [trial.metrics for trial in cell.valid])
+
     def estimate(self, wanted: Quantity) -> Estimate | None:
         """Mean and interval over its trials, or over the seeds of what is computed."""
         if (computed := self.computed.get((wanted.case, wanted.metric))) is not None:
-            return estimate(list(computed.values.values()), "positive")
+            return of_values(wanted.metric, list(computed.values.values()))
         cell, held = self.cells.get((wanted.case, wanted.network)), self.held(wanted)
         return None if cell is None else cell.estimate(held.metric)
 

@@ -13,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from analysis.claims.comparisons import comparisons
 from analysis.claims.known import refused, unknown
 from analysis.claims.series import Curves, SeriesError, resolved
-from analysis.claims.vocabulary import Claim
+from analysis.claims.vocabulary import Claim, Never
 from analysis.claims.words import Word, WordError, banded
+from analysis.estimates import countable
 from analysis.metrics import METRICS
 from records.yaml_lines import Key, YamlError, read
 
@@ -103,6 +104,9 @@ def _strangers(
         if first.setdefault(claim.id, number) != number:
             yield ("claims", number, "id"), f"{claim.id!r} is the id of claim {first[claim.id] + 1} too; choose another"
         for at, test in enumerate(claim.tests):
+            if isinstance(test, Never) and test.metric not in countable():
+                problem = f"{test.metric!r} is no share that is counted, which are {', '.join(countable())}"
+                yield ("claims", number, "tests", at, "metric"), problem
             for comparison in comparisons(test):
                 for quantity in comparison.quantities:
                     for problem in (

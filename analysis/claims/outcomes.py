@@ -11,8 +11,10 @@ from analysis.claims import bounds, spans
 from analysis.claims.comparisons import Comparison
 from analysis.claims.evidence import Evidence
 from analysis.claims.multiple import Chance
-from analysis.statistics import Contrast, bend, paired, r_squared, unpaired
+from analysis.metrics import METRICS
+from analysis.statistics import Contrast, Count, bend, never_certain, paired, r_squared, share, unpaired
 
+_PLAIN = frozenset({"difference", "value"})
 VAGUE = "how exact the stated values are leaves it open"
 
 
@@ -74,19 +76,22 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
         return told
     values, stated = told
     bounded = [evidence.at_least(one, comparison.quantities) for one in comparison.quantities]
-    if comparison.scale == "knee":
-        return _knee(comparison, values, exact=bool(stated), vague=any(bounded) or not spans.is_exact(stated))
-    if comparison.scale == "r_squared":
-        return _straight(comparison, values, exact=bool(stated), vague=any(bounded) or not spans.is_exact(stated))
+    if comparison.scale == "never":
+        return _never(comparison, evidence, values[0], stated=bool(stated))
+    if comparison.scale in _FITS:
+        return _FITS[comparison.scale](
+            comparison, values, exact=bool(stated), vague=any(bounded) or not spans.is_exact(stated)
+        )
     sign = bounds.sign_of(comparison, bounded)
     if sign is None:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=bounds.BOTH)
     over, under = (values[: len(comparison.over)], values[len(comparison.over) :])
     if comparison.weights:
         over, under = _totals(comparison, values)
+    counts = [evidence.counts(one) for one in comparison.quantities] if comparison.scale in _PLAIN else []
     if comparison.scale == "ratio" and any(value <= 0 for by_seed in (*over, *under) for value in by_seed.values()):
         return _without_ratio(comparison, over, under, exact=bool(stated or sign))
-    return _stated(comparison, over, under, stated) if stated else _decided(comparison, over, under, sign=sign)
+    return _stated(comparison, over, under, stated) if stated else _decided(comparison, over, under, counts, sign=sign)
 
 
 def _values(comparison: Comparison, evidence: Evidence) -> tuple[list[Mapping[int, float]], list[spans.Span]] | Outcome:
@@ -172,21 +177,47 @@ def _straight(comparison: Comparison, values: Sequence[Mapping[int, float]], *, 
     shared = sorted(set.intersection(*map(set, values)))
     fits = {seed: r_squared(comparison.at, [one[seed] for one in values]) for seed in shared}
     if not vague and not exact:
-        return _decided(comparison, [fits], [], sign="")
+        return _decided(comparison, [fits], [], [], sign="")
     told = Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=next(iter(fits.values()), None))
     if vague:
         return replace(told, why=VAGUE if exact else bounds.NO_LINE)
     return _sure(replace(told, answer=_inside(comparison, fits[shared[0]], fits[shared[0]])))
 
 
+def _never(comparison: Comparison, evidence: Evidence, by_seed: Mapping[int, float], *, stated: bool) -> Outcome:
+    """One that was found is enough to say no; that none was, among enough, is a yes of what was looked at.
+
+    Its interval is the share's own: nothing found leaves 3 / n.
+    """
+    some = any(value > 0 for value in by_seed.values())
+    if stated:
+        found = Outcome(comparison=comparison, answer=Answer.NO if some else Answer.YES, centre=max(by_seed.values()))
+        return _sure(found)
+    counts = evidence.counts(comparison.over[0])
+    known, looked = share(counts), round(sum(one.of for one in counts))
+    told = Outcome(comparison=comparison, answer=Answer.UNCLEAR, n=(len(by_seed), len(by_seed)),
+                   centre=math.fsum(by_seed.values()) / len(by_seed), low=known.low if known else None,
+                   high=known.high if known else None)  # fmt: skip
+    if some:
+        return _sure(replace(told, answer=Answer.NO))
+    if looked < comparison.among:
+        return replace(told, why=f"none among {looked:,}, and {comparison.among:,} are asked")
+    return _sure(replace(told, answer=Answer.YES, why=f"none among {looked:,}"))
+
+
 def _decided(
-    comparison: Comparison, over: Sequence[Mapping[int, float]], under: Sequence[Mapping[int, float]], *,
-    sign: bounds.Sign,
+    comparison: Comparison, over: Sequence[Mapping[int, float]], under: Sequence[Mapping[int, float]],
+    counts: Sequence[Sequence[Count]], *, sign: bounds.Sign,
 ) -> Outcome:  # fmt: skip
-    """The outcome of trials' values that are all there, and of which there is an effect."""
+    """The outcome of trials' values that are all there, and of which there is an effect.
+
+    counts: of each quantity, where they are compared as they are, so that a share that did not spread is not certain.
+    """
     found = _effect(comparison, over, under)
     if found is None:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why="no trials of equal seed")
+    if counts and not comparison.weights:
+        found = never_certain(found, *counts)
     back = _exp if comparison.scale == "ratio" else float
     told = Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=back(found.centre), n=found.n,
                    paired=found.paired, sign=sign)  # fmt: skip
@@ -200,7 +231,18 @@ def _decided(
     low, high = back(found.low), back(found.high)
     answer = _inside(comparison, low, high)
     why = "the interval reaches over the limit" if answer is Answer.UNCLEAR else ""
-    return replace(told, answer=answer, low=low, high=high, chance=chance, why=why)
+    least, most = _support(comparison)
+    return replace(told, answer=answer, low=max(low, least), high=min(high, most), chance=chance, why=why)
+
+
+def _support(comparison: Comparison) -> tuple[float, float]:
+    """Where the effect can be: an interval that goes on beyond says no more there."""
+    if comparison.scale == "r_squared":
+        return 0.0, 1.0
+    if comparison.scale != "value":
+        return -math.inf, math.inf
+    units = {METRICS[one.metric].unit for one in comparison.over if one.metric in METRICS}
+    return 0.0, 1.0 if units == {"share"} and not comparison.weights else math.inf
 
 
 def _chance(comparison: Comparison, tests: bounds.Tests) -> Chance:
@@ -224,7 +266,7 @@ def _without_ratio(
     comparison: Comparison, over: Sequence[Mapping[int, float]], under: Sequence[Mapping[int, float]], *, exact: bool
 ) -> Outcome:
     """Where a value is zero, `first above a times second` is asked of the differences, which always exist."""
-    why = "a value is zero: no ratio"
+    why = "a value is zero or negative: no ratio"
     some = any(value for by_seed in (*over, *under) for value in by_seed.values())
     if len(over) != 1 or len(under) != 1 or exact or not some:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=why)
@@ -236,7 +278,8 @@ def _without_ratio(
             margins.append(_sum([first, second], [1.0, 1.0]))
     known = [one for one in margins if one is not None and one.error is not None]
     if len(known) < len(margins):
-        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=f"{why}; judged by differences")
+        few = "no trials of equal seed" if None in margins else "one trial, no interval"
+        return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why=f"{why}; {few}")
     answer = Answer.UNCLEAR
     if all(one.low is not None and one.low > 0 for one in known):
         answer = Answer.YES
@@ -302,3 +345,6 @@ def _scaled(comparison: Comparison, by_seed: Mapping[int, float]) -> dict[int, f
 
 def _exp(value: float) -> float:
     return math.exp(value) if value < 700 else math.inf
+
+
+_FITS = {"knee": _knee, "r_squared": _straight}

@@ -134,6 +134,17 @@ class Between(_Bounded):
     cases: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
+class Never(_Test):
+    """Of what a share counts nothing was seen in any trial, among so many at least; one that is seen is enough to fail.
+
+    among: with fewer looked at it is open.  One in three times as many would have been seen in all but 5 % of runs.
+    """
+
+    test: Literal["never"]
+    cases: Annotated[tuple[str, ...], Field(min_length=1)]
+    among: Annotated[int, Field(ge=1)] = 1000
+
+
 class WithinPercent(_Test):
     """The value lies within so many per cent of a number, in the metric's SI unit."""
 
@@ -263,6 +274,7 @@ Test = Annotated[
     | NoDifference
     | Difference
     | Between
+    | Never
     | WithinPercent
     | Monotone
     | Knee

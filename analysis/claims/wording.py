@@ -21,19 +21,26 @@ def effect(outcome: Outcome) -> str:
     ends = f" [{values[1]}, {values[2]}]" if len(values) == 3 else ""
     sign = f"{outcome.sign} " if outcome.sign else ""
     pairs = f", {_trials(outcome)}" if (ends or sign) and outcome.n else ""
-    return sign + values[0] + ends + pairs + (f" ({outcome.why})" if outcome.why and not ends else "")
+    told = outcome.why and (not ends or outcome.comparison.scale == "never")
+    return sign + values[0] + ends + pairs + (f" ({outcome.why})" if told else "")
 
 
 def _trials(outcome: Outcome) -> str:
     first, second = outcome.n or (0, 0)
     if outcome.comparison.scale == "knee":
         return f"{first} values"
-    return pairs_text(first) if outcome.paired else f"{second} and {first} trials"
+    if not outcome.paired:
+        return f"{second} and {first} trials"
+    return pairs_text(first) if outcome.comparison.under else f"{first} trial{'s' * (first != 1)}"
 
 
 def asked(comparison: Comparison) -> str:
-    """The band: `above 5`, `5 to 20`."""
+    """The band: `above 5`, `5 to 20`; with so many digits that its ends differ."""
+    if comparison.scale == "never":
+        return "none"
     low, high = (None if end is None else _value(comparison, end) for end in (comparison.low, comparison.high))
+    if low is not None and low == high:
+        low, high = (f"{end:.7g}" for end in (comparison.low, comparison.high))
     if low is not None and high is not None:
         return f"{low} to {high}"
     return f"above {low}" if low is not None else f"below {high}" if high is not None else "any"

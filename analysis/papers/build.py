@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -150,11 +151,12 @@ def _claims(result: PaperResult) -> Iterable[Sequence[Cell]]:
     for claim in result.claims:
         theirs = "; ".join(f"{name}: {found.verdict}" for name, found in claim.published.items())
         for one, go in zip(claim.ours.outcomes, claim.from_go.outcomes, strict=True):
+            counted = go if go.alike else replace(go, centre=None, low=None, high=None, sign="")
             yield [claim.ours.claim.id, claim.ours.claim.section, claim.ours.verdict,
                    claim.from_go.verdict if claim.from_go.judged else None, theirs,
                    wording.subject(one.comparison), wording.asked(one.comparison), one.centre, one.low, one.high,
-                   _pairs(one), one.answer, one.why, go.centre, go.low, go.high, go.answer,
-                   one.sign, go.sign]  # fmt: skip
+                   _pairs(one), one.answer, one.why, counted.centre, counted.low, counted.high,
+                   counted.answer, one.sign, counted.sign]  # fmt: skip
 
 
 def _computed(result: PaperResult) -> Iterable[Sequence[Cell]]:

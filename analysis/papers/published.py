@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from analysis.claims.comparisons import Quantity
 from analysis.claims.spans import Span
+from analysis.statistics import Count
 
 PRINTED = "printed"  # the reading that takes every value as it stands in the study
 
@@ -108,6 +109,11 @@ class Published:
         """See analysis.claims.Evidence; what a bound leaves open is in its span."""
         del wanted, beside
         return False
+
+    def counts(self, wanted: Quantity) -> Sequence[Count]:
+        """See analysis.claims.Evidence; a stated value is taken as it is."""
+        del wanted
+        return ()
 
 
 def reading(points: Iterable[Point], name: str) -> dict[Quantity, Point]:

@@ -15,7 +15,7 @@ from analysis.papers.choice import EVERY, Levels, with_levels
 from analysis.papers.doubts import doubts
 from analysis.papers.paper import Paper, PaperError, PublishedRow
 from analysis.papers.published import PRINTED, Point, Published
-from analysis.statistics import Estimate
+from analysis.statistics import Count, Estimate
 
 # The same counted otherwise: not what happened inside the window, but what became of all that was sent before its end.
 COUNTED_FROM_GO = {
@@ -58,6 +58,10 @@ class FromGo:
     def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
         """See Evidence."""
         return self.inside.at_least(_from_go(wanted), [_from_go(one) for one in beside])
+
+    def counts(self, wanted: Quantity) -> Sequence[Count]:
+        """See Evidence."""
+        return self.inside.counts(_from_go(wanted))
 
     def estimate(self, wanted: Quantity) -> Estimate | None:
         """Mean and interval over its trials; None for what is counted inside the window only."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from analysis.claims import wording
 from analysis.claims.outcomes import Outcome
+from analysis.estimates import of_values
 from analysis.metric import Metric
 from analysis.metrics import METRICS
 from analysis.papers.published import PRINTED, HowExact, Point
 from analysis.papers.result import BoundRow, Figures, NetworkRatio, PaperResult, Row
 from analysis.report.shown import Shown, amount, estimated, number
-from analysis.statistics import estimate
 from analysis.units import digits, interval, quantity
 
 _RATE = " msg/s"  # said once, above the table
@@ -124,7 +124,7 @@ def computed_rows(result: PaperResult) -> list[dict[str, Any]]:
             "published": "; ".join(_said(METRICS[metric], point) for point in stated.get(case, ())) or "–",
             "ours": quantity(METRICS[metric], next(iter(found.values.values())))
             if found.exact
-            else interval(METRICS[metric], estimate(list(found.values.values()), "positive")),
+            else interval(METRICS[metric], of_values(metric, list(found.values.values()))),
             "seeds": "" if found.exact else f"{len(found.values)} seeds",
             "command": found.command,
         }

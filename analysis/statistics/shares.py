@@ -47,15 +47,16 @@ def share(counts: Sequence[Count]) -> Estimate | None:
     return Estimate(n=len(looked), mean=mean, low=min(low, mean), high=max(high, mean))
 
 
-def never_certain(found: Contrast, first: Sequence[Count], second: Sequence[Count]) -> Contrast:
-    """The contrast of two groups' shares; where it did not spread at all, as uncertain as the counts leave it.
+def never_certain(found: Contrast, *groups: Sequence[Count]) -> Contrast:
+    """The contrast of groups' shares (of one with a number); where it did not spread, as uncertain as the counts leave
+    it.
 
     One found and one not found are added to each group, so that nothing found is not certainty (Agresti and Caffo
     2000).  Where pairs of equal seeds do spread, their spread says more: both sides lost the same packets.
     """
-    if found.error != 0 or not first or not second:
+    if found.error != 0 or not groups or not all(groups):
         return found
-    return replace(found, error=math.sqrt(_variance(first) + _variance(second)), freedom=_MANY)
+    return replace(found, error=math.sqrt(math.fsum(map(_variance, groups))), freedom=_MANY)
 
 
 def _variance(counts: Sequence[Count]) -> float:

@@ -16,6 +16,7 @@ from synthetic_campaign import Spec, write_campaign
 
 from analysis.campaign_compare import Between, NothingToCompare, Tolerance, Verdict, between, match, write
 from analysis.campaign_compare.judge import Judged, judge, overall, verdict
+from analysis.campaign_compare.wording import interval_text
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.metrics import METRICS
 from records.campaign import read_campaign
@@ -152,6 +153,13 @@ def test_a_stack_that_delivers_nothing_any_more_is_worse() -> None:
     one = judged([10.0, 11.0, 9.5, 10.2], [0.0, 0.0, 0.0, 0.0])
     assert one.scale == "share of A's mean"
     assert verdict(one, one.p_worse) is Verdict.WORSE
+
+
+def test_what_appears_where_nothing_was_is_told_in_terms_of_what_appears() -> None:
+    one = judged([0.0] * 4, [4000.0] * 4)
+    assert (one.scale, verdict(one, one.p_worse)) == ("share of B's mean", Verdict.BETTER)
+    assert interval_text(one.scale, 1.0, 0.9, 1.1) == "+100 [+90.0, +110] % of B"
+    assert judged([0.0] * 4, [0.0] * 4).scale == "share of A's mean"
 
 
 def test_losses_are_subtracted_because_they_may_be_zero() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from analysis.claims.comparisons import Comparison, Quantity, comparisons
 from analysis.claims.outcomes import Answer, outcome
 from analysis.claims.spans import Span, reach
 from analysis.claims.vocabulary import Slope
+from analysis.statistics import Count
 
 POSITIVE = st.floats(1e-2, 1e3)
 BASE = {"metric": "delivered_per_s", "network": "wire"}
@@ -49,6 +50,9 @@ class Evidence:
 
     def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
         return wanted.case in self.bounded and wanted in beside
+
+    def counts(self, _: Quantity) -> Sequence[Count]:
+        return ()
 
 
 def measured(curve: Mapping[str, float], *, trials: int = 4, noise: float = 0.01, **more: frozenset[str]) -> Evidence:
@@ -104,7 +108,7 @@ def test_a_slope_is_judged_by_its_interval() -> None:
     (told,) = judge(claim(**slope, above=45, below=55), grows).outcomes
     assert wording.subject(told.comparison).startswith("slope of a, b, c, d, e, f over 1, 2, 4, 8, 16, 32, wire, subsc")
     assert wording.asked(told.comparison) == "45.0 msg/s per 1 to 55.0 msg/s per 1"
-    assert wording.effect(told).endswith("msg/s per 1], 4 pairs")
+    assert wording.effect(told).endswith("msg/s per 1], 4 trials")
 
 
 def test_bounds_move_a_slope_the_way_of_their_weight() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -15,7 +15,8 @@ from analysis.claims import wording
 from analysis.claims.comparisons import Comparison, Quantity, comparisons
 from analysis.claims.judge import Verdict, judge, quantified
 from analysis.claims.outcomes import Answer, outcome
-from analysis.claims.vocabulary import Claim, Difference, Knee, Monotone, Ratio, WithinPercent
+from analysis.claims.vocabulary import Claim, Difference, Knee, Monotone, Never, Ratio, WithinPercent
+from analysis.statistics import Count
 
 A, B, C, D = (Quantity(name, "wire", "delivered_per_s") for name in "abcd")
 POSITIVE = st.floats(1e-3, 1e6)
@@ -30,6 +31,7 @@ class Values:
     why: str = field(default="not there")
     not_alike: str = ""
     bounded: frozenset[Quantity] = frozenset()
+    counted: Mapping[Quantity, Sequence[Count]] = field(default_factory=dict)
 
     def span(self, wanted: Quantity) -> tuple[float, float] | None:
         value = next(iter(self.values.get(wanted, {0: 0.0}).values()))
@@ -41,6 +43,9 @@ class Values:
     def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
         assert wanted in beside
         return wanted in self.bounded
+
+    def counts(self, wanted: Quantity) -> Sequence[Count]:
+        return self.counted.get(wanted, ())
 
     def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
         return self.values.get(wanted, {})
@@ -168,7 +173,7 @@ def test_a_zero_has_no_ratio_but_a_difference() -> None:
     values = Values({A: trials(0.0, 0.0), B: trials(10.0, 11.0)})
     found = outcome(ratio(high=1), values)
     assert (found.centre, found.answer) == (None, Answer.YES)
-    assert found.why == "a value is zero: no ratio; judged by differences"
+    assert found.why == "a value is zero or negative: no ratio; judged by differences"
     assert outcome(ratio(low=1), values).answer is Answer.NO
     assert outcome(ratio(low=0.8, high=1.25), values).answer is Answer.NO
     nothing = Values({A: trials(0.0, 0.0), B: trials(0.0, 0.0)})
@@ -308,3 +313,64 @@ def test_a_true_claim_is_rarely_called_false() -> None:
         values = Values({q: trials(*np.exp(generator.normal(0, 0.2, 4)).tolist()) for q in (A, B)})
         wrong += outcome(ratio(low=1 / 1.0001, high=None), values).answer is not Answer.UNCLEAR
     assert wrong / 400 < 0.09  # 5 % is what a 95 % interval allows
+
+
+LOSS = Quantity("a", "wire", "loss_share")
+
+
+def lost(found: int, of: int, trials_of: int = 2) -> Values:
+    """Each trial lost so many of so many."""
+    counts = [Count(found, of)] * trials_of
+    return Values({LOSS: trials(*(found / of for _ in counts))}, counted={LOSS: counts})
+
+
+def test_that_nothing_was_lost_of_few_is_no_certainty() -> None:
+    """As the report has it: 130 and 130 without a loss leave 1.1 %."""
+    below = Comparison(over=(LOSS,), scale="value", high=0.005)
+    few, many = outcome(below, lost(0, 130)), outcome(below, lost(0, 13_000))
+    assert (few.answer, many.answer) == (Answer.UNCLEAR, Answer.YES)
+    assert few.low == 0.0
+    assert few.high == pytest.approx(0.0075, abs=0.002)
+    other = LOSS._replace(case="b")
+    both = Values({LOSS: trials(0.0, 0.0), other: trials(0.0, 0.0)}, counted={LOSS: [Count(0, 130)] * 2,
+                                                                              other: [Count(0, 130)] * 2})  # fmt: skip
+    assert outcome(Comparison(over=(LOSS,), under=(other,), scale="difference", high=0.005), both).answer is (
+        Answer.UNCLEAR
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "of", "answer"), [(0, 600, Answer.YES), (0, 400, Answer.UNCLEAR), (1, 5000, Answer.NO)]
+)
+def test_never_is_answered_by_what_was_seen_among_enough(found: int, of: int, answer: Answer) -> None:
+    test = Never.model_validate({"test": "never", "metric": "loss_share", "network": "wire", "cases": ["a"]})
+    (comparison,) = comparisons(test)
+    told = outcome(comparison, lost(found, of))
+    assert told.answer is answer
+    assert wording.asked(comparison) == "none"
+    assert told.high is not None
+    assert told.high > 0
+    claim = Claim.model_validate(
+        {"id": "none", "section": "1", "finding": "Nothing is lost here.", "tests": [test.model_dump(mode="json", by_alias=True)]}
+    )
+    verdicts = {Answer.YES: Verdict.HOLDS, Answer.UNCLEAR: Verdict.INCONCLUSIVE, Answer.NO: Verdict.FAILS}
+    assert judge(claim, lost(found, of)).verdict is verdicts[answer]
+    assert ("none among 1,200" in wording.effect(told)) == (answer is Answer.YES)
+
+
+def test_an_interval_ends_where_the_quantity_does() -> None:
+    share = outcome(Comparison(over=(LOSS,), scale="value", low=0.5), Values({LOSS: trials(0.7, 0.99, 0.9)}))
+    assert share.high == 1.0
+    rate = outcome(Comparison(over=(A,), scale="value", high=99.0), Values({A: trials(1.0, 9.0)}))
+    assert rate.low == 0.0
+
+
+def test_the_band_has_as_many_digits_as_it_takes() -> None:
+    hops = Quantity("a", "wire", "computed_number")
+    assert wording.asked(Comparison(over=(hops,), scale="value", low=5.999, high=6.001)) == "5.999 to 6.001"
+
+
+def test_a_negative_step_is_not_called_zero_and_one_seed_is_not_judged() -> None:
+    values = Values({A: trials(1.0), B: trials(2.0), C: trials(3.0), D: trials(1.0)})
+    steps = Comparison(over=(A, B), under=(C, D), scale="ratio", low=0.75, high=1.25, weights=(1.0, -1.0, 0.5, -0.5))
+    assert outcome(steps, values).why == "a value is zero or negative: no ratio; one trial, no interval"

@@ -74,6 +74,11 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ("  - id", "  -- id", r"claims\.yaml:\d+: not YAML"),
         ("above: 1", "above: 1\n        above: 2", r":11: the key 'above' is given twice"),
         ("above: 1", "<<: 3", r":10: << takes a mapping"),
+        (
+            "    tests:\n",
+            "    tests:\n      - {test: never, metric: latency_p50_s, network: wire, cases: [one]}\n",
+            r"'latency_p50_s' is no share that is counted, which are loss_share, in_doubt_share",
+        ),
     ],
 )
 def test_a_malformed_claim_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from analysis.claims.judge import quantified
 from analysis.claims.multiple import Chance, enough_inside, too_many_outside
 from analysis.claims.vocabulary import Claim
 from analysis.claims.wording import counts, effect
-from analysis.statistics import holm
+from analysis.statistics import Count, holm
 
 CASES = [f"c{number}" for number in range(16)]
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=16)
@@ -39,6 +39,9 @@ class Values:
     def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
         assert wanted in beside
         return wanted in self.bounded
+
+    def counts(self, _: Quantity) -> Sequence[Count]:
+        return ()
 
     def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
         return self.values.get(wanted, {})

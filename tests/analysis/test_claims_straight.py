@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from analysis.claims.bounds import NO_LINE
 from analysis.claims.comparisons import Comparison, Quantity
 from analysis.claims.outcomes import VAGUE, Answer, outcome
 from analysis.claims.spans import Span, reach
-from analysis.statistics import r_squared
+from analysis.statistics import Count, r_squared
 
 NAMES, PLACES = ("a", "b", "c", "d"), (2.0, 4.0, 8.0, 12.0)
 A, B, C, D = (Quantity(name, "wire", "delivered_per_s") for name in NAMES)
@@ -47,6 +47,9 @@ class Evidence:
 
     def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
         return wanted.case in self.bounded and wanted in beside
+
+    def counts(self, _: Quantity) -> Sequence[Count]:
+        return ()
 
 
 CLAIM = Claim.model_validate(
@@ -106,7 +109,7 @@ def test_what_decides_is_told_in_words() -> None:
     fit, first, *_ = judge(CLAIM, of(120, 240, 480, 720)).outcomes
     assert wording.subject(fit.comparison) == "R² of a, b, c, d over 2, 4, 8, 12, wire, subscriber throughput"
     assert wording.asked(fit.comparison) == "above 0.980"
-    assert wording.effect(fit).endswith(", 3 pairs")
+    assert wording.effect(fit).endswith(", 3 trials")
     assert wording.subject(first.comparison) == "(b − a) / (0.2 d − 0.2 a), wire, subscriber throughput"
     assert wording.asked(first.comparison) == "0.750 to 1.25"
 
