@@ -1,7 +1,6 @@
 # Every target does the set-up that it needs.  The work itself is in `lab`; see `lab --help`.
 SCENARIO ?= experiments/scenarios/wireless-vs-wireline.yaml
-KERNEL ?= auto
-MEDIUM ?= auto
+PLACE = $(if $(KERNEL),--kernel $(KERNEL)) $(if $(MEDIUM),--medium $(MEDIUM))
 PIECE = $(if $(FOR),--for $(FOR))
 STACKS ?= reference activemq activemq-openwire activemq-mqtt mosquitto mosquitto,version=3.1.1 mosquitto,qos=2 zeromq
 LAB = .venv/bin/lab
@@ -15,16 +14,16 @@ setup: ## Install what experiments need (system packages, virtual environment)
 	@lab/bootstrap.sh run
 
 experiment: setup ## Run a scenario (SCENARIO=FILE, KERNEL=auto|host|lab, MEDIUM=auto|line|tc, FOR=40m; default: wireless against wireline), with its report
-	@$(LAB) run --kernel $(KERNEL) --medium $(MEDIUM) $(PIECE) $(SCENARIO)
+	@$(LAB) run $(PLACE) $(PIECE) $(SCENARIO)
 
 paper: setup ## List the published studies that can be rerun
 	@$(LAB) paper
 
 paper-%: setup ## Rerun a published study, judge its claims (QUICK=1, SET=1|2, TESTS=1,3,5, ONLY="FACTOR=LEVEL ...", FOR=40m)
-	@$(LAB) paper $* --kernel $(KERNEL) --medium $(MEDIUM) $(if $(QUICK),--quick) $(if $(SET),--set $(SET)) $(if $(TESTS),--tests $(TESTS)) $(foreach one,$(ONLY),--only $(one)) $(PIECE)
+	@$(LAB) paper $* $(PLACE) $(if $(QUICK),--quick) $(if $(SET),--set $(SET)) $(if $(TESTS),--tests $(TESTS)) $(foreach one,$(ONLY),--only $(one)) $(PIECE)
 
-resume: setup ## Go on with the latest unfinished campaign (FOR=40m)
-	@$(LAB) resume $(PIECE)
+resume: setup ## Go on with the latest unfinished campaign (KERNEL, MEDIUM as it was begun, FOR=40m)
+	@$(LAB) resume $(PLACE) $(PIECE)
 
 report: setup ## Build the report of the latest campaign again
 	@$(LAB) report
@@ -49,12 +48,12 @@ stacks: setup ## List the stacks, what they offer and what is installed
 
 conform: setup ## Try what our stacks declare over an impaired link, and write docs/stacks.md's table (STACKS="reference mosquitto,qos=2")
 	@for stack in $(STACKS); do \
-	  $(LAB) conform $$(echo "$$stack" | sed 's/,/ --knob /g') --kernel $(KERNEL) --medium $(MEDIUM) --json results/reference/conformance/$$stack.json \
+	  $(LAB) conform $$(echo "$$stack" | sed 's/,/ --knob /g') $(PLACE) --json results/reference/conformance/$$stack.json \
 	    || [ $$? -eq 3 ] || exit 1; done
 	@.venv/bin/python -m lab.generate tables
 
 calibrate: setup ## Measure every link profile on both kernels, asked against delivered
-	@$(LAB) calibrate
+	@$(LAB) calibrate $(PLACE)
 
 doctor: setup ## Say what this machine can do, and what is missing
 	@$(LAB) doctor

@@ -24,7 +24,7 @@ from records.location import Remote
 from records.manifest import Manifest
 from records.sending import Sending
 from records.stopping import CellPrecision, Rule, judge
-from records.store import DamagedTrial, Trial, trial_name
+from records.store import DamagedTrial, Trial, trial_name, why_failed
 from records.workload import Pattern
 
 _AT_A_TIME = 10_000
@@ -37,6 +37,7 @@ class Standing(StrEnum):
     INVALID = "invalid"
     INCONCLUSIVE = "inconclusive"
     DAMAGED = "damaged"
+    FAILED = "failed"
     MISSING = "missing"
 
 
@@ -196,7 +197,7 @@ def gather(
     campaign: Campaign, folder: Path, finished: Sequence[Trial], rows: pa.Table,
     details: Mapping[int, Read] = MappingProxyType({}),
 ) -> Findings:  # fmt: skip
-    """Sort the job's rows (number i is finished[i]) into cells; what was planned and not run is `missing`.
+    """Sort the job's rows (number i is finished[i]) into cells; what has no row has failed, or was not run.
 
     details: of trials whose rows lack them (analysis.details.Reduced).
     """
@@ -218,13 +219,17 @@ def gather(
     _fill(numbered, rows)
     for finding in found.values():
         if finding.standing is Standing.MISSING:
-            finding.reasons.append("planned, not run")
+            why = why_failed(folder / finding.cell / trial_name(finding.number))
+            finding.standing = Standing.FAILED if why else Standing.MISSING
+            finding.reasons.append(f"to be run again: {why}" if why else "planned, not run")
     levels = {cell.name: cell.levels for cell in campaign.cells}
     declared = {cell.name: declared_in(cell.settings.get("settings", {})) for cell in campaign.cells}
     rule = campaign.stopping
     if rule is not None:
         # Beyond the least number a trial is run only where it is needed: one that was not is not missing.
-        found = {key: one for key, one in found.items() if one.path is not None or one.number <= rule.least}
+        found = {
+            key: one for key, one in found.items() if one.standing is not Standing.MISSING or one.number <= rule.least
+        }
     names = [*levels, *sorted({finding.cell for finding in found.values()} - set(levels))]
     ordered = sorted(found.values(), key=lambda finding: finding.number)
     return Findings(

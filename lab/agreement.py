@@ -52,7 +52,7 @@ def agree(asked: Asked) -> Status:
     kernels = Kernels()
     wanted, refused = possible(asked, kernels)
     for (profile, by), why in refused.items():
-        out.print(f"{profile:<22} {by}: not here: {why}", markup=False)
+        out.print(f"{profile:<22} {by}: not here: {why}")
     if not wanted:
         fail("no profile can be had by two media here, so nothing can be compared", Status.FAILED)
     asked.out_folder.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def agree(asked: Asked) -> Status:
             break
     found = agreement.evaluate(folder)
     for one in found:
-        out.print(_line(one), markup=False)
+        out.print(_line(one))
     _write(found, refused, scenario, asked)
     equal = all(one.answer is Answer.EQUAL for one in found)
     return gravest(status, Status.ALL_VALID if equal else Status.NOT_ALL_VALID)

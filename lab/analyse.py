@@ -40,7 +40,7 @@ def analyse(
         if any(file.unreadable is None for file in files):
             place = folder or Path(f"{places[0].stem}-flows")
             try:
-                out.print(f"report: {shown(write_report(place, files))}", markup=False)
+                out.print(f"report: {shown(write_report(place, files))}")
             except ReportBusy as error:
                 fail(str(error), Status.FAILED)
         raise typer.Exit(_status(files))
@@ -51,21 +51,21 @@ def _show(file: CaptureFile) -> None:
     from analysis.units import inside_sentence  # noqa: PLC0415
 
     if file.unreadable is not None:
-        err.print(file.unreadable, style="red", markup=False)
+        err.print(file.unreadable, style="red")
         return
     if file.damage is not None:
-        err.print(f"{file.name}: damaged: {file.damage}; what stands before is shown", style="yellow", markup=False)
+        err.print(f"{file.name}: damaged: {file.damage}; what stands before is shown", style="yellow")
     if file.failed is not None:
-        err.print(f"{file.name}: not analysed as a whole: {file.failed}", style="yellow", markup=False)
+        err.print(f"{file.name}: not analysed as a whole: {file.failed}", style="yellow")
     if not file.tcp:
         kinds = ", ".join(f"{number} {kind}" for kind, number in file.packets.items() if number) or "no packet at all"
-        err.print(f"{file.name}: no TCP packet in its {file.records} records ({kinds})", style="red", markup=False)
+        err.print(f"{file.name}: no TCP packet in its {file.records} records ({kinds})", style="red")
         return
     said = "; ".join(f"{inside_sentence(label)} {text}" for label, text in facts(file))
-    out.print(f"{file.name}: {said}", markup=False)
+    out.print(f"{file.name}: {said}")
     out.print(_table(file))
     if len(file.flows) > _TOP:
-        out.print(f"... and {len(file.flows) - _TOP} more flows, in flows.csv", markup=False)
+        out.print(f"... and {len(file.flows) - _TOP} more flows, in flows.csv")
     out.print()
 
 

@@ -157,5 +157,5 @@ def _allowed(said: str, question: str) -> bool:
     """The user's answer; no where nobody can be asked."""
     if not (sys.stdin.isatty() and is_terminal()):
         return False
-    err.print(said, style="yellow", markup=False)
+    err.print(said, style="yellow")
     return typer.confirm(question, default=False, err=True)

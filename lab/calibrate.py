@@ -38,6 +38,8 @@ def calibrate(
     """Measure the profiles, or compare the media, and write table and plot."""
     with told():
         if agreement:
+            if (kernel, medium, seed) != ("both", "both", 1):
+                fail("--kernel, --medium and --seed do not go with --agreement, whose media --by names", Status.USAGE)
             asked = Asked(
                 profiles=profiles or PROFILES,
                 by=_media(by),
@@ -67,7 +69,7 @@ def calibrate(
             for one in calibration.calibrate(
                 loaded, wanted=kernel, medium=medium, kernels=chosen, seed=seed, messages=messages
             ):
-                out.print(_line(one), markup=False)
+                out.print(_line(one))
                 found.append(one)
         _write(found, out_folder)
         raise typer.Exit(_status(found, log))

@@ -113,7 +113,7 @@ def built(folder: Path, work: Callable[[], Path]) -> Status:
         with naming(folder):
             path = work()
     except (report.NothingToReport, report.ReportBusy, SparkFailed) as error:
-        err.print(str(error), style="red", markup=False)
+        err.print(str(error), style="red")
         return Status.FAILED
     return tell(folder, path)
 
@@ -138,9 +138,9 @@ def tell(folder: Path, page: Path) -> Status:
     out.print(table)
     out.print()
     for line in filter(None, (summary.verdict, summary.trends, *summary.headlines)):
-        out.print(line, markup=False)
+        out.print(line)
     for line in summary.failed:
-        err.print(line, style="yellow", markup=False)
+        err.print(line, style="yellow")
     out.print(f"report: {shown(page)}")
     others = sum(count for cell in summary.cells for state, count in cell.states.items() if state != State.VALID)
     return Status.NOT_ALL_VALID if others else Status.ALL_VALID

@@ -28,8 +28,9 @@ def is_terminal() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-out = Console(highlight=False, width=None if is_terminal() else _WIDE)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+# What is printed has names of the user's in it: a folder may be called a[b].
+out = Console(highlight=False, markup=False, width=None if is_terminal() else _WIDE)
+err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
 class Status(IntEnum):
@@ -54,7 +55,7 @@ def gravest(*statuses: Status) -> Status:
 
 def fail(message: str, status: Status) -> NoReturn:
     """Say it on standard error and end."""
-    err.print(message, style="red", markup=False)
+    err.print(message, style="red")
     raise typer.Exit(status)
 
 
@@ -67,15 +68,22 @@ def told() -> Iterator[None]:
         fail(str(error), Status.USAGE)
     except CannotGoOn as error:
         fail(str(error), Status.FAILED)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):  # the latter at a question
         fail("interrupted", Status.INTERRUPTED)
     except OSError as error:
         fail(f"{error.filename or 'the operating system'}: {error.strerror or error}", Status.FAILED)
 
 
+def can_be_written(option: str, file: Path | None) -> None:
+    """End where a file of the user's has no folder, or is one: before the work whose results it is for."""
+    if file is not None and (file.is_dir() or not file.name or not file.parent.is_dir()):
+        why = "a folder stands there" if file.is_dir() or not file.name else f"there is no folder {file.parent}"
+        fail(f"{option} {file}: {why}", Status.USAGE)
+
+
 def note(line: str) -> None:
     """Say something on standard error that is no failure."""
-    err.print(line, style="yellow", markup=False)
+    err.print(line, style="yellow")
 
 
 def shown(path: Place) -> str:

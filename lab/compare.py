@@ -59,7 +59,7 @@ def compare(
         first, second = choose(one, other)
         names = _metrics(metric, (first, second))
         for line in filter(None, (said(one, first), said(other, second))):
-            err.print(line, markup=False)
+            err.print(line)
         beside = Path(f"{second.name}-compare") if second in copies else second / "compare"
         place = out_folder or beside / first.name
         found, page = _compared((first, second), copies, names, tolerated, frozenset(across or ()), target, place)
@@ -116,9 +116,9 @@ def _show(found: Between, page: Path) -> None:
     out.print(table)
     out.print()
     for line in found.warnings:
-        out.print(f"note: {line}", markup=False)
-    out.print(found.summary, markup=False, style=_STYLE[found.verdict])
-    out.print(f"page: {shown(page)}", markup=False)
+        out.print(f"note: {line}")
+    out.print(found.summary, style=_STYLE[found.verdict])
+    out.print(f"page: {shown(page)}")
 
 
 def _metrics(asked: list[str] | None, campaigns: Iterable[Path]) -> tuple[str, ...] | None:

@@ -23,10 +23,10 @@ from experiments.conformance.stories import ALL, SHORT, WHOLE
 from experiments.scenario.settings import REFERENCES
 from lab import execution
 from lab.beforehand import Care, kernels
-from lab.common import Status, fail, out, shown, told
+from lab.common import Status, can_be_written, fail, out, shown, told
 from lab.run import begun
 from lab.start import tidy
-from lab.within import resuming
+from lab.within import Command, options
 from stacks import registry
 from stacks.driver import Stack
 from stacks.knobs import KnobsError, KnobValue, unsaid
@@ -74,7 +74,9 @@ def conform(
         of_trials, of_restarts = _among(PROMISES, wanted), _among(OF_RESTARTS, wanted)
         knobs, driver = _driver(stack, _knobs(knob or []))
         faults = _faults(stack, fault or [])
-        chosen = kernels(kernel, medium)
+        for option, file in (("--json", json), ("--junit", junit)):
+            can_be_written(option, file)
+        chosen, place = kernels(kernel, medium), options(kernel=kernel, medium=medium, results=results)
         tidy(results)
         with TemporaryDirectory(prefix="airwire-conform-") as folder:
             path = Path(folder) / f"conform-{stack}.yaml"
@@ -87,7 +89,7 @@ def conform(
             if scenario is not None:
                 campaign, care = begun(scenario, results, chosen, new=True, care=Care(room=low_disk))
         if campaign is not None:
-            again = resuming(campaign, kernel=kernel, medium=medium, report=False, duration=None)
+            again = _anew(stack, knob or [], fault or [], only or [], place, short=short)
             ended = execution.execute(campaign, chosen, again=again, closing=None, care=care)
             if ended is Status.INTERRUPTED:
                 raise typer.Exit(ended)
@@ -103,13 +105,23 @@ def conform(
             findings=findings,
         )
         out.print(table(result))
-        out.print(line(result), markup=False)
+        out.print(line(result))
         if json:
             json.write_text(as_json(result))
         if junit:
             ET.indent(tree := as_junit(result))
             tree.write(junit, encoding="utf-8", xml_declaration=True)
         raise typer.Exit(result.status)
+
+
+def _anew(
+    stack: str, knobs: Sequence[str], faults: Sequence[str], only: Sequence[str], place: Sequence[str], *, short: bool
+) -> Command:
+    """The command that tries it again, from the beginning: its answers are of all trials together."""
+    given = (("--knob", knobs), ("--fault", faults), ("--only", only))
+    listed = [word for option, values in given for value in values for word in (option, value)]
+    words = ("conform", stack, *listed, *(["--short"] if short else []), *place)
+    return Command(words=words)
 
 
 def table(result: Result) -> Table:
@@ -184,9 +196,14 @@ def _knobs(words: Sequence[str]) -> dict[str, KnobValue]:
     found: dict[str, KnobValue] = {}
     for word in words:
         name, equals, value = word.partition("=")
-        said = yaml.safe_load(value) if equals else None
+        try:
+            said = yaml.safe_load(value) if equals else None
+        except (yaml.YAMLError, ValueError):  # the latter of what looks like a date and is none
+            said = None
         if not name or not isinstance(said, bool | int | float | str):
             fail(f"--knob {word}: not KNOB=VALUE with a number or a word", Status.USAGE)
+        if name in found:
+            fail(f"--knob {word}: {name} is given twice", Status.USAGE)
         found[name] = said
     return found
 
@@ -209,4 +226,8 @@ def _faults(stack: str, words: Sequence[str]) -> dict[str, str]:
         parse(words)
     except ValueError as error:
         fail(f"--fault: {error}", Status.USAGE)
-    return dict(word.split("=", 1) for word in words)
+    pairs = [word.split("=", 1) for word in words]
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        fail(f"--fault: one of {', '.join(found)} is given twice", Status.USAGE)
+    return found

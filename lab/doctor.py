@@ -36,9 +36,9 @@ _TOOLS = {
 }
 _LOADS = {"iperf3": "iperf3.yaml", "curl": "http-curl.yaml"}
 _HEADINGS = {
-    Place("host", "tc"): "[green]natively, by tc[/]    ",
-    Place("host", "line"): "[green]natively, by line[/]  ",
-    Place("lab", "tc"): "[yellow]in the lab kernel[/]  ",
+    Place("host", "tc"): ("natively, by tc    ", "green"),
+    Place("host", "line"): ("natively, by line  ", "green"),
+    Place("lab", "tc"): ("in the lab kernel  ", "yellow"),
 }
 
 
@@ -67,7 +67,7 @@ def examine(kernels: Kernels) -> Status:
     _row(table, f"lab kernel {labkernel.release()}".rstrip(), problem, cure)
     out.print(table)
     if fails:
-        out.print(f"\nlab kernel: {kernels.lab.why}", markup=False)
+        out.print(f"\nlab kernel: {kernels.lab.why}")
     ways: dict[Place, list[str]] = {Place("host", "tc"): [], Place("host", "line"): [], Place("lab", "tc"): []}
     nowhere: dict[str, str] = {}
     for name in library.names():
@@ -78,10 +78,10 @@ def examine(kernels: Kernels) -> Status:
             nowhere[name] = str(error)
     out.print()
     for place, names in ways.items():
-        out.print(f"{_HEADINGS[place]}{', '.join(names) or 'no link profile'}")
-    out.print(f"[red]not at all[/]         {', '.join(nowhere) or 'no link profile'}")
+        out.print(Text(*_HEADINGS[place]) + (", ".join(names) or "no link profile"))
+    out.print(Text("not at all         ", "red") + (", ".join(nowhere) or "no link profile"))
     for why in nowhere.values():
-        out.print(f"    {why.splitlines()[0]}", markup=False)
+        out.print(f"    {why.splitlines()[0]}")
     machine = provenance.gather()
     out.print(f"\nkernel {machine.kernel.release}; {machine.machine.cpu_model}, {machine.machine.cores} cores")
     out.print(f"TCP congestion controls: {read_sysctl(congestion.AVAILABLE)}")
@@ -103,7 +103,7 @@ def _packages(table: Table) -> None:
 
 
 def _row(table: Table, what: str, problem: str, cure: str, *, fatal: bool = False) -> None:
-    mark = "[green]ok[/]" if not problem else "[red]no[/]" if fatal else "[yellow]--[/]"
+    mark = Text("ok", "green") if not problem else Text("no", "red") if fatal else Text("--", "yellow")
     table.add_row(mark, what, Text(problem or "works"), cure if problem else "")
 
 

@@ -55,7 +55,7 @@ def execute(
     before = precisions(folder, campaign)
     out.print(plan_line(campaign, todo))
     for line in cut_timeline.told(campaign) if todo else ():
-        err.print(line, style="yellow", markup=False)
+        err.print(line, style="yellow")
     piece = None if budget is None else Piece(budget=budget, closing_s=partial(_takes_s, closing, folder))
     outcomes: list[Outcome] = []
     gave_up = None
@@ -63,31 +63,33 @@ def execute(
         with watching(campaign, todo, before, budget) as watcher, naming(folder):
             outcomes = runner.run(folder, watcher, kernels, piece, notes=notes)
     except KeyboardInterrupt:
-        err.print(f"\ninterrupted; nothing is left running. Go on with: {again.text()}", style="yellow", markup=False)
+        err.print(f"\ninterrupted; nothing is left running. Go on with: {again.text()}", style="yellow")
         return Status.INTERRUPTED
     except GaveUp as error:
-        gave_up = error
-    failed = gave_up is not None or any(outcome.state == "failed" for outcome in outcomes)
+        gave_up, outcomes = error, error.outcomes
+    failed = sum(outcome.state == "failed" for outcome in outcomes)
     doubts = doubtful(folder)
-    status = Status.FAILED if failed else Status.NOT_ALL_VALID if doubts else Status.ALL_VALID
+    status = Status.FAILED if failed or gave_up else Status.NOT_ALL_VALID if doubts else Status.ALL_VALID
     just_told = {Path(one.planned.cell) / trial_name(one.planned.trial) for one in outcomes}
     for cell, found in before.items():
         if found.end is not End.GOING_ON:
-            out.print(f"{cell}: {found.text}", markup=False)
+            out.print(f"{cell}: {found.text}")
     for name in sorted(doubts.keys() - just_told):
-        out.print(f"{name}, run earlier: {doubts[name]}", markup=False, soft_wrap=True)
+        out.print(f"{name}, run earlier: {doubts[name]}", soft_wrap=True)
     if closing is not None and trials(folder):
         status = gravest(status, _closed(folder, closing, piece))
     time_is_up = piece is not None and piece.shortage is not None
     if piece is not None and time_is_up:
         piece.reckon()
         status = gravest(status, Status.TIME_IS_UP)
-        err.print(why(piece, left=len(campaigns.missing(folder, campaign))), style="yellow", markup=False)
-    if failed:
-        reason = f"{gave_up}\n" if gave_up else ""
-        err.print(f"{reason}once that is cured, go on with: {again.text(piece)}", style="red", markup=False)
+        err.print(why(piece, left=len(campaigns.missing(folder, campaign))), style="yellow")
+    if gave_up is not None:
+        err.print(f"{gave_up}\nonce that is cured, go on with: {again.text(piece)}", style="red")
+    elif failed:
+        err.print(f"{failed} trial{'s' * (failed != 1)} failed, for the reason above, to be run again\n"
+                  f"go on with: {again.text(piece)}", style="red")  # fmt: skip
     elif time_is_up:
-        err.print(f"go on with: {again.text(piece)}", style="yellow", markup=False)
+        err.print(f"go on with: {again.text(piece)}", style="yellow")
     return status
 
 
@@ -116,11 +118,12 @@ def _closed(folder: Path, closing: Closing, piece: Piece | None) -> Status:
 
 def plan_line(campaign: Campaign, todo: list[Planned]) -> str:
     """How much there is to do."""
-    rule, cells = campaign.stopping, len(campaign.cells)
+    rule, many, trials_many = campaign.stopping, len(campaign.cells), len(campaign.order)
+    cells = f"{many} cell{'s' * (many != 1)}"
     if rule is None:
-        return f"{cells} cells, {len(campaign.order)} trials, {len(todo)} to run"
+        return f"{cells}, {trials_many} trial{'s' * (trials_many != 1)}, {len(todo)} to run"
     return (
-        f"{cells} cells, {rule.least} to {rule.most} trials each (until {', '.join(rule.metrics)} are within "
+        f"{cells}, {rule.least} to {rule.most} trials each (until {', '.join(rule.metrics)} are within "
         f"±{100 * rule.half_width:g} %), at most {len(todo)} to run"
     )
 

@@ -52,9 +52,9 @@ def export(
                 except (SparkFailed, parquet.NotShared) as error:
                     fail(str(error), Status.FAILED)
                 written = len(plan.pieces) - len(problems)
-                out.print(f"{rows} rows in {written} files: {shown(place)}", markup=False)
+                out.print(f"{rows} rows in {written} files: {shown(place)}")
         for problem in (said := [*plan.problems, *problems]):
-            err.print(problem, style="red", markup=False)
+            err.print(problem, style="red")
         raise typer.Exit(Status.FAILED if said else Status.ALL_VALID)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import signal
+import sys
 from collections.abc import Callable
 from types import FrameType
 
@@ -82,4 +84,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a folder's name may be in no encoding
+            stream.reconfigure(errors="backslashreplace")
     app()

@@ -54,9 +54,9 @@ def _write(folder: Path, scenario: str, target: Place, *, ledgers: bool) -> None
             made.replace(target)
         else:
             target.write(made)
-    out.print(f"{found.trials} trials of {shown(folder)}", markup=False)
+    out.print(f"{found.trials} trials of {shown(folder)}")
     out.print(f"not in the pack: {in_all(found.elsewhere)}")
-    out.print(f"pack: {shown(target)}, {size(packed)}", markup=False)
+    out.print(f"pack: {shown(target)}, {size(packed)}")
 
 
 def _reduced(paths: Sequence[Path]) -> pa.Table:

@@ -81,7 +81,7 @@ def paper(
         missing = papers.unrun(folder, whole, networks=study.networks, published=study.cases)
         scenario = papers.chosen(whole, number=number, tests=choice.tests, only=choice.only, quick=quick)
         if missing:
-            err.print(f"published, but no case of {papers.MATRIX}: {', '.join(missing)}", markup=False)
+            err.print(f"published, but no case of {papers.MATRIX}: {', '.join(missing)}")
         where = (*options(results=results), *(("--out", shown(to)) if to else ()))
         again = Command(
             words=("paper", name, *choice.words(), *options(kernel=kernel, medium=medium), *extent.words, *where),
@@ -104,7 +104,7 @@ def _listed() -> Status:
     studies = papers.studies()
     width = max(map(len, studies), default=0)
     for name, folder in studies.items():
-        out.print(f"{name:<{width}}  {papers.title(folder)}", markup=False)
+        out.print(f"{name:<{width}}  {papers.title(folder)}")
     return Status.ALL_VALID
 
 
@@ -239,13 +239,13 @@ def _judged(asked: Asked, findings: list[Findings]) -> Status:
         if claim.ours.looked_at:
             told, leaning = claim.ours.claim, leaning_text(claim)
             aside = f" ({leaning})" if leaning else ""
-            out.print(f"{claim.ours.verdict.value:>14}  {told.section:>8}  {told.finding}{aside}", markup=False)
+            out.print(f"{claim.ours.verdict.value:>14}  {told.section:>8}  {told.finding}{aside}")
     for line in filter(None, (verdict_text(result), from_go_text(result), bound_text(result))):
-        out.print(line, markup=False)
+        out.print(line)
     out.print(f"page: {shown(page)}")
     return Status.ALL_VALID
 
 
 def _failed(error: Exception) -> Status:
-    err.print(str(error), style="red", markup=False)
+    err.print(str(error), style="red")
     return Status.FAILED

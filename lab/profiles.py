@@ -24,7 +24,7 @@ def profiles() -> None:
         kernels = Kernels()
         out.print(table(kernels))
         if not all(chosen(kernels, library.load(name)) for name in library.names()) and kernels.no_lab:
-            err.print(kernels.no_lab, markup=False)
+            err.print(kernels.no_lab)
 
 
 def table(kernels: Kernels) -> Table:

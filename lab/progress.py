@@ -13,7 +13,7 @@ from rich.text import Text
 
 from experiments.campaign.launch import Outcome
 from experiments.campaign.piece import Budget
-from experiments.campaign.runner import Watcher
+from experiments.campaign.watcher import Watcher
 from lab.common import is_terminal, out
 from records.campaign import Campaign, Cell, Planned
 from records.stopping import CellPrecision, End
@@ -103,7 +103,7 @@ class Board:
     def repeated(self, planned: Planned, why: str) -> None:
         """A trial has ended and will begin again."""
         del self.running[planned]
-        out.print(f"{planned.cell} trial {planned.trial}: {why}", markup=False)
+        out.print(f"{planned.cell} trial {planned.trial}: {why}")
 
     def ended(self, outcome: Outcome) -> None:
         """A trial has ended."""
@@ -117,7 +117,7 @@ class Board:
         self.total -= spared
         self.cells[cell].planned -= spared
         self.cells[cell].precision = precision
-        out.print(f"{cell}: {precision.text}", markup=False)
+        out.print(f"{cell}: {precision.text}")
 
     def left_s(self) -> float:
         """Seconds to go, from the mean of the trials that have ended, else from what the scenario says."""
@@ -143,7 +143,7 @@ class PlainLines(Board):
             markup=False,
         )
         for reason in () if outcome.state == "valid" else outcome.reasons:
-            out.print(f"    {reason}", markup=False)
+            out.print(f"    {reason}")
 
 
 class LiveTable(Board):

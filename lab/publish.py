@@ -28,7 +28,7 @@ def publish(*, campaign: str, uri: str, results: Path) -> None:
             done = copy(folder, target, tally=tally(folder))
         for what, files in (("copied", done.copied), ("there already", done.kept)):
             if files:
-                out.print(f"{what}: {in_all(files)}", markup=False)
+                out.print(f"{what}: {in_all(files)}")
         if done.removed:
-            out.print(f"removed, because the campaign no longer has them: {len(done.removed)} files", markup=False)
-        out.print(f"published: {target}, {len(trials(folder))} trials", markup=False)
+            out.print(f"removed, because the campaign no longer has them: {len(done.removed)} files")
+        out.print(f"published: {target}, {len(trials(folder))} trials")

@@ -18,7 +18,7 @@ from lab.common import Status, fail, out, shown, told
 from lab.start import find, tidy
 from lab.within import budget, resuming
 from records.campaign import read_campaign
-from records.store import DamagedTrial
+from records.store import FOREIGN, DamagedTrial
 
 
 def resume(
@@ -53,7 +53,8 @@ def resume(
 
 def _latest(results: Path, *, retry: bool) -> Path:
     """The newest campaign that has something to run, invalid trials included where they are to be run again."""
-    for folder in reversed(campaigns.folders(results)) if retry else ():
+    ours = [folder for folder in campaigns.folders(results) if not (folder / FOREIGN).exists()]
+    for folder in reversed(ours) if retry else ():
         with suppress(DamagedTrial):
             campaign = read_campaign(folder)
             if campaigns.missing(folder, campaign) or rerun_invalid.invalid(folder, campaign):

@@ -35,18 +35,18 @@ def named(results: Path, name: str) -> Named:
 
     Of a revision only finished campaigns count, all of whose trials carry it.  Raises NotFound, NotPublished.
     """
-    if (path := Path(name)).is_dir():
+    path, found = Path(name), campaigns.called(results, name)
+    if path.is_dir() and ((path / RECORD).is_file() or not found):
         if not (path / RECORD).is_file():
             raise NotFound(f"{name or 'an empty name'}: no campaign (there is no {RECORD} in it)")
         must_be_whole(path)
         return Named(name=name, folders=(path.resolve(),))
-    known = campaigns.folders(results)
-    if found := [folder for folder in known if name in (folder.name, f"{folder.parent.name}/{folder.name}")]:
+    if found:
         return Named(name=name, folders=(found[-1],))
     revision = _revision(name)
     if revision is None:
         raise NotFound(f"{name}: no folder, no campaign in {shown(results)} (`lab list` shows them), no git revision")
-    of_it = tuple(folder for folder in known if _measured(folder, revision))
+    of_it = tuple(folder for folder in campaigns.folders(results) if _measured(folder, revision))
     if not of_it:
         raise NotFound(f"{name}: no finished campaign in {shown(results)} was run at git revision {revision[:12]}")
     return Named(name=name, folders=of_it, revision=revision)

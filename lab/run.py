@@ -85,18 +85,20 @@ def _check_names(scenario: Scenario) -> None:
 
 def _check(scenario: Scenario, chosen: Kernels) -> None:
     """NotPossible when a cell's link cannot be had here, with the way to run the others."""
-    possible: set[str] = set()
-    problems: dict[str, str] = {}
+    possible: set[str] = set()  # networks
+    not_here: set[str] = set()
+    problems: dict[str, None] = {}
     _check_names(scenario)
     for cell in scenario.cells:
         try:
             place_of(cell.settings, cell.profile, cell.links, chosen)
-            possible.add(cell.settings.network)
+            possible.add(cell.levels.get("network", ""))
         except NotPossible as error:
-            problems[str(error)] = cell.settings.network
+            problems[str(error)] = None
+            not_here.add(cell.levels.get("network", ""))
     if not problems:
         return
-    runs = possible - set(problems.values())
+    runs = possible - not_here
     others = " ".join(f"--only network={name}" for name in scenario.factors.get("network", ()) if name in runs)
     hint = f"\nthe other cells can be run: {others}" if others else ""
     raise NotPossible("\n".join(problems) + hint)

@@ -103,6 +103,10 @@ def _settings(request: ShellRequest) -> Settings:
     try:
         settings = request.settings()
         names = [host.name for host in topology_plan(settings).hosts]
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = "-".join(map(str, first["loc"])).replace("_", "-")
+        fail(f"--{option} {first['input']!r}: {first['msg']}", Status.USAGE)
     except ValueError as error:
         fail(f"--topology: {error}", Status.USAGE)
     if request.on and request.on not in names:

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab import cluster
-from lab.common import Status, fail, is_terminal, note, out, shown, told
+from lab.common import Status, can_be_written, fail, is_terminal, note, out, shown, told
 from lab.start import find, tidy
 from records.campaign import read_campaign
 from records.location import Place, Remote, locate
@@ -45,6 +45,7 @@ def sql(
         from analysis.sql.guard import check  # noqa: PLC0415 - imports slowly
 
         chosen = _form(form, file)
+        can_be_written("--out", file)
         check(query)  # before anything starts
         target = cluster.chosen(master=master, conf=conf, env=env, event_log=event_log)
         tidy(results)
@@ -53,7 +54,7 @@ def sql(
         text = _written(rows, chosen) if chosen != "table" else ""
         if file is not None:
             _put(file, text)
-            out.print(f"{rows.num_rows} rows: {shown(file)}", markup=False)
+            out.print(f"{rows.num_rows} rows: {shown(file)}")
         elif chosen == "table":
             _show(rows, left)
         else:
@@ -176,7 +177,7 @@ def _show_views() -> None:
     from analysis.sql.views import VIEWS  # noqa: PLC0415
 
     for view in VIEWS.values():
-        out.print(f"{view.name}: {view.about} (from {view.source})", markup=False)
+        out.print(f"{view.name}: {view.about} (from {view.source})")
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 2))
         for column in view.columns:
             table.add_row(Text(column.name), Text(spark_type(column.type)), Text(column.unit), Text(column.about))

@@ -61,9 +61,9 @@ def stacks(*, json: bool) -> None:
         for row in rows:
             if row.bring:
                 lacks = ", ".join(name for name, text in row.versions.items() if text is None)
-                out.print(f"{row.stack} lacks {lacks}; this brings it: {row.bring}", markup=False)
+                out.print(f"{row.stack} lacks {lacks}; this brings it: {row.bring}")
         for problem in (*(row.problem for row in rows if row.problem), *found.problems):
-            err.print(problem, style="red", markup=False)
+            err.print(problem, style="red")
 
 
 def listed(found: Found) -> list[Listed]:

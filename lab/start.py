@@ -8,6 +8,7 @@ from pathlib import Path
 from emulation.kernel import congestion
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.campaign import CampaignError
+from records.campaign import RECORD
 from records.publishing import must_be_whole
 
 
@@ -20,16 +21,16 @@ def tidy(results: Path) -> None:
 
 
 def find(results: Path, name: str | None) -> Path:
-    """The campaign called `name` (a path, or the name of its folder), or the latest one."""
-    known = campaigns.folders(results)
+    """The latest campaign, or the latest one called `name` (its path, its folder's name or its scenario's)."""
     if name is None:
+        known = campaigns.folders(results)
         if not known:
             raise CampaignError(f"{results}: no campaign here yet; `lab run SCENARIO` makes one")
         return known[-1]
-    if (path := Path(name)).is_dir():
+    path, found = Path(name), campaigns.called(results, name)
+    if name and path.is_dir() and ((path / RECORD).is_file() or not found):
         must_be_whole(path)
         return path.resolve()
-    found = [folder for folder in known if folder.name == name]
     if not found:
         raise CampaignError(f"{results}: no campaign {name!r}; `lab list` shows those there are")
     return found[-1]

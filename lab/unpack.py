@@ -26,13 +26,13 @@ def unpack(*, file: str, results: Path) -> None:
         with _here(place) as pack:
             found = put_back(pack, results)
         there = f", {found.kept} were there" if found.kept else ""
-        out.print(f"campaign {shown(found.folder)}: {found.added} trials added{there}", markup=False)
+        out.print(f"campaign {shown(found.folder)}: {found.added} trials added{there}")
         if found.elsewhere:
             out.print(f"not in the pack, and so only where it was packed: {in_all(found.elsewhere)}")
         left = len(campaigns.missing(found.folder, read_campaign(found.folder)))
         if left:
-            out.print(f"at most {left} trials are left to run: lab resume {shown(found.folder)}", markup=False)
-        out.print(f"report: lab report {shown(found.folder)}", markup=False)
+            out.print(f"at most {left} trials are left to run: lab resume {shown(found.folder)}")
+        out.print(f"report: lab report {shown(found.folder)}")
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def read_campaign(folder: Path) -> Campaign:
 def write_campaign(folder: Path, campaign: Campaign, beside: Mapping[str, bytes] | None = None) -> None:
     """Write the record and the files that lie beside it, by name, and point `latest` beside the folder at it.
 
-    FileExistsError when there is such a folder; no folder stays when the disk does not take it (OSError).
+    FileExistsError when there is such a folder; no folder stays when the disk does not take it, or an interrupt comes.
     """
     folder.mkdir(parents=True)
     try:
@@ -86,7 +86,7 @@ def write_campaign(folder: Path, campaign: Campaign, beside: Mapping[str, bytes]
             (folder / name).write_bytes(content)
         write_record(folder / RECORD, campaign)
         point_latest(folder)
-    except OSError:
+    except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 

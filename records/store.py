@@ -33,11 +33,11 @@ from records.schema import FURTHER_TABLES, TABLES, VERSION, tables_of
 from records.verdict import Verdict
 
 MANIFEST, LINK, VERDICT = "manifest.json", "link.json", "verdict.json"
-PARTIAL, SET_ASIDE = ".partial-", ".set-aside-"
+PARTIAL, SET_ASIDE, FAILED = ".partial-", ".set-aside-", ".failed-"
 FRESH = ".new-"  # begins the name of a file of a reduction that is being written
 INDEXES = ".indexes"  # in a campaign's folder: of its captures; they can be made again at any time
 FOREIGN = ".out-of-a-pack"  # in a campaign's folder: its programs are somebody else's
-WHY = "set-aside.txt"
+WHY, WHY_FAILED = "set-aside.txt", "failed.txt"
 _TRIAL = re.compile(r"trial-(\d{3,})")
 R = TypeVar("R", bound=Record)
 
@@ -186,6 +186,27 @@ def why_aside(path: Path) -> str:
         return (path / WHY).read_text().strip()
     except OSError:
         return "the machine stalled"
+
+
+def failed_folder(trial: Path) -> Path:
+    """Where the logs of the run that failed are kept, of the trial at that place, until one succeeds."""
+    return trial.with_name(f"{FAILED}{trial.name}")
+
+
+def note_failed(trial: Path, why: str) -> None:
+    """Write down why a trial's last run failed, unless there is no room: that may be why."""
+    folder = failed_folder(trial)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / WHY_FAILED).write_text(f"{why}\n")
+
+
+def why_failed(trial: Path) -> str:
+    """Why a trial's last run failed; '' where it did not, or nobody has written it down."""
+    try:
+        return (failed_folder(trial) / WHY_FAILED).read_text().strip()
+    except OSError:
+        return ""
 
 
 def remove_partials(campaign: Path) -> list[Path]:

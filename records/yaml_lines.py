@@ -10,6 +10,7 @@ import yaml
 
 Key = tuple[str | int, ...]
 _MERGE = "tag:yaml.org,2002:merge"
+_MAX_SHOWN = 60  # letters of a value that is refused
 _MAX_VALUES = 100_000  # aliases can make a short file say more than memory holds
 
 
@@ -59,8 +60,8 @@ def _value(loader: yaml.CSafeLoader, node: yaml.Node, at: Key, lines: dict[Key, 
         for key_node, value_node in node.value:
             if key_node.tag == _MERGE:
                 continue
-            key = loader.construct_object(key_node, deep=True)
             line = key_node.start_mark.line + 1
+            key = _scalar(loader, key_node, path)
             if type(key) is int:  # of a mapping of numbers, such as sizes to shares; not bool, which is an int, too
                 key = str(key)
             if not isinstance(key, str):
@@ -72,10 +73,17 @@ def _value(loader: yaml.CSafeLoader, node: yaml.Node, at: Key, lines: dict[Key, 
         return inherited | found
     if isinstance(node, yaml.SequenceNode):
         return [_value(loader, item, (*at, number), lines, path) for number, item in enumerate(node.value)]
+    return _scalar(loader, node, path)
+
+
+def _scalar(loader: yaml.CSafeLoader, node: yaml.Node, path: Path) -> Any:
+    """A value that YAML has a way to read, although it cannot be: a date that is none, say, or what a tag asks for."""
     try:
         return loader.construct_object(node, deep=True)
-    except ValueError as error:  # a scalar that looks like a date and is none
-        raise YamlError(f"{path}:{lines[at]}: {node.value!r}: {error}; put it in quotes if it is text") from error
+    except (ValueError, LookupError, AttributeError) as error:
+        line, text = node.start_mark.line + 1, repr(node.value)
+        said = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+        raise YamlError(f"{path}:{line}: {said}: {error}; put it in quotes if it is text") from error
 
 
 def _merged(

@@ -9,6 +9,8 @@ from typing import ClassVar, Literal, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
+from records.errors import CannotGoOn
+
 KnobValue = bool | int | float | str
 
 
@@ -33,7 +35,7 @@ class Knob:
     default: KnobValue | None
 
 
-class KnobsError(ValueError):
+class KnobsError(CannotGoOn, ValueError):
     """Knobs that a stack does not have, or values that they cannot have.
 
     problems: of each the knob, '' where it is about all of them, and what is wrong.

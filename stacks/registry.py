@@ -7,6 +7,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import get_args
 
+from records.errors import CannotGoOn
 from records.messaging import Guarantee
 from records.workload import Pattern
 from stacks import folders
@@ -18,7 +19,7 @@ from stacks.knobs import Knobs, KnobsError, KnobValue, parse
 _METHODS = ("services", "why_not", "connect")
 
 
-class UnknownStackError(LookupError):
+class UnknownStackError(CannotGoOn, LookupError):
     """No stack has that name."""
 
 

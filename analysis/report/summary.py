@@ -40,7 +40,7 @@ class MetricSummary(Record):
 
 
 class CellSummary(Record):
-    """states: verdict (valid, invalid, inconclusive, damaged, missing) to number of trials.
+    """states: verdict (valid, invalid, inconclusive, damaged, failed, missing) to number of trials.
 
     metrics: by the names of analysis.metrics, only those that a valid trial has.  stopping: how the cell ended by
     the stopping rule, '' without one.  backlog: that it grows, and by how much; '' where it does not.

@@ -42,12 +42,12 @@ ESTIMATE = pa.struct(
 
 TRIALS = View(
     name="trials",
-    about="a trial: finished, damaged (`reasons` says of what), or planned and not run",
+    about="a trial: finished, damaged (`reasons` says of what), failed, or planned and not run",
     source=f"{REDUCED}; manifest.json; campaign.json",
     per="trial",
     columns=(
         *WHICH, _SCENARIO, _LEVELS,
-        _named("state", TEXT, "valid, invalid, inconclusive, damaged or missing; only valid ones are averaged"),
+        _named("state", TEXT, "valid, invalid, inconclusive, damaged, failed or missing; only valid ones are averaged"),
         _named("reasons", pa.list_(TEXT), "why it is not valid, or what a reader has to know"),
         _named("seed", LONG, "of the trial's random choices"),
         _named("stack", TEXT, "messaging stack; empty where the load is programs"),
@@ -74,7 +74,7 @@ CELLS = View(
         _named("trials", INT, "planned or run; where a rule ends the cell, those it needed"),
         *(
             _named(name, INT, f"how many of them are {name}")
-            for name in ("valid", "invalid", "inconclusive", "damaged", "missing")
+            for name in ("valid", "invalid", "inconclusive", "damaged", "failed", "missing")
         ),
         *(
             Column(name=one.name, type=ESTIMATE, unit=one.unit, metric=True, about=f"{one.about}; mean over trials")

@@ -108,6 +108,11 @@ def folders(root: Path) -> list[Path]:
     return sorted((path.parent for path in root.glob(f"*/*/{RECORD}") if not path.parent.is_symlink()), key=_age)
 
 
+def called(root: Path, name: str) -> list[Path]:
+    """Campaigns below `root` whose folder, scenario, or both as `lab list` shows them, have that name, oldest first."""
+    return [one for one in folders(root) if name in (one.name, one.parent.name, f"{one.parent.name}/{one.name}")]
+
+
 def _age(folder: Path) -> tuple[str, str]:
     return folder.name, folder.parent.name
 

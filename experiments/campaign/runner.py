@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Protocol
 
 from emulation.line import ceiling
 from emulation.link import features
@@ -24,6 +23,7 @@ from experiments.campaign.piece import Piece
 from experiments.campaign.schedule import leaves_room, may_share, next_turn
 from experiments.campaign.stopping import precision
 from experiments.campaign.together import Together
+from experiments.campaign.watcher import Watcher
 from experiments.scenario import segments
 from experiments.scenario.repeats import SideBySide
 from experiments.scenario.settings import Settings
@@ -37,8 +37,8 @@ from experiments.workers.place import Place
 from experiments.workers.worker import Workers
 from records.campaign import Campaign, Cell, Planned, read_campaign
 from records.errors import CannotGoOn
-from records.stopping import CellPrecision, End
-from records.store import DamagedTrial, Trial, aside, set_aside, trial_name, trials_of, why_aside
+from records.stopping import End
+from records.store import DamagedTrial, Trial, aside, note_failed, set_aside, trial_name, trials_of, why_aside
 from records.times import note_trial, trial_times
 from records.verdict import State
 
@@ -50,26 +50,14 @@ _STALLED = "the machine stalled"  # how campaigns of earlier versions begin the 
 
 
 class GaveUp(CannotGoOn):
-    """Trials fail one after another, or would not be alike, so the campaign was left; it can be resumed."""
+    """Trials fail one after another, or would not be alike, so the campaign was left; it can be resumed.
 
+    outcomes: of the trials that were run until then.
+    """
 
-class Watcher(Protocol):
-    """Somebody who is told how a campaign goes, always by the same thread."""
-
-    def started(self, planned: Planned) -> None:
-        """A trial begins."""
-
-    def phase(self, planned: Planned, name: str, delivered: int) -> None:
-        """What the trial is doing; delivered: messages so far."""
-
-    def repeated(self, planned: Planned, why: str) -> None:
-        """A trial that had begun has ended and will begin again."""
-
-    def ended(self, outcome: Outcome) -> None:
-        """A trial has ended."""
-
-    def settled(self, cell: str, precision: CellPrecision, spared: int) -> None:
-        """A cell needs no more trials by the stopping rule; spared: how many of its planned ones."""
+    def __init__(self, message: str, outcomes: Sequence[Outcome]) -> None:
+        super().__init__(message)
+        self.outcomes = list(outcomes)
 
 
 def run(
@@ -139,7 +127,8 @@ class CampaignRun:
     def _refuse_other_code(self) -> None:
         """Each trial is a process of its own, so it would run what somebody has written into the files meanwhile."""
         if self.origin.git.code not in ("", code_digest()):
-            raise GaveUp("the code that runs trials was changed while the campaign ran, so the next would not be alike")
+            why = "the code that runs trials was changed while the campaign ran, so the next would not be alike"
+            raise GaveUp(why, self.outcomes)
 
     def next_turn(self) -> tuple[Planned, ...]:
         """The trials that run next, together."""
@@ -199,10 +188,10 @@ class CampaignRun:
         self._give_up_if_hopeless()
 
     def _take_in(self, done: SimpleQueue[Callable[[], None]]) -> None:
-        """Of what an interrupt has left undone, look at trials that had ended: a spoiled one must not stay."""
+        """Of what an interrupt has left undone, look at results: a spoiled one must not stay."""
         while not done.empty():
             action = done.get()
-            if isinstance(action, partial) and action.func == self._ended:
+            if isinstance(action, partial) and action.func == self._ended and action.args[0].state != "failed":
                 with suppress(CannotGoOn, OSError):
                     action()
 
@@ -224,6 +213,7 @@ class CampaignRun:
         planned, seconds = outcome.planned, outcome.seconds
         if outcome.state == "failed":
             self.durations.failed(planned, seconds)
+            note_failed(self._trial(planned).path, "; ".join(outcome.reasons))
             return
         window = self._trial(planned).manifest().window
         load_s = (window.drained_ns - window.go_ns) / 1e9
@@ -292,7 +282,8 @@ class CampaignRun:
     def _give_up_if_hopeless(self) -> None:
         last = self.outcomes[-GIVE_UP_AFTER:]
         if len(last) == GIVE_UP_AFTER and all(outcome.state == "failed" for outcome in last):
-            raise GaveUp(f"{GIVE_UP_AFTER} trials in a row failed, the last one so: {'; '.join(last[-1].reasons)}")
+            why = f"{GIVE_UP_AFTER} trials in a row failed, the last one so: {'; '.join(last[-1].reasons)}"
+            raise GaveUp(why, self.outcomes)
 
     @property
     def _settings(self) -> Settings:

@@ -34,7 +34,7 @@ from experiments.trial.proving import PATHS, Checks, prove, to_prove
 from experiments.trial.write_trial import write_trial
 from records.link import LinkCheck
 from records.nodes import killed
-from records.store import Trial, TrialWriter
+from records.store import Trial, TrialWriter, failed_folder
 from records.verdict import Verdict
 from topologies.build import built
 
@@ -53,11 +53,11 @@ def run_trial(
     host: what its owner says of the machine, others: of trials beside it; None when nobody says anything.
 
     Raises what went wrong (DeployError, ClientFailedError, KernelError, OSError ...) after everything that the
-    trial started has ended.  The unfinished folder is gone then; its logs are kept in `.failed-<trial>`.
+    trial started has ended.  The unfinished folder is gone then; its logs are kept (records.store.failed_folder).
     """
     writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
     folder = writer.open()
-    kept = failed_folder(writer)
+    kept = failed_folder(writer.final)
     try:
         with heard(host) as log:
             verdict = _in_folder(spec, folder, tell, log, others)
@@ -72,11 +72,6 @@ def run_trial(
         raise
     shutil.rmtree(kept, ignore_errors=True)
     return trial, verdict
-
-
-def failed_folder(writer: TrialWriter) -> Path:
-    """Where the logs of a failed trial are kept until it succeeds."""
-    return writer.final.with_name(f".failed-{writer.final.name}")
 
 
 def _keep_logs(folder: Path, kept: Path) -> None:

@@ -20,10 +20,10 @@ from emulation.kernel import congestion, kernel
 from experiments.trial.context import Finished, TrialSpec
 from experiments.trial.observers.hostlog import HostLog
 from experiments.trial.others import Others
-from experiments.trial.trial import failed_folder, run_trial
+from experiments.trial.trial import run_trial
 from experiments.workers.worker import Failed, asked_for
 from records import no_pandas
-from records.store import TrialWriter
+from records.store import TrialWriter, failed_folder
 
 OPEN_FILES = 65_536
 
@@ -46,7 +46,7 @@ def main() -> int:
             traceback.print_exc()
         writer = TrialWriter(Path(spec.campaign_folder), spec.cell, spec.trial)
         # A message may name a log of the unfinished folder, which has moved since.
-        message = (str(error) or repr(error)).replace(str(writer.path), str(failed_folder(writer)))
+        message = (str(error) or repr(error)).replace(str(writer.path), str(failed_folder(writer.final)))
         tell(Failed(kind=type(error).__name__, message=message, notes=tuple(getattr(error, "__notes__", ()))))
         return 1
     tell(Finished(state=verdict.state, reasons=verdict.reasons()))

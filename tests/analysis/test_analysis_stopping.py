@@ -17,7 +17,7 @@ from analysis.rows import Rows
 from records.campaign import Campaign, Cell, Planned
 from records.precision import half_width
 from records.stopping import End, Rule
-from records.store import Trial, trial_name
+from records.store import Trial, note_failed, trial_name
 
 RULE = Rule(least=2, most=4, half_width=0.05, metrics=("delivered_per_s",))
 WORLD = {"steady": [5.0, 5.0], "noisy": [1.0, 2.0, 3.0, 4.0], "begun": [7.0]}
@@ -37,16 +37,16 @@ def campaign(rule: Rule | None) -> Campaign:
     )
 
 
-def findings(rule: Rule | None) -> Findings:
+def findings(rule: Rule | None, folder: Path = Path("campaign")) -> Findings:
     finished, batches = [], []
     for cell, values in WORLD.items():
         for trial, value in enumerate(values, 1):
             rows = Rows(len(finished))
             rows.add("trial", "state", text="valid")
             rows.add("trial", "delivered_per_s", value=value)
-            finished.append(Trial(Path("campaign") / cell / trial_name(trial)))
+            finished.append(Trial(folder / cell / trial_name(trial)))
             batches.append(rows.batch())
-    return gather(campaign(rule), Path("campaign"), finished, pa.Table.from_batches(batches))
+    return gather(campaign(rule), folder, finished, pa.Table.from_batches(batches))
 
 
 def test_trials_that_the_rule_spared_are_not_missing() -> None:
@@ -55,6 +55,15 @@ def test_trials_that_the_rule_spared_are_not_missing() -> None:
     assert [found[name].count(Standing.MISSING) for name in WORLD] == [0, 0, 1]
     ends = [cell.precision and cell.precision.end for cell in found.values()]
     assert ends == [End.PRECISE, End.INCONCLUSIVE, End.GOING_ON]
+
+
+def test_a_trial_that_failed_is_not_called_not_run_and_its_reason_is_told(tmp_path: Path) -> None:
+    cell = next(reversed(WORLD))
+    note_failed(tmp_path / cell / "trial-002", "its broker did not start")
+    for rule in (None, RULE):
+        trial = findings(rule, tmp_path).cells[-1].trials[1]
+        assert (trial.standing, trial.reasons) == (Standing.FAILED, ["to be run again: its broker did not start"])
+        assert "1 failed" in verdict_line(findings(rule, tmp_path))
 
 
 def test_a_fixed_number_of_trials_has_no_such_words() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.plots import against, cells, paper
@@ -76,13 +77,17 @@ def test_a_lower_bound_has_no_upper_end_and_an_axis_does_not_follow_an_interval_
 
 def test_studies_plots_have_arrows_where_intervals_leave_them() -> None:
     """A figure whose values span little begins at 0, so that nothing leaves it below."""
-    for found, above, logarithmic in ((WIDE, ["^"], ["^", "v"]), (NEAR, [], []), (BOUND, ["^"], ["^"])):
+    for found, above, logarithmic in ((WIDE, ["^"], ["^", "v"]), (NEAR, [], []), (BOUND, ["^"], [])):
         panel = Panel(title="wire", series={"s": (Mark(at=0, published=12.0, ours=found),)})
         figure: Any = figure_plot([panel], Axes(label="", scale="places", places=("1",)), name="f", title="F", unit="")
         assert arrows(figure.axes[0]) == above
         dots = (Dot(group="wire", published=10.0, ours=found, bound=False),)
         figure = against_plot([Square(title="T", unit="s", dots=dots)], groups=("wire",), within=0.1)
         assert arrows(figure.axes[0]) == logarithmic
+        upwards = [one for one in figure.axes[0].texts if isinstance(one, Annotation)]
+        assert len(upwards) == (found is BOUND)
+        said = " ".join(text.get_text() for text in figure.texts)
+        assert ("the interval goes on" in said, "↑: ours is at least" in said) == (found is WIDE, found is BOUND)
 
 
 def test_the_plot_of_cells_has_an_arrow_where_an_interval_leaves_it(tmp_path: Any) -> None:

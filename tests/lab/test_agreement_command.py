@@ -142,6 +142,7 @@ def test_the_results_are_a_campaign_that_can_be_reported(tmp_path: Path, running
         (["--agreement", "--by", "moon"], "'moon' is not one of line, lab, host"),
         (["--agreement", "--for", "soon"], "'soon' is not a duration"),
         (["--new"], "belong to --agreement"),
+        (["--agreement", "--medium", "line"], "--kernel, --medium and --seed do not go with --agreement"),
     ],
 )
 def test_a_wrong_command_ends_with_status_2(tmp_path: Path, words: list[str], message: str) -> None:

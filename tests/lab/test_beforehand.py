@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from experiments.campaign import campaign as campaigns
@@ -23,20 +25,22 @@ from experiments.trial.provenance import Provenance
 from experiments.workers.kernels import Kernels
 from experiments.workers.place import Place
 from lab.beforehand import Care, look, look_at_room
-from lab.common import Status
+from lab.common import Status, told
 from lab.main import app
+from lab.resume import _latest
 from lab.run import begun
 from lab.within import resuming
 from records.campaign import RECORD, read_campaign
 from records.link import LinkProof
 from records.manifest import Git
-from records.store import LINK, write_record
+from records.store import FOREIGN, LINK, write_record
 
 ROOT = Path(__file__).parents[2]
 
 from lab_runs import scenario_file  # noqa: E402
 from packs import pack  # noqa: E402
 from stopping_world import finish  # noqa: E402
+from synthetic_campaign import Spec, write_campaign  # noqa: E402
 
 OTHER = Git(revision="0" * 40, dirty=False)
 
@@ -197,6 +201,23 @@ def test_where_nothing_is_unfinished_and_nothing_invalid_there_is_nothing_to_run
     done = CliRunner().invoke(app, ["resume", "--retry", "invalid", "--results", str(tmp_path)])
     assert done.exit_code == Status.FAILED
     assert "no campaign that is unfinished or has an invalid trial" in done.stderr
+
+
+def test_a_campaign_with_somebody_elses_programs_does_not_stand_before_ones_own(tmp_path: Path) -> None:
+    write_campaign(tmp_path, Spec(trials=1, name="20240101-000000-aaaaaaaa"))
+    newer = write_campaign(tmp_path, Spec(trials=1, name="20240102-000000-bbbbbbbb"))
+    for folder in campaigns.folders(tmp_path):
+        shutil.rmtree(next(folder.glob("*/trial-001")))
+    assert _latest(tmp_path, retry=True) == newer
+    (newer / FOREIGN).touch()
+    assert _latest(tmp_path, retry=True).name == "20240101-000000-aaaaaaaa"
+
+
+def test_an_interrupt_at_a_question_is_an_interrupt(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as ended, told():
+        raise typer.Abort
+    assert ended.value.exit_code == Status.INTERRUPTED
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 @pytest.mark.parametrize(("answer", "allowed"), [("y", True), ("n", False), ("", False)])

@@ -11,8 +11,10 @@ from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner
 
 from experiments.campaign import campaign as campaigns
+from experiments.campaign.campaign import CampaignError
 from lab.main import app
 from lab.revisions import Named, NotFound, choose, named, said
+from lab.start import find
 from records.campaign import RECORD, read_campaign
 
 ROOT = Path(__file__).parents[2]
@@ -78,6 +80,22 @@ def test_a_campaign_is_found_by_folder_by_name_and_as_it_is_listed(results: Path
     folder = results / "synthetic" / "20240101-000000-aaaaaaaa"
     for name in (str(folder), folder.name, f"synthetic/{folder.name}"):
         assert named(results, name) == Named(name=name, folders=(folder.resolve(),))
+        assert find(results, name) == folder
+
+
+def test_a_scenarios_name_stands_for_its_latest_campaign(results: Path) -> None:
+    latest = results / "synthetic" / "20240104-000000-aaaaaaaa"
+    assert find(results, "synthetic") == latest
+    assert named(results, "synthetic").folders == (latest,)
+
+
+def test_a_folder_of_that_name_that_is_no_campaign_is_not_meant(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(results)
+    latest = results / "synthetic" / "20240104-000000-aaaaaaaa"
+    assert find(results, "synthetic") == latest
+    assert named(results, "synthetic").folders == (latest,)
+    with pytest.raises(CampaignError, match="no campaign ''"):
+        find(results, "")
 
 
 def test_a_revision_stands_for_finished_campaigns_all_of_whose_trials_carry_it(results: Path) -> None:

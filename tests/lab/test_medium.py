@@ -65,13 +65,13 @@ def test_the_words_that_go_on_say_the_medium_where_it_was_said() -> None:
 
 
 def test_make_hands_the_medium_on() -> None:
-    for target in ("experiment", "paper-gaddah-kunz"):
+    for target in ("experiment", "paper-gaddah-kunz", "resume", "calibrate"):
         said = [
             subprocess.run(["make", "-n", target, *words], capture_output=True, text=True, cwd=ROOT, check=True).stdout
-            for words in ([], ["MEDIUM=line"])
+            for words in ([], ["MEDIUM=line", "KERNEL=host"])
         ]
-        assert "--medium auto" in said[0]
-        assert "--medium line" in said[1]
+        assert "--medium" not in said[0], "the environment's word, or what the verb takes by itself"
+        assert "--kernel host --medium line" in said[1]
 
 
 def rows(medium: WantedMedium, host: dict[Feature, str]) -> dict[str, list[str]]:

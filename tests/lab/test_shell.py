@@ -138,6 +138,7 @@ def test_a_command_in_a_topology_knows_all_nodes_and_reaches_each() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        ("--congestion-control BBR", "--congestion-control 'BBR': "),
         ("--topology ring", "--topology 'ring': kind 'ring' is not one of cells, chain, mesh, peers, star, tree"),
         ("--topology chain", "--topology 'chain': link: Field required"),
         ("--topology 'star 2'", "--topology 'star 2': '2' is not KEY=VALUE"),

@@ -24,7 +24,7 @@ from lab_runs import (
 
 from experiments.campaign import campaign as campaigns
 from records.campaign import read_campaign
-from records.store import MANIFEST, trials, write_record
+from records.store import MANIFEST, trials, why_failed, write_record
 from records.verdict import Check, Health, State
 
 pytestmark = [pytest.mark.root]
@@ -100,6 +100,10 @@ def test_a_killed_client_fails_its_trial_with_a_log_that_is_there(tmp_path: Path
     (log,) = [line.removesuffix(":") for line in said.splitlines() if line.startswith(str(tmp_path))]
     assert Path(log).is_file()
     assert living_in(spaces) == []
+    assert "1 trial failed, for the reason above, to be run again\ngo on with: lab resume" in complaints
+    (folder,) = campaigns.folders(tmp_path / "results")
+    (planned,) = read_campaign(folder).order
+    assert "it ended with signal SIGKILL" in why_failed(folder / planned.cell / "trial-001")
 
 
 OFF = "nothing was captured: the scenario has capture off"
@@ -114,7 +118,7 @@ def test_two_campaigns_run_side_by_side_one_without_captures(tmp_path: Path) -> 
         both.append(subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT))
     for process in both:
         said, complaints = process.communicate(timeout=900)
-        assert "1 trials, 1 to run" in said, said + complaints
+        assert "1 cell, 1 trial, 1 to run" in said, said + complaints
         assert process.returncode in (0, 3), said + complaints
     finished = [trial for folder in campaigns.folders(tmp_path / "results") for trial in trials(folder)]
     assert len(finished) == 2
