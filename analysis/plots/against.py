@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +16,12 @@ from analysis.plots.style import COLOURS, HAIR, INK, MUTED, Plot, finish, frame,
 from analysis.plots.whiskers import ends_of, whisker
 from analysis.statistics import Estimate
 
-_WIDTH_IN, _SQUARE_IN, _ABOVE_IN, _BELOW_IN, _BETWEEN_IN = 8.2, 2.1, 0.85, 0.5, 0.75
+_WIDTH_IN, _SQUARE_IN, _ABOVE_IN, _BELOW_IN, _BETWEEN_IN = 8.2, 2.1, 0.7, 0.5, 0.75
 _IN_A_ROW = 3  # squares
+_LINE_IN, _LINE_LETTERS = 0.15, 112  # of the notes below the title
 _BAND = "#dfe6ec"
 _ARROWS = {"at_least": (13, 0), "at_most": (-13, 0)}  # points along the axis of published values
+_UPWARDS = (0, 13)  # the same of ours
 _MARKS, _SIGNS = ("o", "D", "s", "^", "v", "P"), "●◆■▲▼✚"
 
 
@@ -55,10 +58,12 @@ def against_plot(
         return None
     columns = min(len(drawn), _IN_A_ROW)
     rows = math.ceil(len(drawn) / columns)
-    height = _ABOVE_IN + rows * _SQUARE_IN + (rows - 1) * _BETWEEN_IN + _BELOW_IN
+    notes = _notes(drawn, within, aside)
+    above = _ABOVE_IN + len(notes) * _LINE_IN
+    height = above + rows * _SQUARE_IN + (rows - 1) * _BETWEEN_IN + _BELOW_IN
     figure = Figure(figsize=(_WIDTH_IN, height))
     grid = {"left": 0.075, "right": 0.985, "wspace": 0.3, "hspace": _BETWEEN_IN / _SQUARE_IN,
-            "bottom": _BELOW_IN / height, "top": 1 - _ABOVE_IN / height}  # fmt: skip
+            "bottom": _BELOW_IN / height, "top": 1 - above / height}  # fmt: skip
     axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw=grid).ravel()
     for ax, square in zip(axes, drawn, strict=False):
         _square(ax, square, groups, within)
@@ -66,13 +71,9 @@ def against_plot(
         ax.remove()
     title = "Measured against published"
     figure.text(0.012, 1 - 0.05 / height, title, ha="left", va="top", fontsize=10, fontweight="bold")
-    notes = ["mean and 95 % interval"]
-    if within is not None:
-        notes += [f"shaded: within {within * 100:g} %", "filled: rows that the link decides"]
-    if any(dot.exactness in _ARROWS for square in drawn for dot in square.dots):
-        notes.append("→, ←: published as at least, at most")
-    note = "; ".join([*notes, *([aside] if aside else [])])
-    figure.text(0.012, 1 - 0.27 / height, note, ha="left", va="top", fontsize=8, color=MUTED)
+    for number, note in enumerate(notes):
+        down = 0.27 + number * _LINE_IN
+        figure.text(0.012, 1 - down / height, note, ha="left", va="top", fontsize=8, color=MUTED)
     for number, group in enumerate(groups):
         sign = _SIGNS[number % len(_SIGNS)]
         figure.text(0.985 - 0.13 * (len(groups) - 1 - number), 1 - 0.05 / height, f"{sign} {group}", ha="right",
@@ -81,10 +82,24 @@ def against_plot(
     return finish(figure, name="measured-against-published", title=title, about=f"{title}: {counts}")
 
 
+def _notes(drawn: Sequence[Square], within: float | None, aside: str) -> list[str]:
+    """What the signs mean, of those that are drawn."""
+    notes = ["mean and 95 % interval"]
+    if within is not None:
+        notes += [f"shaded: within {within * 100:g} %", "filled: rows that the link decides"]
+    dots = [dot for square in drawn for dot in square.dots]
+    if any(dot.ours.at_least for dot in dots):
+        notes.append("↑: ours is at least")
+    if any(dot.exactness in _ARROWS for dot in dots):
+        notes.append("→, ←: published as at least, at most")
+    if any(_beyond(square) for square in drawn):
+        notes.append("▲, ▼: the interval goes on")
+    return textwrap.wrap("; ".join([*notes, *([aside] if aside else [])]), _LINE_LETTERS)
+
+
 def _square(ax: Any, square: Square, groups: Sequence[str], within: float | None) -> None:
     frame(ax)
-    values = [value for dot in square.dots for value in (dot.published, dot.ours.mean) if value > 0]
-    low, high = (min(values) / 2, max(values) * 2) if values else (0.1, 10.0)
+    low, high = _limits(square)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlim(low, high)
@@ -110,18 +125,37 @@ def _square(ax: Any, square: Square, groups: Sequence[str], within: float | None
         ax.set_ylabel("ours", fontsize=8, color=MUTED, labelpad=1)
 
 
+def _limits(square: Square) -> tuple[float, float]:
+    """Of both axes: an interval may go beyond them."""
+    values = [value for dot in square.dots for value in (dot.published, dot.ours.mean) if value > 0]
+    return (min(values) / 2, max(values) * 2) if values else (0.1, 10.0)
+
+
 def _dot(ax: Any, dot: Dot, number: int, low: float) -> None:
     colour, ours = _colour(number), max(dot.ours.mean, low)
-    whisker(ax, dot.published, ends_of(dot.ours), colour=colour, width=1.2, upright=True, alpha=0.5)
-    if dot.ours.at_least:
-        ax.text(dot.published, ours, "≥ ", fontsize=7, color=colour, ha="right", va="center", zorder=3)
+    whisker(ax, dot.published, _ends(dot), colour=colour, width=1.2, upright=True, alpha=0.5)
     ax.plot([dot.published], [ours], marker=_MARKS[number % len(_MARKS)], markersize=4.2, linestyle="",
             markeredgecolor=colour, markeredgewidth=0.9, markerfacecolor=colour if dot.bound else "white",
             zorder=3)  # fmt: skip
+    tips = [_UPWARDS] if dot.ours.at_least else []
     if dot.exactness in _ARROWS:
+        tips.append(_ARROWS[dot.exactness])
+    for tip in tips:
         style = {"arrowstyle": "<-", "color": colour, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 2}
-        ax.annotate("", xy=(dot.published, ours), xytext=_ARROWS[dot.exactness], textcoords="offset points",
+        ax.annotate("", xy=(dot.published, ours), xytext=tip, textcoords="offset points",
                     annotation_clip=False, arrowprops=style)  # fmt: skip
+
+
+def _beyond(square: Square) -> bool:
+    low, high = _limits(square)
+    strokes = [(least, most) for least, most in map(_ends, square.dots) if least is not None and most is not None]
+    return any(least < low or most > high for least, most in strokes)
+
+
+def _ends(dot: Dot) -> tuple[float | None, float | None]:
+    """Where its stroke ends; a lower bound's arrow says what its stroke would."""
+    low, high = ends_of(dot.ours)
+    return low, dot.ours.mean if dot.ours.at_least else high
 
 
 def _colour(number: int) -> str:
