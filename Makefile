@@ -14,7 +14,7 @@ setup: ## Install what experiments need (system packages, virtual environment)
 	@lab/bootstrap.sh run
 
 experiment: setup ## Run a scenario (SCENARIO=FILE, KERNEL=auto|host|lab, MEDIUM=auto|line|tc, FOR=40m; default: wireless against wireline), with its report
-	@$(LAB) run $(PLACE) $(PIECE) $(SCENARIO)
+	@$(LAB) run $(PLACE) $(PIECE) "$(SCENARIO)"
 
 paper: setup ## List the published studies that can be rerun
 	@$(LAB) paper
@@ -28,7 +28,7 @@ resume: setup ## Go on with the latest unfinished campaign (KERNEL, MEDIUM as it
 report: setup ## Build the report of the latest campaign again
 	@$(LAB) report
 
-compare: setup ## Compare two campaigns or revisions: A=... B=...; status 0 no worse, 1 worse, 3 cannot tell
+compare: setup ## Compare two campaigns or revisions: A=... B=... (as a gate, with a status for each answer: lab compare)
 	@$(LAB) compare "$(A)" "$(B)"
 
 pack: setup ## Write the latest campaign (or CAMPAIGN=...) as one small file

@@ -30,6 +30,8 @@ for need in "${needs[@]}"; do
 done
 /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 /usr/bin/python3 -c 'import nftables' 2>/dev/null || missing+=(python3-nftables)
+# What builds our own package: Debian's venv brings too old a setuptools to do without wheel, Ubuntu's none at all.
+/usr/bin/python3 -c 'import setuptools, wheel' 2>/dev/null || missing+=(python3-setuptools python3-wheel)
 
 # Stacks that other packages bring are in the environment, once there is one.
 python=/usr/bin/python3
@@ -40,21 +42,35 @@ python=/usr/bin/python3
 /usr/bin/python3 -c 'import mininet.net' 2>/dev/null \
   || fail "the system Python does not see mininet; this brings it: apt-get install --reinstall mininet"
 
-stamp=.venv/.airwire-locked
-want=$(cat requirements.lock pyproject.toml lab/bootstrap.sh | sha256sum | cut -d' ' -f1)
-if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
+stamp=.venv/.airwire-locked made=.venv/.airwire-place
+place="$(pwd -P) $(/usr/bin/python3 -c 'import sys; print(*sys.version_info[:2])')"
+want=$({ cat requirements.lock pyproject.toml lab/bootstrap.sh; echo "$place"; } | sha256sum | cut -d' ' -f1)
+locked() { [ "$(cat "$stamp" 2>/dev/null)" = "$want" ]; }
+if ! locked; then
+  mkdir -p build
+  exec 9>>build/.set-up.lock  # two at once would take packages from under each other
+  flock 9
+fi
+if ! locked; then
   say "installing the locked Python packages into .venv"
-  # The system's Python, and its packages in sight: mininet is packaged for it and for no other.
-  [ -x .venv/bin/python ] || /usr/bin/python3 -m venv --system-site-packages .venv
-  log=$(mktemp)
+  rm -f "$stamp"  # what is there is mixed until all of it is installed
+  # The system's Python, and its packages in sight: mininet is packaged for it and for no other.  Scripts in it name
+  # their place; pip comes last.
+  if [ ! -x .venv/bin/pip ] || [ "$(cat "$made" 2>/dev/null || echo "$place")" != "$place" ]; then
+    /usr/bin/python3 -m venv --clear --system-site-packages .venv
+  fi
+  echo "$place" >"$made"
+  log=build/set-up.log
   if ! { .venv/bin/pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock \
       && .venv/bin/pip install --disable-pip-version-check --no-deps --no-build-isolation -e .; } >"$log" 2>&1; then
-    tail -20 "$log" >&2; rm -f "$log"
-    fail "that did not work (see above); this repeats it: .venv/bin/pip install --require-hashes --no-deps -r requirements.lock"
+    tail -20 "$log" >&2
+    fail "that did not work (see above, and all of it in $log); once the cause is gone, repeat what you typed"
   fi
   rm -f "$log" build/spark.jsa
-  echo "$want" >"$stamp"
+  echo "$want" >"$stamp.new"
+  mv "$stamp.new" "$stamp"
 fi
+exec 9>&-
 
 if [ ! -e build/spark.jsa ]; then
   say "archiving Spark's classes, which makes every report start faster"

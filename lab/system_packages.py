@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from lab import daemons
@@ -21,6 +22,7 @@ from stacks.installed import missing
 
 AS_ROOT = "lab/bootstrap.sh packages"
 _LAST_LINES = 20
+_LISTS_TRIES, _LISTS_PAUSE_S = 12, 10.0
 _APT = ("apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=120")
 
 
@@ -50,24 +52,46 @@ def install(wanted: Sequence[str], kept: Sequence[str]) -> None:
     with daemons.kept_from_starting(kept) as lock:
         if wanted:
             say(f"installing {' '.join(wanted)}")
-            _run("apt-get", "update", lock=lock)
+            _update(lock)
             _run(*_APT, *wanted, lock=lock)
 
 
+def _update(lock: int) -> None:
+    """apt waits for the lock of its packages when it is told to, and never for that of their lists."""
+    for _ in range(_LISTS_TRIES - 1):
+        try:
+            _run("apt-get", "update", lock=lock)
+            return
+        except CannotGoOn as error:
+            if "Could not get lock" not in str(error):
+                raise
+        time.sleep(_LISTS_PAUSE_S)
+    _run("apt-get", "update", lock=lock)
+
+
 def _run(*command: str, lock: int) -> None:
-    """lock: what apt keeps open, so that the lock holds until it ends, even when this process is killed before."""
+    """Run a command of apt's to its end: one that is ended in between leaves packages that are half installed.
+
+    lock: what apt keeps open, so that the lock holds until it ends, even when this process is killed before.
+    """
     environment: Mapping[str, str] = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     with tempfile.TemporaryFile("w+", errors="replace") as log:
-        done = subprocess.run(
+        process = subprocess.Popen(
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             pass_fds=(lock,),
-            check=False,
+            start_new_session=True,  # the terminal's Ctrl-C is for us alone
         )
-        if done.returncode:
+        try:
+            process.wait()
+        except BaseException:
+            say(f"waiting for {command[0]}, which must not be broken off")
+            process.wait()
+            raise
+        if process.returncode:
             log.seek(0)
             said = "".join(log.readlines()[-_LAST_LINES:])
             raise CannotGoOn(

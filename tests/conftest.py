@@ -10,6 +10,7 @@ import os
 import signal
 from collections.abc import Generator, Iterator
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 settings.register_profile("repeatable", derandomize=True, deadline=None)  # a slow machine is no failure
 settings.register_profile("random", max_examples=1000, deadline=None)
 settings.load_profile("repeatable")
+
+
+@cache
+def _text(module: Path) -> str:
+    return module.read_text()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,6 +53,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put tests of a group next to each other; who uses the Spark session needs Spark, and its group."""
     items.sort(key=lambda item: groups.place(item.nodeid))
     for item in items:
+        for mark in item.iter_markers():
+            if mark.name in groups.MARKS and f"mark.{mark.name}" not in _text(item.path):
+                raise pytest.UsageError(f"{item.path}: a mark that is not named in it ({mark.name}) is not seen by run.py")
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
             if groups.group(item.nodeid) != groups.SPARK:

@@ -36,7 +36,7 @@ def settings(*, master: str, jvm: tuple[str, ...] = (), code: str | None = None)
     jvm: further options of its Java processes on this machine.  code: where workers find our code and what it needs, as
     a PYTHONPATH; their parent finds it where Spark puts files, in the folder it is started in.
     """
-    options = " ".join((*_JVM, *jvm))
+    options = " ".join(f'"{one}"' if " " in one else one for one in (*_JVM, *jvm))
     common = {
         "spark.master": master,
         "spark.app.name": "airwire-report",

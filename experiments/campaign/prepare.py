@@ -141,7 +141,7 @@ def install(campaign: Campaign) -> None:
 
 def _looked_at(roles: Iterable[deploy.RoleCall]) -> dict[str, str]:
     """Digest of what a role's installation looks at (playbooks, Debian's packages, class archives, Python) to role."""
-    files = [_PACKAGES, Path(sys.executable), *sorted(deploy.CACHE.glob("*"))]
+    files = [_PACKAGES, Path(sys.executable), *sorted(deploy.CACHE.glob("*.jsa"))]
     ansible = (deploy.PLAYBOOKS, *role_folders())
     common = [*map(memo.digest, ansible), *(memo.stamp(path) for path in files if path.exists())]
     texts = {json.dumps([*common, call.role, dict(call.variables)], default=str): call.role for call in roles}

@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +42,7 @@ from topologies.build import built
 # Starting a program takes some twenty times as long in the lab kernel, and Ansible starts many.
 _DEPLOY_LIMIT_S: dict[KernelName, float] = {"host": 90.0, "lab": 400.0}
 _STOP_LIMIT_S = 5.0
+_LOGS = ("logs/**/*.log", ".scratch/*.log", ".scratch/*/*.log", ".scratch/*/*/log")
 # Servers that start hold a proof up, and a stall of this machine, which lasts seconds, the one after it, too.
 _PROVEN_AGAIN_AFTER_S = (0.0, 3.0)
 
@@ -75,15 +77,14 @@ def run_trial(
 
 
 def _keep_logs(folder: Path, kept: Path) -> None:
+    """Those of clients and of servers: a broker's store may have files called .log, which are none."""
     shutil.rmtree(kept, ignore_errors=True)
-    try:
-        for log in [*folder.rglob("*.log"), *folder.rglob("log")]:
-            target = kept / log.relative_to(folder)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(log, target)
-    except OSError:
-        # A full disk may be why we are here; the error to report is the first one.
-        shutil.rmtree(kept, ignore_errors=True)
+    for log in (log for pattern in _LOGS for log in folder.glob(pattern)):
+        with suppress(OSError):  # a full disk may be why we are here; the error to report is the first one
+            if log.is_file() and not log.is_symlink():
+                target = kept / log.relative_to(folder)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(log, target)
 
 
 def _in_folder(

@@ -140,6 +140,8 @@ def test_doctor_finds_this_machine_fit_and_lists_the_profiles() -> None:
     assert done.returncode == (0 if everything else 3), done.stdout
     for word in ("nft_bridge", "netem", "tcpdump", "wireline-100m", "nistnet-80211"):
         assert word in done.stdout
+    (nowhere,) = [line for line in done.stdout.splitlines() if line.startswith("not at all")]
+    assert not {"nistnet-80211", "wireline-100m"} & set(nowhere.replace(",", " ").split())
 
 
 @pytest.mark.labkernel

@@ -52,9 +52,17 @@ def test_every_verb_that_takes_a_kernel_takes_a_medium(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_environment_may_say_it(tmp_path: Path) -> None:
-    done = lab("run", FAR, "--results", tmp_path, env={**os.environ, "AIRWIRE_MEDIUM": "radio"})
-    assert (done.returncode, "--medium: 'radio'" in done.stderr) == (2, True)
+@pytest.mark.parametrize(("name", "option"), [("AIRWIRE_MEDIUM", "--medium"), ("AIRWIRE_RUN_ON", "--kernel")])
+def test_the_environment_may_say_it(tmp_path: Path, name: str, option: str) -> None:
+    done = lab("run", FAR, "--results", tmp_path, env={**os.environ, name: "radio"})
+    assert (done.returncode, f"{option}: 'radio'" in done.stderr) == (2, True)
+    done = lab("calibrate", "no-such", "--out", tmp_path / "out", env={**os.environ, name: "radio"})
+    assert (done.returncode, option in done.stderr, "no-such" in done.stderr) == (2, False, True)
+
+
+def test_the_environment_may_say_where_results_are(tmp_path: Path) -> None:
+    done = lab("list", env={**os.environ, "AIRWIRE_RESULTS": str(tmp_path / "elsewhere")})
+    assert done.stdout.startswith(f"{tmp_path / 'elsewhere'}: no campaign here yet")
 
 
 def test_the_words_that_go_on_say_the_medium_where_it_was_said() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 from stack_packages import LACKING, TOML, installed
 
 from lab import daemons, system_packages
+from records.errors import CannotGoOn
 
 ROOT = Path(__file__).parents[2]
 
@@ -128,3 +132,34 @@ def test_a_user_is_told_of_what_a_killed_set_up_left(
     assert system_packages.main([]) == 0
     assert done == []
     assert "keeps services from starting; run as root: lab/bootstrap.sh packages" in capsys.readouterr().err
+
+
+def test_what_installs_packages_is_waited_for_when_the_user_interrupts(tmp_path: Path) -> None:
+    program = "import sys; from lab.system_packages import _run; _run('sh', '-c', sys.argv[1], sys.argv[2], lock=0)"
+    words = ["touch $0/begun; sleep 1; touch $0/ended", str(tmp_path)]
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *words], cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "begun").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (tmp_path / "ended").exists()
+    assert process.returncode == -signal.SIGINT
+    assert "waiting for sh, which must not be broken off" in said
+
+
+def test_the_lists_lock_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[str] = []
+
+    def held(*command: str, lock: int) -> None:
+        tries.append(command[-1])
+        if len(tries) < 3:
+            raise CannotGoOn(f"E: Could not get lock /var/lib/apt/lists/lock ({lock})")
+
+    monkeypatch.setattr(system_packages, "_run", held)
+    monkeypatch.setattr(system_packages.time, "sleep", lambda _: None)
+    system_packages._update(7)
+    assert tries == ["update"] * 3

@@ -40,15 +40,20 @@ def begin(
         start_new_session=True,
     )
     deadline = time.monotonic() + 600
-    while (
-        len(list(results.glob("*/2*/*/trial-*"))) != finished
-        or len({path.parent for path in results.glob("*/2*/*/.partial-*/*.pcap")}) < together
-    ):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    spaces = process_namespaces(process.pid)
-    assert len(spaces) >= together
+    try:
+        while (
+            len(list(results.glob("*/2*/*/trial-*"))) != finished
+            or len({path.parent for path in results.glob("*/2*/*/.partial-*/*.pcap")}) < together
+        ):
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        spaces = process_namespaces(process.pid)
+        assert len(spaces) >= together
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
     return process, spaces
 
 

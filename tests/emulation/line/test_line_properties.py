@@ -166,11 +166,13 @@ def test_the_rate_is_what_was_asked_to_a_thousandth_whenever_frames_wait(
     assert len(run.out) == len(run.sent)
     ends = sorted(moment for moment, _, _ in run.out)
     begun, bits, frames, free = 0, 0, 0, -1
-    sizes = [run.sent[number][3] for _, _, number in run.out]
+    numbers = [number for _, _, number in run.out]
     assert ends == [moment for moment, _, _ in run.out]
-    for (before, end), size in zip(pairwise([-1, *ends]), sizes, strict=True):
+    for (before, end), number in zip(pairwise([-1, *ends]), numbers, strict=True):
+        size = run.sent[number][3]
         alone = end - round(size * 8e9 / rate + overhead * 1e9)
         if alone > before + 1:  # nothing was left when it came
+            assert alone >= run.sent[number][0] - 1, "a frame takes its airtime on an idle link, too"
             begun, bits, frames = alone, 0, 0
         bits, frames, free = bits + size * 8, frames + 1, end
         took = (free - begun) / 1e9 - frames * overhead

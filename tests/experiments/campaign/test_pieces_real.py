@@ -32,7 +32,7 @@ def test_what_does_not_fit_waits_and_the_words_finish_it(tmp_path: Path) -> None
     assert "1 to run, the next one (drain_s=200 trial 1)" in piece.stderr
     assert (folder / "report.html").is_file(), "the report's time counts, so it is there"
     begun = began_at(trials(folder)[0])
-    assert began < begun < began + 120
+    assert began < begun
     first = (trials(folder)[0].path / "manifest.json").stat()
 
     resumed = lab(*words(piece.stderr), "--no-report", results=results)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from load_runs import MS, Outcome, consumer, node_plan, producer, reference_server, run
+from load_runs import Outcome, consumer, node_plan, producer, reference_server, run
 
 from experiments.load.schedule import schedule
 from records.manifest import PlacedWorkload
@@ -59,14 +59,13 @@ def test_closed_loop_sends_only_after_the_answer_and_only_until_the_end(tmp_path
     assert sent[-1] < outcome.end_ns
 
 
-def test_latencies_are_positive_and_far_below_the_window(tmp_path: Path) -> None:
+def test_latencies_are_positive_and_of_every_delivery(tmp_path: Path) -> None:
     outcome = trial(tmp_path)
     published, delivered = outcome.result.published.to_pandas(), outcome.result.delivered.to_pandas()
     joined = delivered.merge(published, on=["producer", "seq"])
     latency = joined.t_recv_ns - joined.t_send_ns
     assert len(joined) == len(delivered)
     assert latency.min() > 0
-    assert latency.median() < 200 * MS
 
 
 def test_open_loop_sends_what_the_schedule_says_from_every_node(tmp_path: Path) -> None:

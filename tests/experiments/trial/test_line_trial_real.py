@@ -56,6 +56,8 @@ def test_its_replay_is_made_by_the_line_and_loses_the_same(by_the_line: Trial, t
     done = lab("replay", by_the_line.path, "--no-report", results=tmp_path)
     assert done.returncode in (0, 3), done.stdout + done.stderr
     again = only_trial(tmp_path)
+    assert_sound(again.verdict())
+    assert len(again.table("delivered")) > 0
     assert (again.manifest().medium, again.manifest().seed) == ("line", by_the_line.manifest().seed)
     assert [one.sha256 for one in again.link().loss_lists] == [one.sha256 for one in by_the_line.link().loss_lists]
 

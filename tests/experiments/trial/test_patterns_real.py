@@ -48,6 +48,8 @@ def test_a_pattern_keeps_its_promise_over_a_lossy_link(tmp_path: Path, name: str
     assert found.closes
     assert found.delivered > 0
     assert (found.lost, found.duplicates, found.refused) == (0, 0, 0)
+    if PATTERNS[name] == "stream":
+        assert found.reordered == 0
     rows = reduce_trial(trial.path, 0).to_pylist()
     metrics = {row["metric"]: row["value"] for row in rows if row["table"] == "trial"}
     assert ("response_p50_s" in metrics) == (PATTERNS[name] == "request_reply")

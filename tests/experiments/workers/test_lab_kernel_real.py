@@ -96,6 +96,8 @@ def test_a_replay_by_another_stack_has_the_same_losses(both: dict[str, Trial], t
     done = lab("replay", both["host"].path, "--stack", "activemq", "--no-report", results=tmp_path)
     assert done.returncode in (0, 3), done.stdout + done.stderr
     again = only_trial(tmp_path)
+    assert_sound(again.verdict())
+    assert any(counter.dropped for one in again.link().counters if one.during == "trial" for counter in one.losses)
     assert [one.sha256 for one in again.link().loss_lists] == [one.sha256 for one in both["host"].link().loss_lists]
     assert again.manifest().seed == both["host"].manifest().seed
     assert again.manifest().stack == "activemq"
