@@ -55,7 +55,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for mark in item.iter_markers():
             if mark.name in groups.MARKS and f"mark.{mark.name}" not in _text(item.path):
-                raise pytest.UsageError(f"{item.path}: a mark that is not named in it ({mark.name}) is not seen by run.py")
+                raise pytest.UsageError(
+                    f"{item.path}: a mark that is not named in it ({mark.name}) is not seen by run.py"
+                )
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
             if groups.group(item.nodeid) != groups.SPARK:

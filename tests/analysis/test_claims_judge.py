@@ -351,7 +351,12 @@ def test_never_is_answered_by_what_was_seen_among_enough(found: int, of: int, an
     assert told.high is not None
     assert told.high > 0
     claim = Claim.model_validate(
-        {"id": "none", "section": "1", "finding": "Nothing is lost here.", "tests": [test.model_dump(mode="json", by_alias=True)]}
+        {
+            "id": "none",
+            "section": "1",
+            "finding": "Nothing is lost here.",
+            "tests": [test.model_dump(mode="json", by_alias=True)],
+        }
     )
     verdicts = {Answer.YES: Verdict.HOLDS, Answer.UNCLEAR: Verdict.INCONCLUSIVE, Answer.NO: Verdict.FAILS}
     assert judge(claim, lost(found, of)).verdict is verdicts[answer]
