@@ -134,7 +134,7 @@ def test_the_summary_says_what_the_report_says(report: Path, findings: Findings)
     found = summary(report.parent)
     assert found.verdict == "All 24 trials are valid: no health check failed."
     cell = next(cell for cell in found.cells if cell.name == AIR)
-    assert cell.states == {"valid": 3, "invalid": 0, "inconclusive": 0, "damaged": 0, "missing": 0}
+    assert cell.states == {"valid": 3, "invalid": 0, "inconclusive": 0, "damaged": 0, "failed": 0, "missing": 0}
     estimate = next(c for c in findings.cells if c.name == AIR).estimate("delivered_per_s")
     assert estimate is not None
     assert cell.metrics["delivered_per_s"].mean == estimate.mean

@@ -89,13 +89,11 @@ def test_without_a_name_the_studies_are_listed() -> None:
 def test_make_hands_its_words_on() -> None:
     words = ["make", "--no-print-directory", "-n", "paper-gaddah-kunz", "QUICK=1", "SET=2", "TESTS=1,3"]
     said = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=60, check=True).stdout
-    assert "lab paper gaddah-kunz --kernel auto --medium auto --quick --set 2 --tests 1,3" in said
+    assert "lab paper gaddah-kunz --quick --set 2 --tests 1,3" in said
 
 
 def test_make_has_a_target_for_any_study() -> None:
     words = ["make", "--no-print-directory", "-n", "paper-some-study", "ONLY=case=n8 network=lte", "FOR=40m"]
     said = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=60, check=True).stdout
     asked = " ".join(said.splitlines()[-1].split())
-    assert asked.endswith(
-        "lab paper some-study --kernel auto --medium auto --only case=n8 --only network=lte --for 40m"
-    )
+    assert asked.endswith("lab paper some-study --only case=n8 --only network=lte --for 40m")
