@@ -227,9 +227,7 @@ def gather(
     rule = campaign.stopping
     if rule is not None:
         # Beyond the least number a trial is run only where it is needed: one that was not is not missing.
-        found = {
-            key: one for key, one in found.items() if one.standing is not Standing.MISSING or one.number <= rule.least
-        }
+        found = {key: one for key, one in found.items() if one.path is not None or one.number <= rule.least}
     names = [*levels, *sorted({finding.cell for finding in found.values()} - set(levels))]
     ordered = sorted(found.values(), key=lambda finding: finding.number)
     return Findings(

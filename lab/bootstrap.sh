@@ -55,8 +55,10 @@ if ! locked; then
   say "installing the locked Python packages into .venv"
   rm -f "$stamp"  # what is there is mixed until all of it is installed
   # The system's Python, and its packages in sight: mininet is packaged for it and for no other.  Scripts in it name
-  # their place; pip comes last.
-  if [ ! -x .venv/bin/pip ] || [ "$(cat "$made" 2>/dev/null || echo "$place")" != "$place" ]; then
+  # their place, and one that was interrupted lacks pip or that sight.
+  if [ "$(cat "$made" 2>/dev/null || echo "$place")" != "$place" ] \
+      || ! .venv/bin/pip --version 2>/dev/null | grep -qF "from $(pwd -P)/.venv/" \
+      || ! grep -q '^include-system-site-packages = true' .venv/pyvenv.cfg; then
     /usr/bin/python3 -m venv --clear --system-site-packages .venv
   fi
   echo "$place" >"$made"

@@ -89,7 +89,9 @@ def conform(
             if scenario is not None:
                 campaign, care = begun(scenario, results, chosen, new=True, care=Care(room=low_disk))
         if campaign is not None:
-            again = _anew(stack, knob or [], fault or [], only or [], place, short=short)
+            given = {"--knob": knob, "--fault": fault, "--only": only}
+            files = {"--json": json, "--junit": junit}
+            again = _anew(stack, given, files, {"--short": short, "--low-disk": low_disk}, place)
             ended = execution.execute(campaign, chosen, again=again, closing=None, care=care)
             if ended is Status.INTERRUPTED:
                 raise typer.Exit(ended)
@@ -115,13 +117,17 @@ def conform(
 
 
 def _anew(
-    stack: str, knobs: Sequence[str], faults: Sequence[str], only: Sequence[str], place: Sequence[str], *, short: bool
+    stack: str,
+    given: Mapping[str, Sequence[str] | None],
+    files: Mapping[str, Path | None],
+    switches: Mapping[str, bool],
+    place: Sequence[str],
 ) -> Command:
     """The command that tries it again, from the beginning: its answers are of all trials together."""
-    given = (("--knob", knobs), ("--fault", faults), ("--only", only))
-    listed = [word for option, values in given for value in values for word in (option, value)]
-    words = ("conform", stack, *listed, *(["--short"] if short else []), *place)
-    return Command(words=words)
+    words = [word for option, values in given.items() for value in values or () for word in (option, value)]
+    words += [word for option, file in files.items() if file for word in (option, str(file))]
+    words += [option for option, on in switches.items() if on]
+    return Command(words=("conform", stack, *words, *place))
 
 
 def table(result: Result) -> Table:
@@ -226,8 +232,10 @@ def _faults(stack: str, words: Sequence[str]) -> dict[str, str]:
         parse(words)
     except ValueError as error:
         fail(f"--fault: {error}", Status.USAGE)
-    pairs = [word.split("=", 1) for word in words]
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        fail(f"--fault: one of {', '.join(found)} is given twice", Status.USAGE)
+    found: dict[str, str] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if name in found:
+            fail(f"--fault {word}: {name} is given twice", Status.USAGE)
+        found[name] = value
     return found

@@ -111,7 +111,6 @@ def _closed(folder: Path, closing: Closing, piece: Piece | None) -> Status:
         f"the report was left out: it may take {minutes(takes_s)}, and {minutes(left_s)} are left; "
         f"build it with: {'; '.join(closing.later(folder))}",
         style="yellow",
-        markup=False,
     )
     return Status.TIME_IS_UP
 

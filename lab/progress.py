@@ -140,7 +140,6 @@ class PlainLines(Board):
         out.print(
             f"[{self.ended_trials}/{self.total}] {outcome.planned.cell} trial {outcome.planned.trial}: "
             f"{outcome.state} in {outcome.seconds:.0f} s, {self.times()}",
-            markup=False,
         )
         for reason in () if outcome.state == "valid" else outcome.reasons:
             out.print(f"    {reason}")

@@ -31,7 +31,7 @@ class Named:
 
 
 def named(results: Path, name: str) -> Named:
-    """Campaigns by folder, by name (`lab list` shows them) or by revision, tag or a revision's first letters.
+    """Campaigns by folder, by name (`lab list` shows them), by scenario, or by revision, tag or its first letters.
 
     Of a revision only finished campaigns count, all of whose trials carry it.  Raises NotFound, NotPublished.
     """

@@ -65,6 +65,7 @@ def _update(lock: int) -> None:
         except CannotGoOn as error:
             if "Could not get lock" not in str(error):
                 raise
+        say("waiting for another apt")
         time.sleep(_LISTS_PAUSE_S)
     _run("apt-get", "update", lock=lock)
 
@@ -74,7 +75,7 @@ def _run(*command: str, lock: int) -> None:
 
     lock: what apt keeps open, so that the lock holds until it ends, even when this process is killed before.
     """
-    environment: Mapping[str, str] = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    environment: Mapping[str, str] = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         process = subprocess.Popen(
             command,

@@ -104,7 +104,7 @@ def _strangers(
         if first.setdefault(claim.id, number) != number:
             yield ("claims", number, "id"), f"{claim.id!r} is the id of claim {first[claim.id] + 1} too; choose another"
         for at, test in enumerate(claim.tests):
-            if isinstance(test, Never) and test.metric not in countable():
+            if isinstance(test, Never) and test.metric in METRICS and test.metric not in countable():
                 problem = f"{test.metric!r} is no share that is counted, which are {', '.join(countable())}"
                 yield ("claims", number, "tests", at, "metric"), problem
             for comparison in comparisons(test):

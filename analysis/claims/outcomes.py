@@ -77,7 +77,7 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     values, stated = told
     bounded = [evidence.at_least(one, comparison.quantities) for one in comparison.quantities]
     if comparison.scale == "never":
-        return _never(comparison, evidence, values[0], stated=bool(stated))
+        return _never(comparison, evidence, values[0], stated)
     if comparison.scale in _FITS:
         return _FITS[comparison.scale](
             comparison, values, exact=bool(stated), vague=any(bounded) or not spans.is_exact(stated)
@@ -184,15 +184,18 @@ def _straight(comparison: Comparison, values: Sequence[Mapping[int, float]], *, 
     return _sure(replace(told, answer=_inside(comparison, fits[shared[0]], fits[shared[0]])))
 
 
-def _never(comparison: Comparison, evidence: Evidence, by_seed: Mapping[int, float], *, stated: bool) -> Outcome:
+def _never(
+    comparison: Comparison, evidence: Evidence, by_seed: Mapping[int, float], stated: Sequence[spans.Span]
+) -> Outcome:
     """One that was found is enough to say no; that none was, among enough, is a yes of what was looked at.
 
     Its interval is the share's own: nothing found leaves 3 / n.
     """
     some = any(value > 0 for value in by_seed.values())
     if stated:
-        found = Outcome(comparison=comparison, answer=Answer.NO if some else Answer.YES, centre=max(by_seed.values()))
-        return _sure(found)
+        ((low, high),) = stated
+        told = Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=max(by_seed.values()), why=VAGUE)
+        return _sure(replace(told, answer=Answer.NO if low else Answer.YES, why="")) if low or not high else told
     counts = evidence.counts(comparison.over[0])
     known, looked = share(counts), round(sum(one.of for one in counts))
     told = Outcome(comparison=comparison, answer=Answer.UNCLEAR, n=(len(by_seed), len(by_seed)),
@@ -218,6 +221,8 @@ def _decided(
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why="no trials of equal seed")
     if counts and not comparison.weights:
         found = never_certain(found, *counts)
+        if len(counts) == 1 and found.error != 0 and counts[0] and not any(one.found for one in counts[0]):
+            return _nothing_found(comparison, counts[0], found)
     back = _exp if comparison.scale == "ratio" else float
     told = Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=back(found.centre), n=found.n,
                    paired=found.paired, sign=sign)  # fmt: skip
@@ -232,7 +237,25 @@ def _decided(
     answer = _inside(comparison, low, high)
     why = "the interval reaches over the limit" if answer is Answer.UNCLEAR else ""
     least, most = _support(comparison)
-    return replace(told, answer=answer, low=max(low, least), high=min(high, most), chance=chance, why=why)
+    centre = back(found.centre)  # of repeated messages there may be more than messages
+    return replace(told, answer=answer, low=max(low, least), high=min(high, max(most, centre)), chance=chance, why=why)
+
+
+def _nothing_found(comparison: Comparison, counts: Sequence[Count], found: Contrast) -> Outcome:
+    """A share of which nothing was seen: it has the report's interval, whose upper end is a one-sided 95 % bound."""
+    known, looked = share(counts), sum(one.of for one in counts)
+    high = known.high if known is not None and known.high is not None else 1.0
+
+    def below(end: float) -> float:
+        return min((1 - min(end, 1.0)) ** looked / 2, 1.0) if end > 0 else 1.0  # half: that bound's level
+
+    def above(end: float) -> float:
+        return 0.0 if end < 0 else 1.0
+
+    answer = _inside(comparison, 0.0, high)
+    why = "the interval reaches over the limit" if answer is Answer.UNCLEAR else ""
+    return Outcome(comparison=comparison, answer=answer, centre=0.0, low=0.0, high=high, n=found.n,
+                   chance=_chance(comparison, (above, below)), why=why)  # fmt: skip
 
 
 def _support(comparison: Comparison) -> tuple[float, float]:

@@ -137,7 +137,7 @@ class Between(_Bounded):
 class Never(_Test):
     """Of what a share counts nothing was seen in any trial, among so many at least; one that is seen is enough to fail.
 
-    among: with fewer looked at it is open.  One in three times as many would have been seen in all but 5 % of runs.
+    among: with fewer looked at it is open.  What happens three times in so many would be seen in all but 5 % of runs.
     """
 
     test: Literal["never"]

@@ -39,8 +39,8 @@ def asked(comparison: Comparison) -> str:
     if comparison.scale == "never":
         return "none"
     low, high = (None if end is None else _value(comparison, end) for end in (comparison.low, comparison.high))
-    if low is not None and low == high:
-        low, high = (f"{end:.7g}" for end in (comparison.low, comparison.high))
+    if low is not None and low == high and comparison.low is not None and comparison.high is not None:
+        low, high = f"{comparison.low:.7g}", f"{comparison.high:.7g} (SI units)"
     if low is not None and high is not None:
         return f"{low} to {high}"
     return f"above {low}" if low is not None else f"below {high}" if high is not None else "any"

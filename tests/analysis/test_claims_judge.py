@@ -330,7 +330,15 @@ def test_that_nothing_was_lost_of_few_is_no_certainty() -> None:
     few, many = outcome(below, lost(0, 130)), outcome(below, lost(0, 13_000))
     assert (few.answer, many.answer) == (Answer.UNCLEAR, Answer.YES)
     assert few.low == 0.0
-    assert few.high == pytest.approx(0.0075, abs=0.002)
+    assert few.high == pytest.approx(0.0115, abs=0.0001)
+    under = Comparison(over=(LOSS,), scale="value", high=0.01)
+    assert outcome(under, lost(0, 130)).answer is Answer.UNCLEAR, "nothing is seen of 1 % in 7 % of runs"
+    assert outcome(Comparison(over=(LOSS,), scale="value", low=0.02), lost(0, 130)).answer is Answer.NO
+    doubled = LOSS._replace(metric="duplicate_share")
+    twice = outcome(Comparison(over=(doubled,), scale="value", low=1.0), Values({doubled: trials(1.9, 2.0, 2.1)}))
+    assert twice.low is not None
+    assert twice.high is not None
+    assert twice.low <= 2.0 <= twice.high
     other = LOSS._replace(case="b")
     both = Values({LOSS: trials(0.0, 0.0), other: trials(0.0, 0.0)}, counted={LOSS: [Count(0, 130)] * 2,
                                                                               other: [Count(0, 130)] * 2})  # fmt: skip
@@ -372,7 +380,7 @@ def test_an_interval_ends_where_the_quantity_does() -> None:
 
 def test_the_band_has_as_many_digits_as_it_takes() -> None:
     hops = Quantity("a", "wire", "computed_number")
-    assert wording.asked(Comparison(over=(hops,), scale="value", low=5.999, high=6.001)) == "5.999 to 6.001"
+    assert wording.asked(Comparison(over=(hops,), scale="value", low=5.999, high=6.001)) == "5.999 to 6.001 (SI units)"
 
 
 def test_a_negative_step_is_not_called_zero_and_one_seed_is_not_judged() -> None:
