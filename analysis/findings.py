@@ -219,7 +219,7 @@ def gather(
     _fill(numbered, rows)
     for finding in found.values():
         if finding.standing is Standing.MISSING:
-            why = why_failed(folder / finding.cell / trial_name(finding.number))
+            why = _short(why_failed(folder / finding.cell / trial_name(finding.number)), folder)
             finding.standing = Standing.FAILED if why else Standing.MISSING
             finding.reasons.append(f"to be run again: {why}" if why else "planned, not run")
     levels = {cell.name: cell.levels for cell in campaign.cells}
@@ -227,7 +227,10 @@ def gather(
     rule = campaign.stopping
     if rule is not None:
         # Beyond the least number a trial is run only where it is needed: one that was not is not missing.
-        found = {key: one for key, one in found.items() if one.path is not None or one.number <= rule.least}
+        found = {
+            key: one for key, one in found.items()
+            if one.path is not None or one.number <= rule.least or one.standing is Standing.FAILED
+        }  # fmt: skip
     names = [*levels, *sorted({finding.cell for finding in found.values()} - set(levels))]
     ordered = sorted(found.values(), key=lambda finding: finding.number)
     return Findings(
@@ -319,10 +322,11 @@ def _finish(finding: TrialFinding) -> None:
 def _reason_row(finding: TrialFinding, table: str, key: str | None, metric: str, text: str) -> None:
     """Damage, a part that failed, or a note."""
     if table == PARTIAL:
-        finding.partial[key or metric] = _short(text, finding)
-        finding.reasons.append(f"not analysed: {metric}: {_short(text, finding)}")
+        why = _short(text, finding.path)
+        finding.partial[key or metric] = why
+        finding.reasons.append(f"not analysed: {metric}: {why}")
     else:
-        finding.reasons.append(f"damaged {metric}: {_short(text, finding)}" if table == "damage" else text)
+        finding.reasons.append(f"damaged {metric}: {_short(text, finding.path)}" if table == "damage" else text)
         finding.damaged |= table == "damage"
 
 
@@ -346,9 +350,9 @@ def _journey_row(finding: TrialFinding, key: str | None, metric: str, value: flo
         finding.journey.setdefault(key, {})[metric] = value
 
 
-def _short(text: str, finding: TrialFinding) -> str:
+def _short(text: str, folder: Path | None) -> str:
     """The reason without the folder that every reader of the report knows."""
-    return text.replace(f"{finding.path.resolve()}/", "").replace(f"{finding.path}/", "") if finding.path else text
+    return text.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", "") if folder else text
 
 
 def folder_of(cell: str, number: int) -> str:

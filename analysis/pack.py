@@ -9,22 +9,23 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from analysis.details import Reduced, without
 from analysis.histogram import histogram
 from analysis.packed import encode, without_folder
 from analysis.partial import DAMAGE
 from records.archive import Member, member
 from records.campaign import RECORD
+from records.counting import read_reduction
 from records.latency import sent_in_window
 from records.manifest import Git
-from records.pack import ASIDE, LEDGERS, SCENARIO, TRIAL, check_trial
+from records.pack import ASIDE, LEDGERS, SCENARIO, TRIAL, check_ledgers, check_trial
 from records.packed import LATENCIES, PACKED, REDUCED, Elsewhere, Packed
 from records.store import DamagedTrial, Trial, aside_of, trials
 from records.waits import read_sent
 
-Reduce = Callable[[Sequence[Path]], pa.Table]
+Reduce = Callable[[Sequence[Path]], Reduced]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +37,11 @@ class Packing:
     elsewhere: tuple[Elsewhere, ...]
 
 
-def packing(campaign: Path, *, reduce: Reduce, revision: Git, ledgers: bool = False) -> Packing:
+def packing(campaign: Path, place: Path, *, reduce: Reduce, revision: Git, ledgers: bool = False) -> Packing:
     """The files of a campaign's pack.  The caller holds the campaign's lock.
 
-    reduce: gives the rows (analysis.rows.SCHEMA) of trial folders; asked only for trials that are not packed already.
+    place: an empty folder for what is made until the pack is written.
+    reduce: gives the rows of trial folders; asked only for trials that are not packed already.
     revision: of this program.  Raises DamagedTrial when a record cannot be read, or a ledger is wanted that stands
     elsewhere.  A ledger or a capture that cannot be read is damage that the reduction tells of.
     """
@@ -47,20 +49,24 @@ def packing(campaign: Path, *, reduce: Reduce, revision: Git, ledgers: bool = Fa
     finished = trials(campaign)
     for trial in finished:
         check_trial(trial)
+        if ledgers:
+            check_ledgers(trial)
         if ledgers and (away := [one.file for one in trial.elsewhere() if one.file in LEDGERS]):
             raise DamagedTrial(f"{trial.path / away[0]} stands elsewhere; pack with --ledgers there, or without here")
     fresh = [trial for trial in finished if not trial.elsewhere()]
-    rows = reduce([trial.path for trial in fresh])
+    rows = iter(_each(reduce([trial.path for trial in fresh]), len(fresh)))
     members = [member(name, campaign / name) for name in (RECORD, SCENARIO) if (campaign / name).exists()]
     left: list[Elsewhere] = []
-    for trial in finished:
-        if trial in fresh:
-            of_it = rows.filter(pc.equal(rows.column("trial"), fresh.index(trial)))
-            reduced = encode(without_folder(of_it, str(trial.path)))
-            by, latencies = revision, _latencies(trial)
+    for number, trial in enumerate(finished):
+        reduced: bytes | Path
+        came = trial.packed() if trial.elsewhere() else None
+        if came is not None:
+            reduced, latencies = read_reduction(trial), (trial.path / LATENCIES).read_bytes()
+            by = came.reduced_by
         else:
-            reduced, latencies = (trial.path / REDUCED).read_bytes(), (trial.path / LATENCIES).read_bytes()
-            by = _packed(trial).reduced_by
+            reduced = place / f"{number}-{REDUCED}"
+            reduced.write_bytes(encode(without_folder(next(rows), str(trial.path))))
+            by, latencies = revision, _latencies(trial)
         made = {REDUCED: reduced, LATENCIES: latencies}
         below = f"{trial.path.parent.name}/{trial.path.name}"
         mine = [member(f"{below}/{name}", content) for name, content in made.items()]
@@ -77,10 +83,18 @@ def packing(campaign: Path, *, reduce: Reduce, revision: Git, ledgers: bool = Fa
     return Packing(members=tuple(members), trials=len(finished), elsewhere=tuple(left))
 
 
-def _packed(trial: Trial) -> Packed:
-    packed = trial.packed()
-    assert packed is not None
-    return packed
+def _each(found: Reduced, count: int) -> Iterator[pa.Table]:
+    """All rows of each of so many trials."""
+    numbers = found.rows.column("trial").to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    edges = np.searchsorted(numbers[order], np.arange(count + 1))
+    for number in range(count):
+        mine = found.rows.take(order[edges[number] : edges[number + 1]])
+        read = found.details.get(number)
+        if read is not None:
+            whole = read()
+            mine = pa.concat_tables([whole, mine.slice(without(whole).num_rows)])  # behind what is kept stand notes
+        yield mine
 
 
 def _elsewhere(trial: Trial, taken: set[str]) -> tuple[Elsewhere, ...]:

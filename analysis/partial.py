@@ -13,6 +13,8 @@ from traceback import extract_tb
 import pyarrow as pa
 
 from analysis.rows import Rows
+from records.location import Unreachable
+from records.publishing import NotPublished
 from records.store import DamagedTrial
 
 PARTIAL = "partial"
@@ -27,6 +29,23 @@ def said(error: Exception) -> str:
     if not text:
         return type(error).__name__
     return text if isinstance(error, DAMAGE) else f"{type(error).__name__}: {text}"
+
+
+def must_see(folder: Path) -> None:
+    """Unreachable where a task does not see a folder of the machine that sent it."""
+    if not folder.is_dir():
+        raise Unreachable(f"{folder}: there is no such folder where this task runs: workers have to see it")
+
+
+def is_of_the_machine(error: Exception) -> bool:
+    """Whether what could not be read may be whole: a folder that is not seen here, say, or a full table of files.
+
+    Arrow's errors about a file's content are OSErrors too, without a number.
+    """
+    if isinstance(error, Unreachable | NotPublished):
+        return True
+    cause = error if isinstance(error, OSError) else error.__cause__
+    return isinstance(cause, OSError) and cause.errno is not None and not isinstance(cause, FileNotFoundError)
 
 
 def located(error: Exception) -> str:

@@ -41,7 +41,12 @@ def export(
             fail(f"--out: {place} is there and not an empty folder; name another", Status.USAGE)
         with _planned(what, results) as (plan, about):
             rows, problems = 0, list[str]()
-            if plan.pieces:
+            if not plan.pieces and (about is None or not about.num_rows) and not plan.problems:
+                fail(
+                    f"{', '.join(what)}: there is nothing to export: no packet, and no trial that is finished",
+                    Status.FAILED,
+                )
+            if plan.pieces or (about is not None and about.num_rows):
                 beside = {} if about is None else {"trials.parquet": about}
                 try:
                     if target is None and not os.environ.get("SPARK_REMOTE"):
@@ -71,6 +76,9 @@ def _planned(what: list[str], results: Path) -> Iterator[tuple[Plan, pa.Table | 
     from analysis.spark import export as parquet  # noqa: PLC0415
 
     files = [locate(one) for one in what]
+    folders = [one for one in files if isinstance(one, Path) and one.is_dir()]
+    if len(files) > 1 and folders:
+        fail(f"{folders[0]}: a campaign is exported alone, each to a folder of its own", Status.USAGE)
     if len(files) > 1 or files[0].suffix in _CAPTURES or files[0].is_file():
         yield parquet.plan_captures(files), None
     elif isinstance(files[0], Remote):

@@ -18,7 +18,7 @@ from records.scratch import scratch
 from records.store import trials
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from analysis.details import Reduced
 
 
 def pack(*, campaign: str | None, to: str, ledgers: bool, results: Path) -> None:
@@ -47,7 +47,7 @@ def _write(folder: Path, scenario: str, target: Place, *, ledgers: bool) -> None
     if not trials(folder):
         raise CampaignError(f"{folder}: no trial is finished; `lab resume {shown(folder)}` runs what is left")
     with scratch("pack", target.parent if isinstance(target, Path) else None) as place:
-        found = packing(folder, reduce=_reduced, revision=revision.git(), ledgers=ledgers)
+        found = packing(folder, place, reduce=_reduced, revision=revision.git(), ledgers=ledgers)
         write_pack(made := place / "pack", scenario=scenario, campaign=folder.name, members=found.members)
         packed = made.stat().st_size
         if isinstance(target, Path):
@@ -59,16 +59,17 @@ def _write(folder: Path, scenario: str, target: Place, *, ledgers: bool) -> None
     out.print(f"pack: {shown(target)}, {size(packed)}")
 
 
-def _reduced(paths: Sequence[Path]) -> pa.Table:
+def _reduced(paths: Sequence[Path]) -> Reduced:
     """The trials' rows, those that are kept as a report takes them; CampaignError when Spark does not run."""
-    from analysis.reductions.reduce import reducing  # noqa: PLC0415 - Spark imports slowly
+    from analysis.details import Reduced  # noqa: PLC0415 - Spark imports slowly
+    from analysis.reductions.reduce import reducing  # noqa: PLC0415
     from analysis.rows import SCHEMA  # noqa: PLC0415
     from analysis.spark.errors import SparkFailed  # noqa: PLC0415
 
     if not paths:
-        return SCHEMA.empty_table()
+        return Reduced(rows=SCHEMA.empty_table())
     try:
         with reducing(say=note) as reduce:
-            return reduce(paths)
+            return reduce.brief(paths)
     except SparkFailed as error:
         raise CampaignError(f"nothing was packed: {error}") from error

@@ -148,23 +148,30 @@ class Remote:
         return sorted(found, key=str)
 
     def write(self, source: bytes | Path) -> None:
-        """Put a file here, from bytes or from a file of this machine; it has its name when all of it is there."""
+        """Put a file here, from bytes or from a file of this machine; it has its name when all of it is there.
+
+        Raises Unreachable, and OSError when `source` cannot be read.
+        """
         system, path = _system(self)
         whole = system.type_name in _WHOLE_WRITES
         partial = path if whole else f"{path}.partial-{uuid4().hex}"
 
-        def work() -> None:
+        def work() -> OSError | None:
             if not whole:
                 system.create_dir(path.rpartition("/")[0], recursive=True)
             with system.open_output_stream(partial) as out:
                 unread = _sent(source, out)
             if unread is not None:  # an object is there as soon as its stream is closed
                 system.delete_file(partial)
-                raise unread
-            if not whole:
+            elif not whole:
                 system.move(partial, path)
+            return unread
 
-        _tried(self, "written", work)
+        # In a thread, as whoever is interrupted closes the stream, and a part of the file would have its name.
+        with ThreadPoolExecutor(1) as alone:
+            unread = alone.submit(_tried, self, "written", work).result()
+        if unread is not None:
+            raise unread
 
     def unlink(self) -> None:
         """Remove the file; nothing is wrong when there is none."""
@@ -252,8 +259,8 @@ def locate(text: str | Path) -> Place:
             raise BadURI(f"{text}: a file: URI names a file of this machine, as in file:///tmp/a.pcap")
         return Path(unquote(parts.path))
     path, _, query = rest.partition("?")
-    before = path.partition("/")[0].rpartition("@")[0]  # a container in abfs://CONTAINER@ACCOUNT/NAME
-    if ":" in before or (scheme == "s3" and before):
+    first = path.partition("/")[0]  # as in CONTAINER@ACCOUNT or HOST:PORT; keys may have a `/` in them
+    if re.search(r":(?![0-9]*$)", first) or (scheme == "s3" and "@" in first):
         raise BadURI(f"{scheme}: URI: a user or key in a URI is seen by everybody; {_SECRETS}")
     if scheme == "s3" and (other := {name for name, _ in parse_qsl(query, keep_blank_values=True)} - _OPTIONS):
         named, known = ", ".join(sorted(other)), ", ".join(sorted(_OPTIONS))

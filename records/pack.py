@@ -14,14 +14,16 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import Field, ValidationError
 
 from records.archive import BadArchive, Member, Reader, member, write
 from records.campaign import RECORD, Campaign, read_campaign
 from records.errors import CannotGoOn
-from records.packed import LATENCIES, PACKED, REDUCED, Digest
+from records.packed import FOLDER_NAME, LATENCIES, PACKED, REDUCED, CampaignName, Digest, ScenarioName
 from records.record import Record
 from records.schema import FURTHER_TABLES, TABLES
 from records.store import LINK, MANIFEST, SET_ASIDE, VERDICT, WHY, DamagedTrial, Trial, aside_of, trial_name, trials
@@ -31,11 +33,10 @@ TRIAL = (MANIFEST, LINK, VERDICT, PACKED, REDUCED, LATENCIES)
 LEDGERS = tuple(f"{name}.parquet" for name in (*TABLES, *FURTHER_TABLES))
 ASIDE = (MANIFEST, VERDICT, WHY)
 MOST_BYTES, MOST_FILES, MOST_RECORD = 4 << 30, 200_000, 64 << 20
-_NAME = r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,199}"
-_CELL = re.compile(_NAME)
+MOST_ROWS = 50_000_000  # of a ledger: 3 GB in memory
+_CELL = re.compile(FOLDER_NAME)
 _ASIDE = rf"{re.escape(SET_ASIDE)}trial-([0-9]{{3,9}})-[1-9][0-9]{{0,8}}"
-_IN_CELL = re.compile(rf"({_NAME})/(?:trial-([0-9]{{3,9}})|{_ASIDE})/([^/]+)")
-Name = Annotated[str, Field(pattern=rf"^{_NAME}$")]
+_IN_CELL = re.compile(rf"({FOLDER_NAME})/(?:trial-([0-9]{{3,9}})|{_ASIDE})/([^/]+)")
 
 
 class BadPack(CannotGoOn):
@@ -52,8 +53,8 @@ class Index(Record):
     """pack.json.  campaign: name of its folder.  files: sorted by name."""
 
     version: Literal[1] = 1
-    scenario: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
-    campaign: Name
+    scenario: ScenarioName
+    campaign: CampaignName
     files: tuple[Entry, ...]
 
 
@@ -107,6 +108,7 @@ def _checked_records(folder: Path, index: Index) -> Campaign:
     seeds = {(one.cell, one.trial): one.seed for one in campaign.order}
     for trial in trials(folder):
         check_trial(trial)
+        check_ledgers(trial)
         seed, planned = trial.manifest().seed, seeds.get((trial.path.parent.name, trial.number))
         if seed != planned:
             raise DamagedTrial(f"{trial.path / MANIFEST}: its seed is {seed}, and {RECORD} plans {planned or 'none'}")
@@ -128,10 +130,22 @@ def check_trial(trial: Trial) -> None:
         raise DamagedTrial(f"{trial.path / MANIFEST}: it is of {manifest.cell.name}/{trial_name(manifest.trial)}")
 
 
+def check_ledgers(trial: Trial) -> None:
+    """DamagedTrial when a ledger has more rows than a pack's may have, which a few bytes can claim."""
+    for name in LEDGERS:
+        if not (path := trial.path / name).is_file():
+            continue
+        try:
+            about = pq.read_metadata(path)
+        except (OSError, pa.ArrowException):
+            continue  # damage, as its reduction says, and nobody reads a row of it
+        rows = max(about.num_rows, sum(about.row_group(number).num_rows for number in range(about.num_row_groups)))
+        if rows > MOST_ROWS:
+            raise DamagedTrial(f"{path}: {rows} rows, more than a pack's ledger may have ({MOST_ROWS})")
+
+
 def check(index: Index) -> None:
     """Raises ValueError when a name, a size or the set of files is not one of a pack."""
-    if index.campaign == "latest":
-        raise ValueError("'latest' is no name for a campaign: a link beside the campaigns has it")
     if len(index.files) > MOST_FILES:
         raise ValueError(f"{len(index.files)} files, more than {MOST_FILES}")
     total = sum(entry.bytes for entry in index.files)

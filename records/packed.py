@@ -12,6 +12,18 @@ from records.record import Record
 
 PACKED, REDUCED, LATENCIES = "packed.json", "reduced.parquet", "latencies.parquet"
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+FOLDER_NAME = r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,199}"
+
+
+def _is_no_link(name: str) -> str:
+    if name == "latest":
+        raise ValueError("'latest' is no name for a campaign: a link beside the campaigns has it")
+    return name
+
+
+# Folders of these names are made for what comes from elsewhere.
+ScenarioName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
+CampaignName = Annotated[str, Field(pattern=rf"^{FOLDER_NAME}$"), AfterValidator(_is_no_link)]
 
 
 def _stays_inside(name: str) -> str:

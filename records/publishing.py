@@ -27,7 +27,7 @@ from records.bundle import BUNDLE, bundled, encode
 from records.campaign import Campaign, read_campaign
 from records.errors import CannotGoOn
 from records.location import NotThere, Remote
-from records.packed import Listed
+from records.packed import CampaignName, Listed, ScenarioName
 from records.record import Record
 from records.store import FRESH, INDEXES, PARTIAL
 
@@ -63,8 +63,8 @@ class Published(Record):
     """
 
     version: Literal[1] = 1
-    scenario: str
-    campaign: str
+    scenario: ScenarioName
+    campaign: CampaignName
     created: str
     digest: str
     tally: Tally | None = None
@@ -270,7 +270,12 @@ def _sent(folder: Path, target: Remote, files: Sequence[Listed]) -> Iterator[Lis
 
 
 def _send(folder: Path, target: Remote, one: Listed) -> None:
-    (target / one.file).write(folder / one.file)
+    try:
+        (target / one.file).write(folder / one.file)
+    except FileNotFoundError as error:
+        raise NotPublished(
+            f"{folder / one.file}: it has gone since the copying began; `lab publish` again goes on"
+        ) from error
     for _ in _checked(target, one):
         pass
 

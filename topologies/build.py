@@ -129,7 +129,7 @@ class _Builder:
             switch = self._bridge(f"sw-{segment.name}")
             for one in interfaces:
                 self._cable(one, switch)
-            in_namespace(switch.pid, lambda: _bridge({one.port: (one.mac,) for one in interfaces}))
+            in_namespace(switch.pid, lambda: _bridge({one.port: (one.mac,) for one in interfaces}, to_all=True))
             return BuiltSegment(plan=segment, ends=tuple((switch.pid, one.port) for one in interfaces))
         access_point, port = self._bridge(f"ap-{segment.name}"), plan.wired_port(segment)
         stations = [one for one in interfaces if one.host in segment.stations]
@@ -161,7 +161,8 @@ class _Builder:
         for one in wired:
             self._cable(one, switch)
         behind = tuple(one.mac for one in self._plan.on(segment.name) if one not in wired)
-        in_namespace(switch.pid, lambda: _bridge({_UP: behind} | {one.port: (one.mac,) for one in wired}))
+        ports = {_UP: behind} | {one.port: (one.mac,) for one in wired}
+        in_namespace(switch.pid, lambda: _bridge(ports, to_all=True))
         return [(switch.pid, name) for name in (_UP, *(one.port for one in wired))]
 
     def _cable(self, one: Interface, to: Any) -> None:
@@ -196,8 +197,10 @@ def _set(sysctls: Mapping[str, str]) -> None:
         write_sysctl(name, value)
 
 
-def _bridge(ports: Mapping[str, Sequence[str]]) -> None:
-    """In the bridge's namespace.  ports: each with the MAC addresses behind it."""
+def _bridge(ports: Mapping[str, Sequence[str]], *, to_all: bool = False) -> None:
+    """In the bridge's namespace.  ports: each with the MAC addresses behind it.  to_all: whether frames to a group, or
+    to all, go to every port.
+    """
     with IPRoute() as ip:
         # No multicast querier, no spanning tree: the only packets on the medium are the experiment's.
         ip.link("add", ifname="bridge", kind="bridge", br_mcast_snooping=0, br_stp_state=0)
@@ -207,7 +210,7 @@ def _bridge(ports: Mapping[str, Sequence[str]]) -> None:
             index = index_of(ip, port)
             ip.link("set", index=index, master=bridge, state="up")
             # A bridge that learns floods what it has not learnt yet: copies that use up air and loss numbers.
-            ip.brport("set", index=index, learning=0, unicast_flood=0, mcast_flood=0, bcast_flood=0)
+            ip.brport("set", index=index, learning=0, unicast_flood=0, mcast_flood=to_all, bcast_flood=to_all)
             for mac in macs:
                 ip.fdb("add", ifindex=index, lladdr=mac, flags=_NTF_MASTER, state=_NUD_STATIC)
         ip.link("set", index=bridge, state="up")

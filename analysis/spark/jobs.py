@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from analysis.partial import must_see
 from analysis.rows import DDL, SCHEMA
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def reduce_trials(
 
     code: digest of the modules that reduce; with it each task keeps its trial's rows beside the campaign as soon as it
     has them (analysis.reductions), and file names are as seen from the trial's folder.
+    A trial's folder that a task does not see ends the job.
     token: name of a file (kept.shared); a task that sees it gives back of what it has kept all but the details.
     Returns a table of analysis.rows.SCHEMA.
     """
@@ -38,6 +40,7 @@ def reduce_trials(
                 if code is None:
                     yield reduce_trial(path, number)
                 else:
+                    must_see(path)
                     brief = token is not None and is_shared(path, token)
                     yield from reduce_and_keep(path, number, code, brief=brief).to_batches()
 

@@ -46,13 +46,16 @@ class Token:
 
 
 def tokens(query: str) -> Iterator[Token]:
-    """What is left of a query without blanks and comments."""
+    """What is left of a query without blanks and comments.
+
+    Spark compares words by their capitals, and the capitals of ſ and ı are S and I.
+    """
     for found in _TOKEN.finditer(query):
         kind, text = found.lastgroup, found[0]
         if kind == "quoted":
-            yield Token("quoted", text.strip("`").replace("``", "`").lower())
+            yield Token("quoted", text.strip("`").replace("``", "`").upper().lower())
         elif kind == "word":
-            yield Token("word", text.lower())
+            yield Token("word", text.upper().lower())
         elif kind == "text":
             yield Token("text", text)
         elif kind == "other":

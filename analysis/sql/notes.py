@@ -62,10 +62,11 @@ def _at_uri(view: View, place: Remote) -> dict[str, str]:
 
 
 def _in_folder(view: View, folder: Path) -> dict[str, str]:
-    return {str(trial.path): _state(view, trial) for trial in trials(folder)}
+    return {str(trial.path): state(view, trial) for trial in trials(folder)}
 
 
-def _state(view: View, trial: Trial) -> str:
+def state(view: View, trial: Trial) -> str:
+    """How a trial in a folder stands: '', `away`, or `broken` as far as a file's end shows it."""
     try:
         if view.files == ("captures",):
             here = [one.file for one in trial.manifest().captures if (trial.path / one.file).is_file()]

@@ -10,31 +10,32 @@ import pyarrow.compute as pc
 
 from analysis.capture.ranges import from_json, index
 from analysis.capture.reader import read_range
-from analysis.partial import DAMAGE
+from analysis.partial import DAMAGE, is_of_the_machine, must_see
 from analysis.spark.schema import BATCH_ROWS, packet_batches
 from analysis.sql.brought import Brought, brought
 from analysis.sql.columns import View, batch
+from analysis.sql.notes import state
 from analysis.sql.views import CLOCKS, VIEWS
 from analysis.sql.work import Work
 from records.link import LinkProof
-from records.location import Place, Unreachable
+from records.location import Place
 from records.publishing import NotPublished
-from records.store import Trial
+from records.store import DamagedTrial, Trial
 
 _NS = 1e9
 
 
 def batches(work: Work) -> Iterator[pa.RecordBatch]:
-    """The rows of a trial's file, none of one that stands elsewhere or cannot be read: view `trials` says of what.
+    """The rows of a trial's file, none of one that a note (notes.py) is about: view `trials` says what it is.
 
-    Raises Unreachable, NotPublished where a URI does not give what was published there.
+    Raises Unreachable, NotPublished where a URI does not give what was published there, DamagedTrial for a file that
+    cannot be read and of which no note says so.
     """
     with brought(work) as here:
         for fault in here.faults.values():
             raise fault
         view, trial = VIEWS[work.view], Trial(Path(here.work.trials[0]))
-        if not trial.path.is_dir():
-            raise Unreachable(f"{trial.path}: there is no such folder where this task runs: workers have to see it")
+        must_see(trial.path)
         try:
             if view.name == "links":
                 yield batch(view, [{**work.which, **_link(one)} for one in trial.link().segments])
@@ -42,18 +43,15 @@ def batches(work: Work) -> Iterator[pa.RecordBatch]:
                 yield from _packets(view, here, trial)
             else:
                 yield from _ledger(view, work, trial)
-        except Unreachable:
-            raise
         except DAMAGE as error:
-            # Only captures that could be read are asked for, and a file that is there is not damaged by a full table of
-            # files, say: rows that are missing would make the answer another one.
-            if view.name == "packets" or _is_of_the_machine(error):
+            # Only captures that could be read are asked for; and rows that are missing make the answer another one, so
+            # they may be where a note says it.
+            if view.name == "packets" or is_of_the_machine(error):
                 raise
-
-
-def _is_of_the_machine(error: Exception) -> bool:
-    cause = error if isinstance(error, OSError) else error.__cause__
-    return isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError)
+            if not state(view, trial):
+                raise DamagedTrial(
+                    f"{str(error).strip()}; name the others by cell IN (...) and trial IN (...)"
+                ) from error
 
 
 def _ledger(view: View, work: Work, trial: Trial) -> Iterator[pa.RecordBatch]:

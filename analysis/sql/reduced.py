@@ -12,7 +12,7 @@ from analysis.details import without
 from analysis.findings import CellFinding, Standing, TrialFinding, gather
 from analysis.journey.parts import KEYS, LATENCY
 from analysis.packed import numbered
-from analysis.partial import said
+from analysis.partial import is_of_the_machine, must_see, said
 from analysis.reductions.published import rows_published
 from analysis.reductions.reduce import rows_of_one
 from analysis.rows import SCHEMA, Rows
@@ -24,6 +24,7 @@ from records.manifest import Manifest
 from records.store import DamagedTrial, Trial
 
 Row = Mapping[str, object]
+_TELLING = ("trials", "cells")  # they say of which trials nothing could be read; of others rows would be missing
 _SERIES = frozenset(VIEWS["seconds"].schema.names)
 
 
@@ -54,6 +55,7 @@ def _found(here: Brought, code: str) -> CellFinding | None:
 def _reduction(here: Brought, trial: Trial, number: int, code: str) -> Iterator[pa.RecordBatch]:
     try:
         if here.copy is None:
+            must_see(trial.path)
             found = rows_of_one(trial.path, code)
         else:
             name = trial.path.relative_to(here.copy.folder).as_posix()
@@ -62,7 +64,9 @@ def _reduction(here: Brought, trial: Trial, number: int, code: str) -> Iterator[
             found = rows_published(here.copy, name, code)
         # Of all trials of a cell details would be too much at once, and its row says none.
         yield numbered(without(found) if here.work.view == "cells" else found, number)
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with one trial, the others have their rows
+    except Exception as error:  # whatever is wrong with one trial, the others have their rows
+        if here.work.view not in _TELLING and is_of_the_machine(error):
+            raise
         damage = Rows(number)
         damage.add("damage", "reduction", text=said(error))
         yield damage.batch()

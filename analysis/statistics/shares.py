@@ -21,6 +21,7 @@ from analysis.statistics.students import CONFIDENCE, ONE_SIDED, t_factor
 # (benchmarks/statistics_simulated.py).
 _APART = 0.3
 _MANY = 1e9  # degrees of freedom of a normal distribution
+_ONE = 1 - 1e-9  # 1 / 260 of 260 may round to less than one
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,10 @@ def _differ(counts: Sequence[Count], pooled: float) -> bool:
 
 
 def _exact(mean: float, size: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval; at 0 and at 1 all of the error is on the one side that there is."""
+    """Clopper and Pearson's interval; at 0 and at 1 all of the error is on the one side that there is.
+
+    A size that is no count can hold less than one that was found: what that bounds from below is nothing.
+    """
     from scipy.special import betaincinv  # noqa: PLC0415
 
     beyond = float((1 - CONFIDENCE) ** (1 / size))
@@ -97,5 +101,6 @@ def _exact(mean: float, size: float) -> tuple[float, float]:
     if mean == 1:
         return beyond, 1.0
     k = mean * size
-    low, high = betaincinv(k, size - k + 1, ONE_SIDED), betaincinv(k + 1, size - k, 1 - ONE_SIDED)
-    return float(low), float(high)
+    low = 0.0 if k < _ONE else float(betaincinv(k, size - k + 1, ONE_SIDED))
+    high = 1.0 if size - k < _ONE else float(betaincinv(k + 1, size - k, 1 - ONE_SIDED))
+    return low, high

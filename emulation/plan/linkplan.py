@@ -148,6 +148,7 @@ def plan(
     reach all stations, and take a shared medium once, not once for each of them.
     """
     groups = profile.groups(stations)
+    _check_alone(profile, groups)
     # Lists are as long for one medium as for the other, so that both lose the same packets.
     listed = timeline.states(profile, until_s=timeline_s)
     steps = listed if made_by == "tc" else timeline.states(profile, until_s=timeline_s, made_by=made_by)
@@ -188,6 +189,23 @@ def plan(
         via=via,
         group_frames=group_frames,
     )
+
+
+def _check_alone(profile: LinkProfile, groups: Sequence[Sequence[str]]) -> None:
+    """ValueError for a station that is alone and slower than its shared medium: its rate would be the medium's, on
+    which each of its frames takes longer than beside another station.
+    """
+    used = [number for number, members in enumerate(groups) if members]
+    if profile.medium != "shared" or profile.station_rate == "phy" or len(used) != 1 or used[0] == 0:
+        return
+    state = timeline.initial(profile)
+    for direction in DIRECTIONS:
+        whole, own = (side(state, number, direction) for number in (0, used[0]))
+        if (whole.rate, whole.frame_overhead) != (own.rate, own.frame_overhead):
+            raise ValueError(
+                f"stations: {groups[used[0]][0]} is alone on a shared medium and has a rate of its own below it: use "
+                "another station beside it, give the medium that rate, or say `station_rate: phy`"
+            )
 
 
 def met(via: Via) -> tuple[Direction, ...]:
@@ -232,6 +250,11 @@ def queues(plan: LinkPlan) -> tuple[Queue, ...]:
         for direction in plan.directions
         if side(plan.first, group_of[station], direction).rate is not None
     )
+
+
+def takes_time(plan: LinkPlan) -> bool:
+    """Whether a frame takes its transmission time on an idle link, too; without a rate it has none."""
+    return plan.pays_for_frames or not queues(plan)
 
 
 def medium(queue: Queue, state: LinkState) -> DirectionProfile:

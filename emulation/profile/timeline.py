@@ -74,6 +74,8 @@ def check(profile: LinkProfile) -> None:
         raise ValueError("timeline: a trace is the rate of all stations, and here some have a rate of their own")
     for trace in traces:
         assert trace.trace
+        if any("frame_overhead" in keys for event in profile.timeline for keys in _settings_of(event)):
+            raise ValueError("timeline: a trace says what arrives, overhead and all: no change sets frame_overhead")
         for direction in ("uplink", "downlink"):
             if getattr(trace.trace, direction) and getattr(profile, direction).frame_overhead:
                 raise ValueError(
@@ -155,7 +157,7 @@ def _states(
             dark=now.dark if action.dark is None else action.dark,
             out=(now.out | action.goes_out) - action.comes_back,
             held=frozenset(direction for direction, pace in paces.items() if pace.held),
-            holds=frozenset(direction for direction, pace in paces.items() if pace.holds),
+            holds=frozenset(direction for direction, pace in (action.paces or {}).items() if pace.holds),  # once
         )
         steps.append(Step(at_s=action.at_s, label=action.label, state=now))
     return tuple(steps)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from emulation.kernel.kernel import KernelName
 from emulation.profile.profile import LinkProfile
 from experiments.campaign.prepare import settings_of
-from experiments.trial.connect_time import connect_time
+from experiments.trial.connect_time import connect_time, servers_s
 from experiments.trial.later_states import usual_seconds
 from experiments.workers.place import Place
 from records.campaign import Campaign, Cell, Planned
@@ -71,4 +71,5 @@ def _own_s(cell: Cell) -> float:
     times = settings.window
     connecting = connect_time(settings, profile, kernel="host")  # what is expected is the same on both
     proofs = usual_seconds(settings, profile) if profile.timeline else 0.0
-    return float(times.warmup_s + times.window_s + times.drain_s) + connecting.expected_s + proofs
+    load_s = float(times.warmup_s + times.window_s + times.drain_s)
+    return load_s + connecting.expected_s + proofs + servers_s(settings, limits=False)

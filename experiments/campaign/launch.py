@@ -18,7 +18,7 @@ from pydantic import Field, TypeAdapter
 from emulation.kernel.kernel import KernelName
 from experiments.campaign.together import Together
 from experiments.scenario.segments import topology_plan
-from experiments.trial.connect_time import connect_time_of
+from experiments.trial.connect_time import connect_time_of, servers_s
 from experiments.trial.context import Finished, Phase, TrialSpec
 from experiments.trial.cpugroups import made
 from experiments.trial.later_states import longest_seconds
@@ -143,7 +143,7 @@ def limit(spec: TrialSpec, kernel: KernelName) -> float:
     own_s: float = times.warmup_s + times.window_s + times.drain_s
     linked_s = connecting.all_s + connecting.quiet_s + longest_seconds(settings, profile, kernel)
     further_s = _FURTHER_S[kernel] * (len(topology_plan(settings).emulated) - 1)
-    return HANG_LIMIT_S[kernel] + own_s + linked_s + further_s
+    return HANG_LIMIT_S[kernel] + own_s + linked_s + further_s + servers_s(settings)
 
 
 def _read_end(

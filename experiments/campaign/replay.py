@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from emulation.line import layout
+from emulation.plan.linkplan import takes_time
 from emulation.plan.stages import Feature
 from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
@@ -62,14 +63,20 @@ def create(trial: Trial, root: Path, *, stack: str | None, kernels: Kernels) -> 
     fates = {one.name: one.sha256 for one in proof.fates}
     _same(trial, "losses", losses, {one.name: one.digest for one in plan.losses})
     timed = place.kernel == "lab" or not kernels.host_features[Feature.NETEM]
-    further = further_plans(settings, profile, links_of(cell), replace(plan, times_frames=timed))
+    plan = replace(plan, times_frames=timed)
+    with_netem = f"replay it on a kernel {'without' if timed else 'with'} netem, as its trial had"
+    if manifest.transmission_time not in (None, takes_time(plan)):
+        raise NotPossible(
+            f"{trial.path}: on its link a frame took {'no' if timed else 'its'} transmission time when that was idle, "
+            f"and here it would be otherwise: {with_netem}"
+        )
+    further = further_plans(settings, profile, links_of(cell), plan)
     for other in proof.further:
         again = further[other.segment]
         if other.made_by not in ("", again.made_by):
             raise NotPossible(
                 f"{trial.path}: its segment {other.segment} was made by {_MADE_BY[other.made_by]}, and would be by "
-                f"{_MADE_BY[again.made_by]} here: replay it on a kernel {'without' if timed else 'with'} netem, as its "
-                "trial had"
+                f"{_MADE_BY[again.made_by]} here: {with_netem}"
             )
         recorded = {one.name: one.sha256 for one in other.loss_lists}
         _same(trial, f"losses of segment {other.segment}", recorded, {one.name: one.digest for one in again.losses})

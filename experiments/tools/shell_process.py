@@ -22,6 +22,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import permutations
 from pathlib import Path
 
 from emulation.kernel import congestion, kernel
@@ -196,7 +197,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _prove(plans: Mapping[str, LinkPlan], network: Network, process: LineProcess) -> None:
     """Probe the links and the paths over them, and say what they delivered, on standard error."""
-    found = prove(network, plans, to_prove(plans), process)
+    between = () if network.emulated[0].plan.wired else tuple(permutations(network.plan.of_role("station"), 2))
+    found = prove(network, plans, to_prove(plans), process, between)
     for name, checks in found.items():
         if len(found) > 1:
             print(f"{name}:", file=sys.stderr)

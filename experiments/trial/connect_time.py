@@ -20,6 +20,7 @@ from experiments.scenario import placement
 from experiments.scenario.segments import load_paths, profile_of, topology_plan
 from experiments.scenario.settings import Settings
 from experiments.trial.plan import workload
+from records.workload import Command
 from stacks.driver import Tls
 
 
@@ -51,6 +52,18 @@ _MOST_QUIET_S = 15.0  # four copies of a packet: what goes on for longer is a pr
 # What the provider and this machine may take, however fast the link is: for one client, and for all of them.
 _CLIENT_S, _ALL_S, _EACH_CLIENT_S = 60.0, 120.0, 0.1
 _EACH_PROCESS_S: dict[KernelName, float] = {"host": 1.0, "lab": 5.0}  # starting a station's client
+
+
+def servers_s(settings: Settings, *, limits: bool = True) -> float:
+    """Seconds that servers that are programs take until all are ready: each begins when the one before is.
+
+    limits: those included that only say how long it may take.
+    """
+    work = settings.workload
+    if not isinstance(work, Command) or work.server is None:
+        return 0.0
+    each_s = work.server.ready_s or (work.server.limit_s if limits else 0.0)
+    return each_s * len(topology_plan(settings).of_role("server"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from experiments.scenario.settings import Settings
 from experiments.trial.capturing import CapturePlan
 from experiments.trial.observers.hostlog import HostLog
 from experiments.trial.others import Others
+from experiments.trial.plan import peers
 from experiments.trial.provenance import Provenance
 from records.manifest import PlacedWorkload
 from records.record import Record
@@ -139,6 +140,13 @@ class TrialContext:
     def ways(self) -> tuple[tuple[str, str], ...]:
         """A station and a host with a service, for every two that clients' packets can go between, there and back."""
         return placement.ways(self.settings, self.network.plan)
+
+    @property
+    def listeners(self) -> tuple[tuple[str, int], ...]:
+        """Address and port of all that clients connect to: services, or each other."""
+        addresses = {node.name: node.address for node in self.network.nodes}
+        clients = ((one.address, one.port) for one in peers(self.settings, self.workload, addresses))
+        return (*((node.address, one.port) for node, one in self.placed), *clients)
 
     @property
     def peer_ways(self) -> tuple[tuple[str, str], ...]:

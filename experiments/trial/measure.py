@@ -93,7 +93,7 @@ async def measure(context: TrialContext) -> Measured:
     taps, snap = [place.tap for place in context.capture.places], context.capture.snap_bytes
     with (
         captured(taps, context.folder, logs=context.folder / "logs", snap_bytes=snap) as captures,
-        watched(context.network, [(node.address, one.port) for node, one in context.placed]) as connections,
+        watched(context.network, context.listeners) as connections,
         ExitStack() as shaped,
     ):
         bare = context.settings.connect == "bare"

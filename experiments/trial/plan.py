@@ -66,7 +66,7 @@ def node_plans(
     asked = work.asked
     if isinstance(asked, Command):
         return ()
-    peers = _peers(work, addresses) if between_clients(settings.driver()) else ()
+    them = peers(settings, work, addresses)
     nodes = sorted({one.node for one in work.producers} | {one.node for one in work.consumers})
     return tuple(
         NodePlan(
@@ -75,7 +75,7 @@ def node_plans(
             knobs=settings.knobs.get(settings.stack, {}),
             address=addresses[node],
             services=tuple(ServiceAt.model_validate(asdict(one)) for one in services),
-            peers=peers,
+            peers=them,
             workload=asked,
             producers=tuple(one for one in work.producers if one.node == node),
             consumers=tuple(one for one in work.consumers if one.node == node),
@@ -88,8 +88,13 @@ def node_plans(
     )
 
 
-def _peers(work: PlacedWorkload, addresses: Mapping[str, str]) -> tuple[PeerAt, ...]:
-    """Every client, each with a port that no other has on its node; a caller's replies come to its own."""
+def peers(settings: Settings, work: PlacedWorkload, addresses: Mapping[str, str]) -> tuple[PeerAt, ...]:
+    """Every client, each with a port that no other has on its node; a caller's replies come to its own.
+
+    None where clients do not speak to each other.
+    """
+    if isinstance(work.asked, Command) or not between_clients(settings.driver()):
+        return ()
     ports = {node: count(_FIRST_PORT) for node in addresses}
     clients: list[tuple[Literal["producer", "consumer"], Producer | Consumer]] = [
         *(("producer", one) for one in work.producers),

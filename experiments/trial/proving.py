@@ -109,8 +109,7 @@ def _group(plan: LinkPlan, station: str) -> int:
 
 
 def _probed(path: _Path) -> Arrivals:
-    sides = [one.side for one in path.asked]
-    spacing_s = max(_SPACING_S, 2 * sum(side.airtime(MIN_FRAME) for side in sides))
+    sides, spacing_s = [one.side for one in path.asked], _spacing_s(path)
     sender, receiver = path.sender, path.receiver
     with probe_path(
         from_pid=sender.pid, to_pid=receiver.pid, to_address=receiver.address,
@@ -122,6 +121,11 @@ def _probed(path: _Path) -> Arrivals:
         return probe.send([MIN_FRAME] * _PACKETS, spacing_s=spacing_s)
 
 
+def _spacing_s(path: _Path) -> float:
+    """Far enough apart that no packet waits until the one before has been sent."""
+    return max(_SPACING_S, 2 * sum(one.side.airtime(MIN_FRAME) for one in path.asked))
+
+
 def path_check(path: _Path, arrivals: Arrivals) -> LinkCheck:
     """The median one-way delay of single small frames over a whole path against the sum of its segments'.
 
@@ -131,7 +135,9 @@ def path_check(path: _Path, arrivals: Arrivals) -> LinkCheck:
     paid_s = sum((one.air if one.pays_for_frames else one.side).airtime(MIN_FRAME) for one in path.asked)
     owed_s = sum(one.air.airtime(MIN_FRAME) for one in path.asked if one.pays_for_frames)
     sides = [one.side for one in path.asked]
-    median = expectation.median_delay(expectation.delays(*sides, packets=max(len(delays), 1), spacing_s=_SPACING_S))
+    median = expectation.median_delay(
+        expectation.delays(*sides, packets=max(len(delays), 1), spacing_s=_spacing_s(path))
+    )
     many = len(path.asked)
     return LinkCheck(
         quantity="delay",

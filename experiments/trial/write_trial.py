@@ -55,6 +55,7 @@ from records.store import LINK, MANIFEST, VERDICT, write_record, write_table
 from records.verdict import Verdict
 from records.window_metrics import figures
 from records.workload import Command
+from stacks.driver import between_clients
 
 
 def write_trial(
@@ -112,7 +113,7 @@ def write_trial(
             shared_machine=context.spec.shared_machine,
             open_loop=not isinstance(asked, Command) and asked.loop == "open",
             stale=result.stale,
-            path_rtt=path_rtt(measured.connecting, _least_rtt(context), expected=bool(context.services)),
+            path_rtt=path_rtt(measured.connecting, _least_rtt(context), expected=bool(context.listeners)),
             bare=context.settings.connect == "bare",
             in_client=context.settings.driver().in_client,
             serverless=not context.services,
@@ -161,6 +162,8 @@ def _least_rtt(context: TrialContext) -> Callable[[str], float]:
     hosts: dict[str, list[str]] = {}
     for station, host in context.ways:
         hosts.setdefault(station, []).append(host)
+        if between_clients(context.settings.driver()):  # either may have connected to the other
+            hosts.setdefault(host, []).append(station)
     return lambda station: least_path_rtt_s(context.plans, context.network, station, hosts[station])
 
 
@@ -194,7 +197,7 @@ def link_proof(
     return LinkProof(
         segment=segment,
         made_by=plan.made_by,
-        transmission_time=_pays_for_frames(plan),
+        transmission_time=linkplan.takes_time(plan),
         profile=profile.name,
         medium=profile.medium,
         rate_uplink=profile.uplink.rate,
@@ -281,7 +284,7 @@ def _manifest(
         git=spec.provenance.git,
         kernel=provenance.this_kernel(),
         medium=context.link.made_by,
-        transmission_time=_pays_for_frames(context.link),
+        transmission_time=linkplan.takes_time(context.link),
         machine=spec.provenance.machine.model_copy(
             update={
                 # What the trial had: a lab kernel has one core and a part of the memory.
@@ -318,11 +321,6 @@ def _manifest(
 def _sleepy(context: TrialContext) -> tuple[str, ...]:
     """What the manifest says where the line was not given processors that wake up at once."""
     return (f"{context.line.sleepy}, so idle processors slept and wake the line later",) * bool(context.line.sleepy)
-
-
-def _pays_for_frames(plan: LinkPlan) -> bool:
-    """Whether a frame takes its transmission time on an idle link, too; without a rate it has none."""
-    return plan.pays_for_frames or not linkplan.queues(plan)
 
 
 def _sysctls(context: TrialContext) -> dict[str, dict[str, str]]:

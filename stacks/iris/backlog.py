@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+log = logging.getLogger("airwire.iris")
 ROOM_BYTES = 64 * 1024 * 1024
 
 
@@ -34,7 +36,10 @@ class Backlog:
     def _begin(self, size: int, work: Callable[[], None]) -> None:
         with self._lock:
             self._waiting -= size
-        work()
+        try:
+            work()
+        except Exception:
+            log.exception("%s: a handler has failed", threading.current_thread().name)
 
     def end(self) -> None:
         """Begin nothing more."""

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 from stacks.channel import opened
 from stacks.driver import Endpoint, StackError
 from stacks.iris import relay
-from stacks.iris.backlog import Backlog
+from stacks.iris.backlog import Backlog, log
 from stacks.iris.client import Application, TimedOutError
 from stacks.iris.tunnel import Tunnel
 
@@ -59,6 +59,16 @@ class BlockingTunnel:
         self._client.later(partial(self._tunnel.repay, len(message)))
         return message
 
+    def drop(self) -> None:
+        """Close it, if its client is not closed itself."""
+        with suppress(StackError):
+            self.close()
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self._tunnel.over is not None
+
     def close(self) -> None:
         """End it, behind what was sent."""
 
@@ -72,10 +82,10 @@ class BlockingClient:
     """A connection to the node on this host, as a member of a cluster or of none.
 
     on_request: makes the reply to a request; what it raises is the caller's FaultError.  on_broadcast: every broadcast
-    to the cluster, one after the other.  on_tunnel: every tunnel that is opened to this member.  workers: how many
-    requests are answered at once.  Of broadcasts and events, and of requests, 64 MiB wait for a handler; what comes
-    above is dropped and counted (`dropped`), a request answered with a fault.  StackError where there is no node, or
-    where it does not take the application.
+    to the cluster, one after the other.  on_tunnel: every tunnel that is opened to this member, each in a thread of its
+    own; when it fails the tunnel is closed.  workers: how many requests are answered at once.  Of broadcasts and
+    events, and of requests, 64 MiB wait for a handler; what comes above is dropped and counted (`dropped`), a request
+    answered with a fault.  StackError where there is no node, or where it does not take the application.
     """
 
     def __init__(
@@ -213,7 +223,20 @@ class BlockingClient:
         self._hearing.add(len(event), partial(handler, event))
 
     def _offered(self, handler: Callable[[BlockingTunnel], None], tunnel: BlockingTunnel) -> None:
-        self._hearing.add(0, partial(handler, tunnel))
+        """In the loop: give the tunnel a thread of its own."""
+
+        def serve() -> None:
+            try:
+                handler(tunnel)
+            except StackError:
+                if not tunnel.over:
+                    log.exception("the handler of a tunnel has failed")
+                    tunnel.drop()
+            except Exception:  # noqa: BLE001 - whatever it is, nobody else would hear of it
+                log.exception("the handler of a tunnel has failed")
+                tunnel.drop()
+
+        threading.Thread(target=serve, name="iris-tunnel", daemon=True).start()
 
     async def _stop(self) -> None:
         """Stop the loop when what other threads wait for has failed, and they have heard of it."""

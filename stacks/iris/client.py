@@ -185,7 +185,9 @@ class Application(Channel):
 
     def _opened(self, number: int, timed_out: bool) -> None:
         opened = self._opening.pop(number, None)
-        if opened is None or opened.done():
+        if opened is None or opened.done():  # whoever wanted it waits no more
+            if not timed_out:
+                self._say(relay.TunnelClose(number))
             return
         if timed_out:
             fail(opened, "no member of the cluster has taken the tunnel", TimedOutError)

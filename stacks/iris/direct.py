@@ -122,6 +122,7 @@ class Direct(End):
         if self._way is not None:
             self._way.send(_CLOSED)
             if self._held:  # what comes is read still, so that the end of it is
+                self._held, self._heard_at = False, self._clock()
                 self._way.go_on()
         self._end("")
 

@@ -43,6 +43,11 @@ class End:
         self._owed = 0  # of what the application has sent, what could be granted again
         self._ready: deque[Packet] = deque()
 
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do, for the application or without it."""
+        raise NotImplementedError
+
     def push(self, chunk: relay.TunnelData) -> None:
         """The application sends; relay.RelayError for more than it may."""
         size = len(chunk.data)

@@ -14,12 +14,14 @@ from stacks.iris.session import Session, SessionError
 
 # What may wait for one receiver; more is dropped.
 ROOM_BYTES = 64 * 1024 * 1024
+RECORD_S = 60.0  # at 9 kbit/s one of the largest takes as long
 # What gathers in one turn of the loop, at most: one turn may read many megabytes.
 GATHERED_BYTES = 128 * 1024
 LARGE_BYTES = 16 * 1024  # so large on average, parts are written as they are
 # Of an application, behind that: how a request ended, and what keeps a tunnel going.  One that does not take even that
 # is cut off: nothing else tells it any more.
 SMALL_BYTES, SMALL_ROOM_BYTES = 1024, 1024 * 1024
+_ANSWERS = (relay.Denied, relay.Closed)  # what an application may be told instead of a welcome
 _DROPPED = (relay.Broadcasted, relay.Published, relay.Requested, relay.TunnelData)
 
 
@@ -66,6 +68,9 @@ class Owner(Protocol):
     def lost_application(self, link: RelayLink) -> None:
         """An application has gone."""
 
+    def now(self) -> float:
+        """Seconds of a clock that never goes back."""
+
     def flush_soon(self, link: Flushed) -> None:
         """Have `link.flush` called at the end of this turn of the loop."""
 
@@ -84,6 +89,8 @@ class PeerLink(asyncio.Protocol):
         self._owner, self._session = owner, session
         self._frames: OnFrames | None = None  # of a tunnel; the owner's would hold this link, which nothing would free
         self._waits, self._why = False, "the connection ended"
+        self._begun_at: float | None = None  # since when what has come is only a part of a record
+        self._records = 0  # that had come by then
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by asyncio."""
@@ -110,15 +117,19 @@ class PeerLink(asyncio.Protocol):
             return
         if not self._session.established:
             self.flush()
+        if not self._session.in_a_record:
+            self._begun_at = None
+        elif self._begun_at is None or self._records != self._session.records:
+            self._begun_at, self._records = self._owner.now(), self._session.records
+
+    def tend(self, now: float) -> None:
+        """End the connection where a record does not end: its length, which anybody can change, may be another one."""
+        if self._begun_at is not None and now - self._begun_at > RECORD_S:
+            self.end(f"a record has not come to its end within {RECORD_S:g} s")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by asyncio."""
         self._owner.lost_peer(self, str(exc) if exc else self._why)
-
-    @property
-    def waits(self) -> bool:
-        """Whether something is still here that was sent."""
-        return self._held() > 0
 
     def send(self, *parts: bytes, beside: bytes = b"") -> bool:
         """Have a frame go with the others of this turn, as Session.send; False where there is no room for it."""
@@ -167,11 +178,13 @@ class PeerLink(asyncio.Protocol):
 
 
 class RelayLink(asyncio.Protocol):
-    """An application.  number: by which the node knows it."""
+    """An application.  number: by which the node knows it.  What others have for it comes behind its welcome."""
 
     def __init__(self, owner: Owner, number: int) -> None:
         self.number = number
         self.initiated = False
+        self._early: list[relay.Message] | None = []  # None: it is welcome
+        self._early_bytes = 0
         self._owner, self._reader = owner, Reader(FROM_CLIENT, views=True)
         self._out: list[bytes] = []
         self._held = 0
@@ -200,6 +213,12 @@ class RelayLink(asyncio.Protocol):
         """Have a message go with the others of this turn; False where there is no room for it."""
         parts = relay.parts(message)
         size = sum(map(len, parts))
+        if self._early is not None and not isinstance(message, _ANSWERS):
+            if self._early_bytes + size > ROOM_BYTES:
+                return False
+            self._early.append(message)
+            self._early_bytes += size
+            return True
         held = self._held + self._transport.get_write_buffer_size()
         if held > ROOM_BYTES:
             if size > SMALL_BYTES or isinstance(message, _DROPPED):
@@ -214,6 +233,13 @@ class RelayLink(asyncio.Protocol):
         if self._held > GATHERED_BYTES:
             self.flush()
         return True
+
+    def welcome(self) -> None:
+        """Tell the application that it may begin, and what has come for it meanwhile."""
+        early, self._early = self._early or [], None
+        self.say(relay.Welcome(relay.VERSION))
+        for message in early:
+            self.say(message)
 
     def cut(self) -> None:
         """End the connection without another word."""

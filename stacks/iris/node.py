@@ -126,11 +126,6 @@ class Node:
         link = self._links.get(node)
         return link is not None and link.send(*parts, beside=beside)
 
-    def waits(self, node: int) -> bool:
-        """Whether something that was sent to a node is still here."""
-        link = self._links.get(node)
-        return link is not None and link.waits
-
     def dial(self, peer: Peer) -> None:
         """Connect to a node."""
         self._dial((peer.address, peer.port))
@@ -253,6 +248,10 @@ class Node:
         if self._applications.pop(link.number, None) is not None:
             self.patterns.detach(link.number)
 
+    def now(self) -> float:
+        """By the loop's clock."""
+        return self._loop.time()
+
     def flush_soon(self, link: Flushed) -> None:
         """All frames for a receiver of one turn of the loop leave together, in one record where they fit."""
         if not self._waiting:
@@ -330,6 +329,8 @@ class Node:
         if self._step % _OVERLAY_EVERY == 0:
             now = self._loop.time()
             self.overlay.tick(now, self._processors.load(now))
+            for link in list(self._links.values()):
+                link.tend(now)
             if self._awake_at:
                 self._seek()
                 self._finder.seek(now, settled=self.overlay.settled(now))
@@ -344,7 +345,7 @@ class Node:
         if (there and (self._settings.subnet is None or self.overlay.settled(now))) or now - self._awake_at > WELCOME_S:
             for link in self._unwelcomed:
                 if link.number in self._applications:
-                    link.say(relay.Welcome(relay.VERSION))
+                    link.welcome()
             self._unwelcomed.clear()
 
 

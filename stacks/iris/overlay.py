@@ -44,9 +44,6 @@ class Outside(Protocol):
         beside: the rest of it, which is sealed already.
         """
 
-    def waits(self, node: int) -> bool:
-        """Whether something that was sent to a connected node is still here."""
-
     def dial(self, peer: Peer) -> None:
         """Connect to a node, unless it is connected or being dialled; `Overlay.peer_up` when it is there."""
 
@@ -178,10 +175,10 @@ class Overlay:
         """Have a message go to where it belongs."""
         self._pass(message, None)
 
-    def waits(self, node: int) -> bool:
-        """Whether something on its way to a node is still here."""
-        hop = self.table.next_hop(node)
-        return hop is not None and self._outside.waits(hop)
+    def silence_s(self, node: int) -> float:
+        """For how long nothing has come over the connection to a node; infinite where there is none."""
+        at = self._heard.get(node)
+        return math.inf if at is None else self._listened - at
 
     def tick(self, now: float, load: float) -> None:
         """Do what is due; to be called a few times a second.  load: share of the processors that is used, 0 to 1."""
@@ -283,7 +280,10 @@ class Overlay:
             self._outside.nobody(message)
 
     def _balance(self, message: Message, came_from: int | None) -> None:
-        chosen = self.trees.chosen(message.key, came_from if message.in_tree else None)
+        group, by = message.key, came_from if message.in_tree else None
+        chosen = self.trees.chosen(group, by)
+        if chosen is None and by is not None and self.trees.goes_back(group, by):
+            chosen = by
         if chosen is None:
             self._outside.nobody(message)
         elif chosen == self.own.id:

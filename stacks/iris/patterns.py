@@ -95,7 +95,7 @@ class Patterns:
             numbers=self._numbers,
             ack_every=ack_every,
             direct=direct,
-            waits=self._waits,
+            silence_s=self._silence_s,
         )
 
     @property
@@ -243,8 +243,8 @@ class Patterns:
     def _send(self, message: Message) -> None:
         self._overlay.send(message)
 
-    def _waits(self, node: int) -> bool:
-        return self._overlay.waits(node)
+    def _silence_s(self, node: int) -> float:
+        return self._overlay.silence_s(node)
 
     def _enter(self, tag: str, name: str, those: dict[str, list[int]], connection: int) -> None:
         there = those.setdefault(name, [])

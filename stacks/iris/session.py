@@ -33,7 +33,7 @@ class Session:
 
     hello: what the other side learns in the handshake.  network: the name both have to agree on, which never travels.
     peer: the other side's hello, None before it came.  established: whether the other side has shown, in this very
-    session, that it has the key.
+    session, that it has the key.  records: how many have been opened.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class Session:
     ) -> None:
         self.peer: bytes | None = None
         self.established = False
+        self.records = 0
         self._hello, self._rekey_every = hello, rekey_every
         self._handshake: Handshake | None = Handshake(initiator=initiator, psk=key, prologue=_prologue(network))
         self._sends: Cipher | None = None
@@ -57,6 +58,11 @@ class Session:
         self.queued_bytes = 0
         if initiator:
             self._clear = _record(self._handshake.write(hello))
+
+    @property
+    def in_a_record(self) -> bool:
+        """Whether the last bytes are of a record that is not whole yet."""
+        return bool(self._pieces) and not self._coming
 
     def send(self, *parts: bytes, beside: bytes = b"") -> None:
         """Have a frame go out with the next `outgoing`; its body is the parts, one behind the other.
@@ -150,6 +156,7 @@ class Session:
         else:
             plain = self._receives.open(message)
             self.established = True
+            self.records += 1
             self._frames(plain, found)
 
     def _shake(self, message: memoryview) -> None:

@@ -85,11 +85,6 @@ class SimulatedNode:
         if self.serves is not None and message.op is Op.BALANCE:
             self._served.append(self._world.now)
 
-    def waits(self, node: int) -> bool:
-        """What is sent here leaves at once."""
-        del node
-        return False
-
     def nobody(self, message: Message) -> None:
         """Kept for whoever looks."""
         self.refused.append(message)

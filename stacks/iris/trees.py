@@ -89,6 +89,7 @@ class Trees:
         if (known := self._groups.get(group)) is not None:
             known.local, known.own, known.handled = False, 0, 0
             self._tidy(group, known)
+            self._nobody_left(group, known)
 
     def adopt(self, child: int, group: int, capacity: int) -> None:
         """A node says that it is a child."""
@@ -114,6 +115,8 @@ class Trees:
             known = self._groups.get(group)
             if known is not None and (node == known.parent or node in known.children):
                 known.capacities[node] = capacity
+                if not capacity:
+                    self._nobody_left(group, known)
             else:
                 self._send(node, frames.unsubscribe(group))
 
@@ -169,6 +172,16 @@ class Trees:
             known.handled += 1
         return chosen
 
+    def goes_back(self, group: int, came_from: int) -> bool:
+        """Whether a message for one member, for whom there is nobody on this side, goes back to the neighbour who has
+        chosen this node: it has members itself, and hears first that there are none here.
+        """
+        known = self._groups[group]
+        if not known.capacities.get(came_from):
+            return False
+        self._tell_of_nobody(group, known, came_from)
+        return known.told.get(came_from) == 0
+
     def _climb(self, group: int, known: Group) -> None:
         """Have the parent that the table says."""
         parent = self._table.next_hop(group)
@@ -195,6 +208,19 @@ class Trees:
             known.parent = None
             known.forget(node)
             self._climb(group, known)
+        self._nobody_left(group, known)
+
+    def _nobody_left(self, group: int, known: Group) -> None:
+        """Tell neighbours at once that beyond this node there are no members any more: until they know, some of what
+        is for one member comes here, though they have members.
+        """
+        for node in list(self.neighbours(group)):
+            if known.told.get(node) and not known.beyond(node):
+                self._tell_of_nobody(group, known, node)
+
+    def _tell_of_nobody(self, group: int, known: Group, node: int) -> None:
+        if self._send(node, frames.report([(group, 0)])):
+            known.told[node] = 0
 
     def _tidy(self, group: int, known: Group) -> None:
         """Nobody stays in a tree without members on or below it."""

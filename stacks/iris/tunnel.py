@@ -33,7 +33,7 @@ class Tunnel:
         self._waiting: deque[tuple[int, bytes, asyncio.Future[None] | None]] = deque()
         self._parts: list[bytes] = []
         self._missing = 0
-        self._held = False
+        self._held = self._closing = self._closed = False
 
     def begin(self) -> None:
         """Let the node send."""
@@ -44,8 +44,8 @@ class Tunnel:
         if not data:
             raise StackError("a tunnel has no empty messages")
         taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if self.over is not None:
-            fail(taken, self.over)
+        if self.over is not None or self._closing:
+            fail(taken, self.over or "the tunnel is closed")
             return taken
         for at in range(0, len(data), CHUNK_LIMIT):
             last = at + CHUNK_LIMIT >= len(data)
@@ -54,9 +54,10 @@ class Tunnel:
         return taken
 
     def close(self) -> None:
-        """End it, behind what was sent."""
-        if self.over is None:
-            self._say(relay.TunnelClose(self._number))
+        """End it, behind what was sent, for which the application has to stay until the node has it."""
+        if self.over is None and not self._closing:
+            self._closing = True
+            self._pump()
 
     def end(self, reason: str) -> None:
         """It has ended, whichever way."""
@@ -84,6 +85,9 @@ class Tunnel:
             self._say(relay.TunnelData(self._number, size, chunk))
             if taken is not None and not taken.done():
                 taken.set_result(None)
+        if self._closing and not self._waiting and not self._closed:
+            self._closed = True
+            self._say(relay.TunnelClose(self._number))
 
     def _take(self, chunk: relay.TunnelData) -> None:
         if chunk.size:

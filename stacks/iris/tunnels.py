@@ -7,6 +7,7 @@ or by a connection that the other node makes (`direct`).
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -53,8 +54,8 @@ class Tunnels:
 
     own: the node, set by who makes both.  send: a message into the overlay.  tell: an application something.  wheel,
     numbers: the node's; `expired` has to be called with numbers that come due.  ack_every: after so many packets there
-    is an acknowledgement.  direct: whether tunnels that are opened here have connections of their own.  waits: whether
-    something on its way to a node is still here.
+    is an acknowledgement.  direct: whether tunnels that are opened here have connections of their own.  silence_s: for
+    how long nothing has come over the connection to a node; infinite where there is none.
     """
 
     own: Peer
@@ -70,9 +71,10 @@ class Tunnels:
         numbers: Iterator[int],
         ack_every: int = 1,
         direct: bool = False,
-        waits: Callable[[int], bool] = lambda _: False,
+        silence_s: Callable[[int], float] = lambda _: math.inf,
     ) -> None:
-        self._waits = waits
+        self._silence_s = silence_s
+        self._heard_at: dict[int, float] = {}  # when something of any tunnel came from a node
         self._send, self._tell, self._reach, self._clock = send, tell, reach, clock
         self._wheel, self._numbers, self._ack_every, self._direct = wheel, numbers, ack_every, direct
         self._opening: dict[int, _Opening] = {}
@@ -168,16 +170,19 @@ class Tunnels:
             self._tended = now
             for end in list(self._live.values()):
                 end.tend(now)
+            if not self._live:
+                self._heard_at.clear()
 
     def _arrived(self, message: Message) -> None:
         kind, data = message.kind, message.data
+        self._heard_at[message.origin] = self._clock()
         if kind is Kind.ACCEPT:
             self._accepted(message.number, message.origin, acked.sender(data))
             return
         end = self._live.get(message.number)
         if isinstance(end, Acked):
             end.arrived(kind, data)
-        elif kind is Kind.DATA:  # the other end has to know that there is none
+        elif acked.asks(kind, data):
             self._say(message.origin, acked.sender(data), Kind.CLOSE, AT_ONCE)
 
     def _accept(self, connection: int, message: relay.TunnelAccept) -> None:
@@ -217,7 +222,7 @@ class Tunnels:
             partial(self._over, number),
             say=partial(self._say, node, remote),
             clock=self._clock,
-            waits=partial(self._waits, node),
+            heard=partial(self._heard, node),
             number=number,
             ack_every=self._ack_every,
         )
@@ -231,11 +236,16 @@ class Tunnels:
 
     def _over(self, number: int) -> None:
         """An end's application has heard that it is over; what is left of the end may stay for a while."""
-        end = self._live[number]
+        if (end := self._live.get(number)) is None:  # on one node both ends may end in one call
+            return
         if self._of.get((end.connection, end.id)) is end:
             del self._of[end.connection, end.id]
-        if not isinstance(end, Direct) or end.done:
+        if end.done:
             del self._live[number]
+
+    def _heard(self, node: int) -> float:
+        """When something came last from a node, be it of something else: what goes to it may be behind much of that."""
+        return max(self._heard_at.get(node, -math.inf), self._clock() - self._silence_s(node))
 
     def _say(self, node: int, remote: int, kind: Kind, data: bytes) -> None:
         self._send(Message(Op.DIRECT, kind, node, self.own.id, remote, data))

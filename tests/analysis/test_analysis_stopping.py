@@ -59,11 +59,19 @@ def test_trials_that_the_rule_spared_are_not_missing() -> None:
 
 def test_a_trial_that_failed_is_not_called_not_run_and_its_reason_is_told(tmp_path: Path) -> None:
     cell = next(reversed(WORLD))
-    note_failed(tmp_path / cell / "trial-002", "its broker did not start")
+    log = Path(cell, ".failed-trial-002", "broker.log")
+    note_failed(tmp_path / cell / "trial-002", f"its broker did not start\n{tmp_path / log}:\n  no room")
+    why = f"to be run again: its broker did not start\n{log}:\n  no room"
     for rule in (None, RULE):
         trial = findings(rule, tmp_path).cells[-1].trials[1]
-        assert (trial.standing, trial.reasons) == (Standing.FAILED, ["to be run again: its broker did not start"])
+        assert (trial.standing, trial.reasons) == (Standing.FAILED, [why])
         assert "1 failed" in verdict_line(findings(rule, tmp_path))
+
+
+def test_a_trial_that_failed_beyond_the_rules_least_is_told_too(tmp_path: Path) -> None:
+    note_failed(tmp_path / "begun" / trial_name(RULE.least + 1), "its broker did not start")
+    told = [trial.standing for trial in findings(RULE, tmp_path).cells[-1].trials]
+    assert told == [Standing.VALID, Standing.MISSING, Standing.FAILED]
 
 
 def test_a_fixed_number_of_trials_has_no_such_words() -> None:

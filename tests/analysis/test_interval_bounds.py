@@ -115,6 +115,11 @@ def test_where_losses_come_in_one_trial_they_are_not_independent() -> None:
     assert apart[0] < alike[0] / 3
 
 
+def test_trials_that_are_worth_less_than_one_that_was_found_bound_nothing_from_below() -> None:
+    assert ends(share([Count(30, 1000), Count(0, 1000)]))[0] == 0.0
+    assert ends(share([Count(970, 1000), Count(1000, 1000)]))[1] == 1.0
+
+
 @given(counts)
 def test_a_counted_share_has_its_mean_inside(found: list[Count]) -> None:
     estimated_share = share(found)

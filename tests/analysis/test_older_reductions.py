@@ -21,6 +21,7 @@ from analysis.claims.comparisons import Quantity
 from analysis.claims.vocabulary import Claim
 from analysis.claims.wording import subject
 from analysis.compare import comparisons, matches
+from analysis.details import Reduced
 from analysis.findings import CellFinding, Findings, Standing
 from analysis.headlines import headlines
 from analysis.pack import packing
@@ -39,7 +40,7 @@ SPEC = Spec(bodies=(100,), guarantees=("durable, persistent",), trials=3)
 OLDER = "of arrivals"
 
 
-def older(paths: Sequence[Path]) -> pa.Table:
+def older(paths: Sequence[Path]) -> Reduced:
     """Rows as the program gave them that knew of no other latency than that of arrivals."""
     was = {of_arrivals(name): name for name in LATENCIES}
     kept = []
@@ -47,7 +48,7 @@ def older(paths: Sequence[Path]) -> pa.Table:
         new = {*LATENCIES, "latency_of", "backlog_growth_share", "backlog"}
         if not (row["table"] in ("trial", "trend") and row["metric"] in new):
             kept.append({**row, "metric": was.get(row["metric"], row["metric"]) if row["metric"] else None})
-    return pa.Table.from_pylist(kept, SCHEMA)
+    return Reduced(rows=pa.Table.from_pylist(kept, SCHEMA))
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Findings:
 def old(new: Findings, tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """The same campaign out of a pack that an older program made."""
     place = tmp_path_factory.mktemp("old")
-    parts = packing(new.folder, reduce=older, revision=REVISION)
+    parts = packing(new.folder, place, reduce=older, revision=REVISION)
     scenario = read_campaign(new.folder).scenario
     write_pack(place / "pack", scenario=scenario, campaign=new.folder.name, members=parts.members)
     return found(unpack(place / "pack", place / "results").folder)

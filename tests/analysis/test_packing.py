@@ -15,12 +15,16 @@ from synthetic_campaign import Spec, write_campaign
 from analysis import histogram
 from analysis.campaign_compare import Tolerance, between
 from analysis.findings import Findings
+from analysis.pack import packing
 from analysis.packed import encode, packed_rows
+from analysis.reductions.reduce import reducing
 from analysis.report.build import write
 from analysis.spark.export import plan_campaign
 from analysis.trial import reduce_trial
 from experiments.campaign.unpack import unpack
+from records.errors import CannotGoOn
 from records.latency import sent_in_window
+from records.pack import write_pack
 from records.packed import LATENCIES, PACKED, REDUCED, Packed
 from records.schema import TABLES
 from records.store import DamagedTrial, Trial, trials, write_record
@@ -103,6 +107,38 @@ def test_with_ledgers_nothing_but_captures_and_logs_is_left_out(original: Path, 
     assert reduce_trial(trial.path, 3).num_rows == reduce_trial(original / CELL / "trial-001", 3).num_rows
     assert pack(folder, tmp_path / "b", ledgers=True).read_bytes() == (tmp_path / "a").read_bytes()
     assert pack(folder, tmp_path / "c").read_bytes() == pack(original, tmp_path / "d").read_bytes()
+
+
+def test_a_ledger_of_more_rows_than_a_few_bytes_should_claim_is_refused(
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = pack(original, tmp_path / "a", ledgers=True)
+    monkeypatch.setattr("records.pack.MOST_ROWS", 3)
+    with pytest.raises(DamagedTrial, match="rows, more than a pack's ledger may have"):
+        pack(original, tmp_path / "b", ledgers=True)
+    with pytest.raises(CannotGoOn, match="rows, more than a pack's ledger may have"):
+        unpack(whole, tmp_path / "results")
+    assert not list((tmp_path / "results").rglob("*.parquet"))
+
+
+def test_a_reduction_that_is_not_the_one_that_came_is_not_packed_again(packed: Path, tmp_path: Path) -> None:
+    folder = copy(packed, tmp_path)
+    path = trials(folder)[0].path / REDUCED
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(DamagedTrial, match=f"it is not the file that {PACKED} says"):
+        pack(folder, tmp_path / "a")
+
+
+def test_rows_whose_details_are_kept_in_files_make_the_same_pack(original: Path, tmp_path: Path) -> None:
+    folder = copy(original, tmp_path)
+    said: list[str] = []
+    with reducing(say=said.append) as reduce:
+        first = reduce.brief([trial.path for trial in trials(folder)])
+    assert first.details
+    (tmp_path / "below").mkdir()
+    found = packing(folder, tmp_path / "below", reduce=lambda _: first, revision=REVISION)
+    write_pack(tmp_path / "a", scenario="synthetic", campaign=folder.name, members=found.members)
+    assert (tmp_path / "a").read_bytes() == pack(original, tmp_path / "b").read_bytes()
 
 
 def test_ledgers_that_stand_elsewhere_cannot_be_packed(packed: Path, tmp_path: Path) -> None:

@@ -116,8 +116,10 @@ def test_where_nothing_may_be_written_the_rows_are_given_and_that_they_are_not_k
     publish(campaign, target)
     store.faults = [Fault(kind=503, operation="put", times=99)]
     found, said = rows_of(target, tmp_path / "copy")
-    assert len(found) == 4
     assert said == [f"reductions are not kept: of 4 trials, at {target}"]
+    store.faults = []
+    assert (found, []) == rows_of(target, tmp_path / "kept")
+    assert [b"damage" in rows for rows in found] == [False] * 4
 
 
 def test_a_file_that_is_not_what_was_published_is_damage_of_its_trial_alone(

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 from object_store import ObjectStore
 from packs import reduced
+from pyspark.errors import PythonException
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.details import TABLES, Asked, Reduced
@@ -38,6 +39,26 @@ def test_tasks_keep_their_trials_and_give_the_same_rows(tmp_path: Path) -> None:
         mine, theirs = (table.filter(pc.equal(table.column("trial"), number)) for table in (rows, plain))
         assert mine == theirs
     assert {look(path, code_digest()).state for path in paths} == {State.CURRENT}
+
+
+@pytest.mark.usefixtures("shared_session")
+def test_a_trial_that_tasks_do_not_see_ends_the_job_and_is_no_damaged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=2, packets=6)
+    paths = [trial.path for trial in trials(write_campaign(tmp_path, spec))]
+    stamped = reduce.stamps
+
+    def then_hidden(path: Path) -> object:
+        found = stamped(path)
+        if path == paths[1]:
+            path.rename(tmp_path / "hidden")
+        return found
+
+    monkeypatch.setattr(reduce, "stamps", then_hidden)
+    why = "trial-002: there is no such folder where this task runs"
+    with pytest.raises(PythonException, match=why), reducing(master="local[2]") as made:
+        made(paths)
 
 
 @pytest.mark.usefixtures("shared_session")

@@ -128,7 +128,7 @@ def test_wrong_sql_ends_in_one_message_without_java(campaign: Path, query: str, 
 
 
 def test_afterwards_the_session_has_no_view_of_ours_and_reads_files_again(spark: SparkSession, campaign: Path) -> None:
-    asked("DESCRIBE events", results=campaign.parents[1])
+    assert "in_force_s" in asked("DESCRIBE events", results=campaign.parents[1]).stdout
     assert spark.catalog.listTables() == []
     assert spark.conf.get("spark.sql.runSQLOnFiles") == "true"
 

@@ -18,15 +18,18 @@ from analysis.findings import Findings
 from analysis.report.build import found
 from analysis.spark.schema import PLAIN
 from analysis.sql.notes import notes
+from analysis.sql.recorded import batches
+from analysis.sql.reduced import OF_REDUCTIONS, rows
 from analysis.sql.source import AirwirePartition, AirwireReader, AirwireSource, NoView
 from analysis.sql.views import METRIC_NAMES, VIEWS
-from analysis.sql.work import NoCampaign, campaigns
+from analysis.sql.work import NoCampaign, campaigns, planned
 from experiments.campaign.unpack import unpack
 from lab.main import app
 from lab.verbs.sql import sql
 from records.campaign import RECORD, read_campaign
+from records.location import Unreachable
 from records.stopping import Rule
-from records.store import Trial, trials, write_record
+from records.store import DamagedTrial, Trial, trials, write_record
 
 CELL = "nistnet-80211_100_dp"
 SPEC = Spec(
@@ -87,6 +90,30 @@ def test_a_trial_that_raises_anything_at_all_is_a_row_that_says_so(
     (row,) = view("trials", campaign, cell=CELL, trial=1)
     assert (row["state"], row["reasons"]) == ("damaged", ["damaged reduction: RuntimeError: no such luck"])
     assert view("flows", campaign, cell=CELL, trial=1) == []
+
+
+@pytest.mark.parametrize("name", ["flows", "seconds", "published"])
+def test_a_trial_that_is_not_seen_where_the_query_runs_is_not_left_out(
+    campaign: Path, tmp_path: Path, name: str
+) -> None:
+    folder = copy(campaign, tmp_path)
+    work = next(iter(planned(VIEWS[name], [folder], {"cell": (CELL,)})))
+    (folder / CELL).rename(tmp_path / "not seen")
+    with pytest.raises(Unreachable, match="workers have to see it"):
+        list(rows(work, CODE) if name in OF_REDUCTIONS else batches(work))
+
+
+def test_a_ledger_that_breaks_in_its_middle_ends_the_query_with_its_name(campaign: Path, tmp_path: Path) -> None:
+    folder = copy(campaign, tmp_path)
+    path = folder / CELL / "trial-001" / "delivered.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + b"\xff" * 60 + content[64:])
+    assert notes([folder], ("delivered",)) == [
+        f"delivered is without {CELL}/trial-002, which cannot be read: `reasons` of view trials says why"
+    ]
+    with pytest.raises(DamagedTrial, match=r"(?s)trial-001/delivered\.parquet.*name the others by cell IN"):
+        view("delivered", folder, cell=CELL, trial=1)
+    assert view("trials", folder, cell=CELL, trial=1)[0]["state"] == "damaged"
 
 
 def test_a_trial_that_a_stopping_rule_did_not_need_is_no_row(campaign: Path, tmp_path: Path) -> None:
@@ -175,7 +202,9 @@ def test_notes_name_what_is_not_here_and_what_cannot_be_read(campaign: Path, tmp
 
 
 def test_paths_that_are_no_campaigns_are_named(campaign: Path, tmp_path: Path) -> None:
-    assert campaigns([str(campaign), f"file://{copy(campaign, tmp_path).parent / '.'}"][:1]) == [campaign.resolve()]
+    other = copy(campaign, tmp_path)
+    other = other.rename(other.with_name("another"))
+    assert campaigns([str(campaign), f"file://{other.parent}/./another"]) == [campaign.resolve(), other.resolve()]
     for paths, why in (
         ([], "no path"),
         ([str(tmp_path / "none")], "no such folder"),

@@ -135,6 +135,13 @@ def test_a_command_in_a_topology_knows_all_nodes_and_reaches_each() -> None:
     assert done.stderr == "on: there is no node 'nobody', but server1, server2, r1, r2, sta1, sta2\n"
 
 
+def test_a_medium_without_a_wired_side_is_proven_between_its_stations() -> None:
+    done = shell("nistnet-80211", "--topology", "peers", "--stations", "2", "--prove", "--", "true")
+    assert done.returncode == 0, done.stderr
+    found = [line.split()[2] for line in done.stderr.splitlines() if line.startswith(("ok ", "NO "))]
+    assert {"delay", "rate", "losses"} <= set(found), done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import signal
 import threading
 import time
 from pathlib import Path
@@ -49,6 +50,7 @@ def test_a_uri_is_its_own_text(text: str) -> None:
     [
         ("s3://key:hush@bucket/a", "seen by everybody"),
         ("s3://hush@bucket/a", "seen by everybody"),
+        ("s3://key:with/hush@bucket/a", "seen by everybody"),
         ("abfs://box:hush@account/a", "seen by everybody"),
         ("s3://bucket/a?secret_key=hush", "no option secret_key"),
         ("s3://", "names no bucket"),
@@ -175,6 +177,38 @@ def test_a_pattern_names_files_of_its_folders_alone(store: ObjectStore) -> None:
         "a/*.pcap": ["a/1.pcap", "a/2.pcap"], "*/[14].pcap": ["a/1.pcap", "b/4.pcap"], "a/1.pcap": ["a/1.pcap"],
         "a/none.pcap": [], "none/*": [],
     }  # fmt: skip
+
+
+def test_whoever_is_interrupted_leaves_no_part_of_a_file_under_its_name(store: ObjectStore, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    os.mkfifo(source)
+
+    def feed() -> None:
+        with source.open("wb") as out:
+            out.write(BIG[:1000])
+            out.flush()
+            os.kill(os.getpid(), signal.SIGUSR1)
+            out.write(BIG[1000:])
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, interrupted)
+    feeding = threading.Thread(target=feed)
+    feeding.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            place(store, "big").write(source)
+    finally:
+        feeding.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert store.objects["lab/big"] == BIG
+
+
+def test_what_cannot_be_read_here_is_not_called_missing_there(store: ObjectStore, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="gone"):
+        place(store, "new").write(tmp_path / "gone")
+    assert "lab/new" not in store.objects
 
 
 def test_a_folder_of_this_machine_is_written_and_read_like_a_store(tmp_path: Path) -> None:

@@ -150,6 +150,40 @@ def test_a_list_that_is_damaged_is_no_list(store: ObjectStore, target: Remote) -
         read_published(target)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"campaign": "/elsewhere"}, {"campaign": "../../x"}, {"campaign": ".x"}, {"campaign": "latest"},
+        {"scenario": "../x"}, {"scenario": "/x"}, {"scenario": ""},
+    ],
+)  # fmt: skip
+def test_a_list_whose_names_lead_elsewhere_is_no_list(
+    store: ObjectStore, target: Remote, names: dict[str, str]
+) -> None:
+    whole = {"scenario": "s", "campaign": "c1", "created": "", "digest": "", "files": []}
+    store.objects[f"lab/runs/one/{PUBLISHED}"] = json.dumps(whole).encode()
+    assert read_published(target).campaign == "c1"
+    store.objects[f"lab/runs/one/{PUBLISHED}"] = json.dumps(whole | names).encode()
+    with pytest.raises(NotPublished, match=next(iter(names))):
+        read_published(target)
+
+
+def test_a_file_that_goes_while_it_is_copied_is_named_and_not_the_place(
+    campaign: Path, target: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = publishing._listed
+
+    def then_gone(folder: Path, name: str) -> object:
+        found = listed(folder, name)
+        if name == "campaign.json":
+            (folder / name).unlink()
+        return found
+
+    monkeypatch.setattr(publishing, "_listed", then_gone)
+    with pytest.raises(NotPublished, match=r"campaign\.json: it has gone since the copying began"):
+        publish(campaign, target)
+
+
 def test_a_folder_of_this_machine_will_do(campaign: Path, tmp_path: Path) -> None:
     publish(campaign, remote(tmp_path / "there"))
     assert contents(tmp_path / "there").keys() == {*contents(campaign), *OURS}

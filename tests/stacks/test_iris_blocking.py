@@ -102,6 +102,38 @@ def test_a_tunnel_carries_messages_both_ways() -> None:
     told(story)
 
 
+def test_tunnels_are_served_side_by_side_and_one_whose_handler_fails_is_closed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def story(one: int, other: int) -> None:
+        heard: Queue[bytes] = Queue()
+
+        def serve(tunnel: BlockingTunnel) -> None:
+            while True:
+                if not (message := tunnel.receive()).isalpha():
+                    raise ValueError(message)
+                tunnel.send(message.upper())
+
+        with (
+            BlockingClient("echo", port=other, on_tunnel=serve, on_broadcast=heard.put),
+            BlockingClient(port=one) as client,
+        ):
+            tunnels = [client.open_tunnel("echo") for _ in range(3)]
+            for tunnel in tunnels:
+                tunnel.send(b"hello")
+                assert tunnel.receive() == b"HELLO"
+            client.broadcast("echo", b"all")
+            assert heard.get(timeout=30) == b"all"
+            tunnels[0].send(b"1")
+            with pytest.raises(StackError, match="the tunnel is closed"):
+                tunnels[0].receive()
+            tunnels[1].send(b"on")
+            assert tunnels[1].receive() == b"ON"
+
+    told(story)
+    assert [record.message for record in caplog.records] == ["the handler of a tunnel has failed"]
+
+
 def test_a_client_that_is_closed_or_finds_no_node_says_so() -> None:
     def story(one: int, other: int) -> None:
         client = BlockingClient(port=one)

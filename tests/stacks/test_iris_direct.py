@@ -82,6 +82,19 @@ def test_who_has_closed_while_the_other_is_full_waits_until_that_has_all() -> No
     assert ends.live == [0, 0]
 
 
+def test_who_has_closed_while_it_was_full_gives_up_an_end_that_says_nothing() -> None:
+    ends = Ends(direct=True).opened()
+    for answer in (b"a", b"b"):  # for which there is no room
+        ends.tunnels[2].ask(7, TunnelData(9, 1, answer))
+    ends.pass_on()
+    ends.tunnels[1].ask(7, TunnelClose(1))
+    for _ in range(int(STALLED_S) + 2):
+        ends.now += 1
+        ends.tunnels[1].tend()
+    ends.pass_on()
+    assert ends.live[0] == 0
+
+
 def test_who_cannot_be_reached_is_gone_and_who_has_left_meanwhile_is_cut() -> None:
     ends = Ends(direct=True).offered()
     ends.tunnels[2].ask(7, TunnelAccept(200, 9))

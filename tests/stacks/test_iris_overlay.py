@@ -136,6 +136,27 @@ def test_a_message_for_one_goes_to_one_and_each_member_has_its_share() -> None:
     assert all(len({message.number for message in node.arrivals}) == got[one] for one, node in world.nodes.items())
 
 
+@pytest.mark.parametrize("how", ["leaves", "is killed"])
+def test_while_a_member_serves_nobody_is_told_that_there_is_none(how: str) -> None:
+    """The root has none of its own, and those that are under way to it when the other member goes come back."""
+    world = grown(12, seed=3)
+    root = nearest(sorted(world.nodes), GROUP)
+    stays, goes = [one for one in sorted(world.nodes) if one != root][:2]
+    join(world, [stays, goes])
+    world.run(3)
+    for number in range(200):
+        if number == 50 and how == "leaves":
+            world.nodes[goes].overlay.trees.leave(GROUP)
+        elif number == 50:
+            world.kill([goes])
+        world.nodes[stays].overlay.send(Message(Op.BALANCE, Kind.REQUEST, GROUP, stays, number, b""))
+        world.run(0.002)
+    world.run(0.1)
+    assert [node.refused for node in world.nodes.values() if node.refused] == []
+    if how == "leaves":
+        assert sum(len(node.arrivals) for node in world.nodes.values()) == 200
+
+
 def test_members_have_requests_in_proportion_to_what_they_can_do() -> None:
     world = grown(12, seed=4)
     ids = list(world.nodes)

@@ -167,38 +167,6 @@ def test_a_number_that_is_taken_and_a_chunk_of_no_bytes_are_refused(direct: bool
         ends.tunnels[1].open(7, TunnelOpen(2, "c", 1000), (5,))
 
 
-@pytest.mark.parametrize("lost", [Kind.DATA, Kind.ACK])
-def test_a_tunnel_that_loses_something_ends_and_says_so(lost: Kind) -> None:
-    ends = Ends().opened()
-    ends.allow()
-    ends.send(b"a")
-    while ends.way and ends.way[0].kind is not lost:
-        ends.tunnels[ends.way[0].key].arrived(ends.way.pop(0))
-    ends.way.clear()
-    for _ in range(int(STALLED_S / TEND_S) + 2):
-        ends.now += TEND_S
-        ends.tunnels[1].tend()
-        ends.pass_on()
-    assert ends.said[1][-1] == TunnelClosed(1, f"no acknowledgement for {STALLED_S:g} s")
-    assert ends.said[2][-1] == TunnelClosed(9, "the other end is gone")
-
-
-def test_a_packet_that_waits_on_its_own_node_for_long_ends_nothing() -> None:
-    ends = Ends().opened()
-    ends.allow()
-    ends.send(b"a")
-    (packet,) = ends.way
-    ends.way.clear()
-    ends.waits = True
-    ends.wait(3 * STALLED_S, 1, 2)
-    assert ends.live == [1, 1]
-    ends.waits = False
-    ends.tunnels[2].arrived(packet)
-    ends.wait(5, 1, 2)
-    assert ends.got == [b"a"]
-    assert ends.live == [1, 1]
-
-
 @BOTH
 def test_an_application_that_leaves_ends_its_tunnels_at_once(direct: bool) -> None:
     ends = Ends(direct=direct).opened()
@@ -305,6 +273,26 @@ def test_what_an_application_has_no_room_for_stays_until_it_has(direct: bool) ->
     ends.tunnels[2].tend()
     ends.pass_on()
     assert ends.got == [b"a", b"b"]
+
+
+def test_a_tunnel_is_closed_behind_chunks_that_wait_for_an_allowance() -> None:
+    said: list[relay.Message] = []
+
+    async def talk() -> None:
+        tunnel = Tunnel(said.append, 5)
+        tunnel.heard(TunnelAllow(5, 3))
+        sent = [tunnel.send(b"abc"), tunnel.send(b"def")]
+        tunnel.close()
+        tunnel.close()
+        late = tunnel.send(b"late")
+        assert said == [TunnelData(5, 3, b"abc")]
+        tunnel.heard(TunnelAllow(5, 30))
+        await asyncio.gather(*sent)
+        with pytest.raises(StackError, match="the tunnel is closed"):
+            await late
+
+    asyncio.run(talk())
+    assert said == [TunnelData(5, 3, b"abc"), TunnelData(5, 3, b"def"), TunnelClose(5)]
 
 
 def test_an_application_allows_again_what_it_has_when_there_is_much_of_it() -> None:

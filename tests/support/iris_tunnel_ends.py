@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from itertools import count
 
@@ -65,11 +66,11 @@ class Ends:
     """Nodes 1 and 2, each with one application, number 7.  said: what each application is told.  way: what is sent over
     the overlay.  lines: both sides of a direct tunnel's connection, that of node 2, which makes it, first.
 
-    full: whether applications have room for nothing.  waits: whether what is sent is still on its node.
+    full: whether applications have room for nothing.  silence_s: for how long the nodes' connection is silent.
     """
 
     def __init__(self, *, ack_every: int = 1, direct: bool = False) -> None:
-        self.now, self.full, self.waits = 0.0, False, False
+        self.now, self.full, self.silence_s = 0.0, False, math.inf
         self.said: dict[int, list[relay.Message]] = {1: [], 2: []}
         self.way: list[Message] = []
         self.lines: list[Line] = []
@@ -85,7 +86,7 @@ class Ends:
                 numbers=count(100 * node),
                 ack_every=ack_every,
                 direct=direct,
-                waits=lambda _: self.waits,
+                silence_s=lambda _: self.silence_s,
             )
             for node in (1, 2)
         }

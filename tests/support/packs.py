@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
+from analysis.details import Reduced
 from analysis.pack import packing
 from analysis.rows import SCHEMA
 from analysis.trial import reduce_trial
@@ -25,8 +27,11 @@ def reduced(paths: Sequence[Path]) -> pa.Table:
 
 def pack(campaign: Path, to: Path, *, ledgers: bool = False) -> Path:
     """Write the pack of a campaign to `to` and return that."""
-    found = packing(campaign, reduce=reduced, revision=REVISION, ledgers=ledgers)
-    write_pack(to, scenario=read_campaign(campaign).scenario, campaign=campaign.name, members=found.members)
+    with TemporaryDirectory() as below:
+        found = packing(
+            campaign, Path(below), reduce=lambda paths: Reduced(rows=reduced(paths)), revision=REVISION, ledgers=ledgers
+        )
+        write_pack(to, scenario=read_campaign(campaign).scenario, campaign=campaign.name, members=found.members)
     return to
 
 

@@ -67,7 +67,7 @@ def path_rtt(connecting: Connecting, least_of: Callable[[str], float], *, expect
     """How many ends know a shorter round trip than the link allows, and which; None when nothing can be said.
 
     least_of: from a station to the shortest round trip (s) that the links allow it.
-    expected: whether the stack has servers, so that there must be connections.
+    expected: whether the stack has servers, or clients that speak to each other, so that there must be connections.
     """
     ends = [one for one in connecting.ends if one.min_rtt_s is not None]
     if not ends:

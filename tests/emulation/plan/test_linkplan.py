@@ -51,6 +51,15 @@ def test_a_profile_that_speaks_of_a_station_that_is_not_there_is_refused() -> No
         plan(stations={"sta9": {"loss": 0.1}})
 
 
+def test_a_slower_station_alone_on_a_shared_medium_is_refused() -> None:
+    slow: dict[str, Any] = {"medium": "shared", "rate": 11e6, "stations": {"sta1": {"rate": 1e6}}}
+    with pytest.raises(ValueError, match="sta1 is alone on a shared medium and has a rate of its own"):
+        plan(["sta1"], **slow)
+    assert len(plan(["sta1", "sta2"], **slow).groups) == 2
+    plan(["sta1"], **slow, station_rate="phy")
+    plan(["sta1"], medium="shared", rate=1e6, stations={"sta1": {"loss": 0.1}})
+
+
 def test_each_group_direction_and_loss_model_of_the_timeline_has_a_list() -> None:
     events = [{"at": 1, "handover": {"lasts": 1, "loss": 0.5}}, {"at": 5, "change": {"loss": 0.03}}]
     made = plan(loss=0.03, timeline=events, stations={"sta3": {"loss": 0.1}})

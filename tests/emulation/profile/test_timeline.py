@@ -127,6 +127,22 @@ def test_a_trace_sets_the_rate_of_its_direction_and_holds_the_queue_in_its_gaps(
     assert {step.state.sides[0].uplink.rate for step in found} == {1e6}
 
 
+def test_a_gap_is_held_once_whatever_else_changes_in_its_step() -> None:
+    times = [*range(10, 110, 10), 300]
+    trace = {"at": 2, "trace": {"downlink": {"opportunities_ms": times}}}
+    (held,) = (step.at_s for step in steps(trace, rate=1e6, until_s=2.25) if step.state.holds)
+    beside = {"at": held, "change": {"delay": 0.01}}
+    found = steps(trace, beside, rate=1e6, delay=0.02, until_s=2.25)
+    assert len(found) == 6
+    assert [step.at_s for step in found if step.state.holds] == [held]
+
+
+def test_a_change_of_overhead_cannot_go_with_a_trace() -> None:
+    trace = {"at": 2, "trace": {"uplink": {"opportunities_ms": [1, 100]}}}
+    with pytest.raises(ValidationError, match="overhead and all: no change sets frame_overhead"):
+        steps(trace, {"at": 3, "change": {"frame_overhead": 0.001}}, rate=1e6)
+
+
 @pytest.mark.parametrize(
     ("event", "settings", "message"),
     [

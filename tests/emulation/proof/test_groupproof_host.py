@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from ipaddress import ip_interface
 from typing import Any
 
 import pytest
 from emulated_links import broken, profile, until_it_holds
+from shapes import plan_of
 
 from emulation.kernel.namespace import in_namespace
 from emulation.link.link import applied
@@ -19,6 +21,7 @@ from emulation.plan.linkplan import LinkPlan
 from emulation.profile.media import Via
 from emulation.proof.groupproof import foretold, probe_group
 from records.link import LinkCheck
+from topologies.build import built
 from topologies.network import Network, station_ends
 from topologies.peers import peers
 
@@ -108,6 +111,30 @@ def test_a_multicast_group_is_heard_by_its_members_over_one_crossing_of_the_air(
         stranger.recv(100)
     for one in (*members.values(), stranger, speaker):
         one.close()
+
+
+def test_frames_to_all_reach_every_server_behind_a_switch_and_come_from_each() -> None:
+    port = 7009
+
+    def hears() -> socket.socket:
+        one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        one.bind(("", port))
+        one.settimeout(10)
+        return one
+
+    with built(plan_of(len(STATIONS), kind="star", servers=2), congestion_control="reno") as network:
+        subnet = ip_interface(f"{network.servers[0].address}/16").network
+        everybody = {node.name: in_namespace(node.pid, hears) for node in network.nodes}
+        assert everybody.keys() == {"server1", "server2", *STATIONS}
+        with applied(planned(medium="shared"), network.ports):
+            for speaker in ("sta1", "server2"):
+                everybody[speaker].sendto(speaker.encode(), (str(subnet.broadcast_address), port))
+                for one in everybody.values():
+                    while one.recv(100) != speaker.encode():  # who speaks hears itself
+                        pass
+        for one in everybody.values():
+            one.close()
 
 
 def test_damaged_frames_are_not_counted_on(network: Network) -> None:

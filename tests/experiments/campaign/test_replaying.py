@@ -14,7 +14,7 @@ import yaml
 from invented import manifest
 
 from emulation.line import layout
-from emulation.plan.linkplan import LinkPlan
+from emulation.plan.linkplan import LinkPlan, takes_time
 from emulation.plan.stages import Feature
 from emulation.profile.profile import LinkProfile
 from experiments.campaign import campaign as campaigns
@@ -71,6 +71,7 @@ def recorded(
     nodes = tuple(Node(name=name, role="station", address="10.77.0.2") for name in stations)
     about: dict[str, Any] = {"seed": 7, "nodes": nodes, "profile": cell.settings["profile"]}
     about["medium"] = "line" if line else "tc"
+    about["transmission_time"] = takes_time(replace(plan, times_frames=timed))
     about["cell"] = manifest().cell.model_copy(update={"name": cell.name})
     write_record(made / "manifest.json", manifest(**about))
     write_record(made / "link.json", change(proof))
@@ -113,6 +114,13 @@ def test_a_trial_whose_fates_are_the_same_again_is_replayed(tmp_path: Path, line
     trial = recorded(tmp_path, line=line)
     again = read_campaign(replayed(trial, tmp_path / "again"))
     assert [one.seed for one in again.order] == [7]
+
+
+def test_a_trial_whose_frames_took_no_time_is_refused_where_they_would(tmp_path: Path) -> None:
+    trial = recorded(tmp_path, line=False, timed=False)
+    with pytest.raises(NotPossible, match="a frame took no transmission time when"):
+        replayed(trial, tmp_path / "again")
+    assert not list((tmp_path / "again").glob("*"))
 
 
 def other(name: str, field: str) -> Callable[[LinkProof], LinkProof]:

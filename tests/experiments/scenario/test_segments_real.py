@@ -20,6 +20,7 @@ from emulation.profile.media import MediumName
 from experiments.campaign import campaign as campaigns
 from records.ledger import Reconciliation, reconcile
 from records.store import Trial, trials
+from records.verdict import Check, Health
 
 pytestmark = [pytest.mark.root]
 
@@ -227,3 +228,8 @@ def test_clients_talk_to_each_other_without_a_server(
     clients = (*trial.manifest().workload.producers, *trial.manifest().workload.consumers)
     assert all(20_000 <= port < 20_010 for one in clients for port in one.ports)
     assert followed(trial) == set(parts)
+    connecting = trial.manifest().connecting
+    assert connecting is not None
+    assert {one.end for one in connecting.ends} == {"client", "server"}
+    (rtt,) = (one for one in trial.verdict().checks if one.check is Check.PATH_RTT)
+    assert (rtt.health, rtt.measured) == (Health.PASSED, 0)

@@ -11,7 +11,7 @@ import pytest
 from emulation.profile import library
 from emulation.profile.profile import LinkProfile
 from experiments.scenario.settings import Settings
-from experiments.trial.connect_time import ConnectTime, connect_time
+from experiments.trial.connect_time import ConnectTime, connect_time, servers_s
 from experiments.trial.plan import node_plans, workload
 from stacks.driver import Endpoint
 
@@ -29,6 +29,17 @@ def link(**more: Any) -> LinkProfile:
 
 def times(profile: LinkProfile, clients: int = 4, **more: Any) -> ConnectTime:
     return connect_time(settings(clients, **more), profile, kernel="host")
+
+
+def test_servers_that_are_programs_get_ready_one_after_the_other() -> None:
+    def of(server: dict[str, Any], servers: int = 3) -> tuple[float, float]:
+        work = {"pattern": "command", "server": {"command": "serve", **server}, "client": {"command": "ask"}}
+        asked = settings(1, workload=work, topology={"kind": "star", "servers": servers}, stack="none")
+        return servers_s(asked), servers_s(asked, limits=False)
+
+    assert of({"ready_s": 300}) == (900, 900)
+    assert of({"ready_port": 7000, "limit_s": 20}) == (60, 0)
+    assert servers_s(settings(1)) == 0
 
 
 def test_a_client_on_a_satellite_takes_four_round_trips() -> None:

@@ -31,6 +31,22 @@ def connections() -> Iterator[Connections]:
     diag.close()
 
 
+def test_clients_that_speak_to_each_other_are_known_by_where_they_listen() -> None:
+    nodes = tuple(node(name, address) for name, address in STATIONS.items())
+    diag = SockDiag()
+    with socket.create_server((STATIONS["sta2"], 0)) as listener:
+        client, server = connected(listener, STATIONS["sta1"])
+        network = Network(plan=TopologyPlan(hosts=(), segments=()), nodes=nodes, segments={})
+        with client, server:
+            found = Connections(network, {"here": diag}, [listener.getsockname()])
+            assert [(one.end, one.station) for one in found.ends(found.read())] == [
+                ("client", "sta1"), ("server", "sta1"),
+            ]  # fmt: skip
+            fill(client)
+            assert found.under_way() > 0
+    diag.close()
+
+
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
     with socket.create_server((SERVER, 0)) as found:
