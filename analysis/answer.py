@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,10 @@ MOST_ROWS = 14  # more would not be seen at a glance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """value, low, high: ratio to the baseline's, or a mean, with its 95 % interval; None where there is none."""
+    """value, low, high: ratio to the baseline's, or a mean, with its 95 % interval; None where there is none.
+
+    high is infinite where a mean is a lower bound.
+    """
 
     value: float | None
     low: float | None
@@ -167,5 +171,6 @@ def _mean(cell: CellFinding, metric: Metric) -> Figure:
     found = cell.estimate(metric.name)
     if found is None:
         return Figure(marks=(), text="none" if cell.valid else "no valid trial", tone="even")
-    mark = Mark(value=found.mean, low=found.low, high=found.high, tone="even")
+    low, high = (found.mean, math.inf) if found.at_least else (found.low, found.high)
+    mark = Mark(value=found.mean, low=low, high=high, tone="even")
     return Figure(marks=(mark,), text=interval(metric, found), tone="even")

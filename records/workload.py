@@ -259,6 +259,7 @@ class RequestReply(_InMemory):
     pattern: Literal[Pattern.REQUEST_REPLY] = Pattern.REQUEST_REPLY
     clients: RequestReplyClients
     service_time: Annotated[ServiceTime, BeforeValidator(_service_time)] = ServiceTime()
+    when_full: Literal["wait"] = "wait"  # the reply is the answer of a send, so a server has none to refuse it by
 
     @property
     def shared(self) -> bool:

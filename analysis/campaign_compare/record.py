@@ -51,7 +51,8 @@ class Row(Record):
     scale: what `centre`, `low`, `high` (95 % interval) and `limit` (the worst that is tolerated) are: B/A; B - A in
     shares; or (B - A) / mean of A, where a zero forbids ratios.  p_worse: against `not worse than the limit`;
     p_worse_adjusted: by Holm, for all rows.  p_no_worse: against `worse than the limit`.  effect: d_z of pairs, else
-    Hedges' g, on logarithms where scale is ratio.  n: pairs, or trials of A and of B.
+    Hedges' g, on logarithms where scale is ratio.  n: pairs, or trials of A and of B.  bound: ≥ or ≤ where `centre` is
+    one, as messages never came in B or in A.
     """
 
     cell: str
@@ -66,6 +67,7 @@ class Row(Record):
     n: tuple[int, int]
     scale: Scale
     centre: float | None
+    bound: Literal["", "≥", "≤"] = ""
     low: float | None
     high: float | None
     bootstrap: tuple[float, float] | None

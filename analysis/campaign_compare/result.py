@@ -99,6 +99,7 @@ def _row(one: Judged, adjusted: float) -> Row:
         n=(0, 0) if contrast is None else contrast.n,
         scale=one.scale,
         centre=centre,
+        bound="" if centre is None else one.bound,
         low=low,
         high=high,
         bootstrap=resampled,

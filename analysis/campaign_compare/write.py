@@ -62,6 +62,6 @@ def _page(found: Between, plot: Plot | None) -> str:
         "limit_of": lambda row: limit_text(row.scale, row.limit),
         "picture": picture,
         "about": "" if plot is None else plot.about,
-        "left_out": max(0, len({row.cell for row in found.rows}) - MOST_CELLS),
+        "left_out": max(0, len({row.cell for row in found.rows if row.centre is not None}) - MOST_CELLS),
     }
     return Pages(extra="compare.css").fill("compare.html.j2", values)

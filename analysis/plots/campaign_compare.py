@@ -39,6 +39,7 @@ def between_plot(found: Between) -> Plot | None:
     """
     drawn = [row for row in found.rows if row.centre is not None]
     cells = list(dict.fromkeys(row.cell for row in drawn))[:MOST_CELLS]
+    drawn = [row for row in drawn if row.cell in cells]
     metrics = list(dict.fromkeys(row.metric for row in drawn))
     if not cells:
         return None
@@ -49,7 +50,7 @@ def between_plot(found: Between) -> Plot | None:
             "top": 1 - _ABOVE_IN / height}  # fmt: skip
     axes = figure.subplots(1, len(metrics), squeeze=False, sharey=True, gridspec_kw=grid)[0]
     for ax, metric in zip(axes, metrics, strict=True):
-        _panel(ax, cells, [row for row in drawn if row.metric == metric and row.cell in cells])
+        _panel(ax, cells, [row for row in drawn if row.metric == metric])
     axes[0].set_yticks(range(len(cells)), [_label(titles[cell]) for cell in cells], fontsize=7.5)
     axes[0].set_ylim(len(cells) - 0.45, -0.55)
     _legend(figure, found, width, height)
@@ -93,7 +94,8 @@ def _panel(ax: Any, cells: Sequence[str], rows: Sequence[Row]) -> None:
 
 def _dot(ax: Any, y: int, row: Row, low: float, high: float) -> None:
     colour = COLOUR[row.verdict]
-    whisker(ax, y, (row.low, row.high), colour=colour, width=2.2)
+    ends = {"≥": (row.centre, math.inf), "≤": (-math.inf, row.centre)}.get(row.bound, (row.low, row.high))
+    whisker(ax, y, ends, colour=colour, width=2.2)
     centre = inside(row.centre or 0.0, low, high)
     ax.plot([centre], [y], marker=_MARK[row.verdict], markersize=5.5, color=colour, markeredgecolor="white",
             markeredgewidth=0.6, clip_on=False, zorder=4)  # fmt: skip
@@ -136,11 +138,12 @@ def _round_ratios(low: float, high: float) -> list[float]:
 
 
 def _legend(figure: Figure, found: Between, width: float, height: float) -> None:
+    bounds = "; to an end: a bound" if any(row.bound for row in found.rows) else ""
     title = f"B: {_short(found.b.campaign)} against A: {_short(found.a.campaign)}"
     figure.text(0.02, 1 - 0.05 / height, title, ha="left", va="top", fontsize=9.5, fontweight="bold")
     figure.text(
         0.02, 1 - 0.32 / height,
-        f"B / A with 95 % interval, logarithmic; shares: B − A in points\n"
+        f"B / A with 95 % interval{bounds}, logarithmic; shares: B − A in points\n"
         f"shaded: worse than tolerated ({found.margin * 100:g} %; shares: {found.share_margin * 100:g} points)",
         ha="left", va="top", fontsize=7.5, color=MUTED, linespacing=1.35,
     )  # fmt: skip

@@ -148,7 +148,7 @@ def plan(
     reach all stations, and take a shared medium once, not once for each of them.
     """
     groups = profile.groups(stations)
-    _check_alone(profile, groups)
+    check_alone(profile, stations)
     # Lists are as long for one medium as for the other, so that both lose the same packets.
     listed = timeline.states(profile, until_s=timeline_s)
     steps = listed if made_by == "tc" else timeline.states(profile, until_s=timeline_s, made_by=made_by)
@@ -191,10 +191,11 @@ def plan(
     )
 
 
-def _check_alone(profile: LinkProfile, groups: Sequence[Sequence[str]]) -> None:
+def check_alone(profile: LinkProfile, stations: Sequence[str]) -> None:
     """ValueError for a station that is alone and slower than its shared medium: its rate would be the medium's, on
     which each of its frames takes longer than beside another station.
     """
+    groups = profile.groups(stations)
     used = [number for number, members in enumerate(groups) if members]
     if profile.medium != "shared" or profile.station_rate == "phy" or len(used) != 1 or used[0] == 0:
         return

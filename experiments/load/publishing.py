@@ -118,8 +118,9 @@ class Producer:
     async def open_loop(self, *, go_ns: int, end_ns: int, schedule: Iterator[int]) -> None:
         """Send at go_ns + each offset of the schedule until end_ns, whatever became of earlier messages.
 
-        A message that a full destination refuses is not sent again: the schedule goes on.  Raises what a send has
-        ended with that is no StackError: a mistake of the driver.
+        A message that a full destination refuses is not sent again: the schedule goes on.  So it does without a
+        connection: what was due then is in doubt, as what had just been sent.  Raises what a send has ended with that
+        is no StackError: a mistake of the driver.
         """
         for turn, offset in enumerate(schedule, 1):
             due = go_ns + offset
@@ -130,10 +131,11 @@ class Producer:
             if self.clock.now_ns() >= end_ns + CATCH_UP_NS:
                 self.lateness.observe(due, self.clock.now_ns())
                 return
-            if self.connection.lost is not None:
-                return
             self._raise_if_broken()
-            self._send(due)
+            if self.connection.lost is None:
+                self._send(due)
+            else:
+                self._not_sent(due)
 
     def abandon(self) -> None:
         """Forget the answers that have not come: these messages stay in doubt.  Raises as `open_loop` does."""
@@ -160,6 +162,10 @@ class Producer:
         else:
             self._pending[seq] = answer
             answer.add_done_callback(partial(self._came, seq))
+
+    def _not_sent(self, due_ns: int) -> None:
+        """A message that nobody took: left out, those before it would tell how long messages take."""
+        self.log.sent(due_ns, self.clock.now_ns(), next(self.properties), len(next(self.bodies)))
 
     def _came(self, seq: int, answer: asyncio.Future[object]) -> None:
         if self._pending.pop(seq, None) is not None:

@@ -295,6 +295,7 @@ def _check_against_the_lab(settings: Settings, place: Callable[[Key], Key], comp
     try:
         profile = library.load(settings.network, beside=complain.file_of(place(("network",))).parent)
         profile.groups([f"sta{number}" for number in range(1, settings.stations + 1)])
+        segments.check_media(settings, profile)
         if settings.medium == "line" and (why := ceiling.why_not(*segments.media(settings, profile))):
             complain.add(place(("medium",)), f"'line': {why}")
         return profile

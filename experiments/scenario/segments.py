@@ -71,6 +71,17 @@ def media(settings: Settings, network: LinkProfile) -> tuple[Load, ...]:
     )
 
 
+def check_media(settings: Settings, network: LinkProfile) -> None:
+    """ValueError for a medium on which a station cannot have the settings that the profile gives it."""
+    try:
+        plan = topology_plan(settings)
+    except ValueError:  # of which the scenario complains by itself
+        return
+    for one in plan.emulated:
+        if is_medium(plan, one):
+            linkplan.check_alone(profile_of(one, network, {}, settings.network), one.stations)
+
+
 def carried(
     settings: Settings, network: LinkProfile, links: Mapping[str, LinkProfile], *, first: MediumName, has_netem: bool
 ) -> dict[str, Load]:

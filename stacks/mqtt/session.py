@@ -332,13 +332,15 @@ class Session(Channel):
         if self.leaving:
             return
         unsent = self._transport.get_write_buffer_size()
-        if self._asked_s and (self.reads != self._seen_reads or 0 < unsent < self._seen_unsent):
+        moves = bool(self._asked_s) and (self.reads != self._seen_reads or 0 < unsent < self._seen_unsent)
+        if moves:
             self._asked_s = now  # the ping, or its answer, is behind what is under way
         self._seen_reads, self._seen_unsent = self.reads, unsent
         if self._asked_s and now - self._asked_s >= keep_alive_s:
             self.lose(f"the server has not answered a ping for {keep_alive_s:g} s")
             return
-        if not self._asked_s and now - self._wrote_s >= keep_alive_s:
+        # While an answer is on its way the server has to hear of us, too (MQTT 5, 3.1.2.10): reading tells it nothing.
+        if (not self._asked_s or (moves and not unsent)) and now - self._wrote_s >= keep_alive_s:
             self._asked_s = now
             self.write(packets.encode(Ping(Kind.PINGREQ), self._version))
         due = (self._asked_s or self._wrote_s) + keep_alive_s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -27,6 +28,8 @@ from stacks.openwire.structures import (
     WireFormatInfo,
 )
 from stacks.openwire.wire import WireError
+
+log = logging.getLogger("airwire.openwire")
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 _FULL = "javax.jms.ResourceAllocationException"
@@ -176,8 +179,8 @@ class Connection(Channel):
             case KeepAliveInfo():
                 if received.respond:
                     self.tell(KeepAliveInfo())
-            case ConnectionFailure():
-                self.lose(_words(command.cause))
+            case ConnectionFailure():  # of a command that asked for no answer; Java's client goes on as well
+                log.warning("the server reports: %s", _words(command.cause))
             case ShutdownInfo():
                 self.lose("the server closed the connection")
             case ConsumerControl(close=True):

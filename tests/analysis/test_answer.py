@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from analysis.headlines import headlines, leading
 from analysis.plots.answer import answer_plot, answer_sketch
 from analysis.plots.answeraxis import drawn, ratio_text
 from analysis.plots.cells import colours
-from analysis.plots.sketch import Dot, Label, Sketch
+from analysis.plots.sketch import Dot, Label, Line, Sketch
 from analysis.statistics import Ratio
 from analysis.units import brief_range
 from records.campaign import Campaign
@@ -95,6 +96,20 @@ def test_each_level_is_held_against_the_baseline_in_every_group_of_equal_cells()
     ]
     assert found.rows[0].figures[0].aside == "50.0 msg/s → 150 msg/s"
     assert found.rows[0].figures[1].text == "equal within 5 %"
+
+
+def test_where_nothing_is_compared_a_lower_bound_is_drawn_to_the_end_of_its_column() -> None:
+    late = cell({"network": "air"}, 10)
+    late = replace(late, trials=tuple(replace(one, at_least=frozenset({"latency_p50_s"})) for one in late.trials))
+    findings = of([late])
+    marks = [figure.marks[0] for row in answer(findings).rows for figure in row.figures]
+    assert (marks[1].low, marks[1].high) == (marks[1].value, math.inf)
+    assert marks[0].high is not None
+    assert marks[0].high < 20
+    sketch = answer_sketch(answer(findings), colours(findings))
+    heads = [shape for shape in sketch.shapes if isinstance(shape, Line) and shape.width == 1.2]
+    assert len(heads) == 1
+    assert "≥" in " ".join(texts(sketch))
 
 
 def test_levels_that_all_cells_share_are_not_repeated_in_each_row() -> None:

@@ -16,9 +16,11 @@ from synthetic_campaign import Spec, write_campaign
 
 from analysis.campaign_compare import Between, NothingToCompare, Tolerance, Verdict, between, match, write
 from analysis.campaign_compare.judge import Judged, judge, overall, verdict
+from analysis.campaign_compare.result import _row
 from analysis.campaign_compare.wording import interval_text
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.metrics import METRICS
+from analysis.plots.campaign_compare import MOST_CELLS
 from records.campaign import read_campaign
 
 NOISE = (1.0, 1.008, 0.994, 1.004, 0.996)
@@ -238,6 +240,28 @@ def test_page_plot_and_table_are_written_and_need_nothing_else(campaigns: dict[s
     assert Between.model_validate_json((page.parent / "compare.json").read_text()) == found
     before = page.read_bytes()
     assert write(found, page.parent).read_bytes() == before
+
+
+def test_more_cells_than_a_plot_holds_and_a_metric_of_later_ones_alone(
+    campaigns: dict[str, Findings], tmp_path: Path
+) -> None:
+    found = between(campaigns["before"], campaigns["slower"])
+    row = next(one for one in found.rows if one.centre is not None)
+    many = [row.model_copy(update={"cell": f"c{number:02}"}) for number in range(MOST_CELLS)]
+    later = row.model_copy(update={"cell": "later", "metric": "other", "label": "Of later ones"})
+    without = row.model_copy(update={"cell": "none", "centre": None, "low": None, "high": None})
+    page = write(found.model_copy(update={"rows": (*many, later, without)}), tmp_path).read_text()
+    assert "Of later ones" in page
+    assert "1 more" in page or "1 further" in page, page[:2000]
+
+
+def test_a_bound_is_drawn_to_an_end_and_told() -> None:
+    late = cell([1.0, 1.1, 1.2], metric="latency_p50_s")
+    late = replace(late, trials=tuple(replace(one, at_least=frozenset({"latency_p50_s"})) for one in late.trials))
+    one = judge(cell([0.5, 0.6, 0.7], metric="latency_p50_s"), late, METRICS["latency_p50_s"], Tolerance())
+    row = _row(one, 1.0)
+    assert (row.bound, row.low, row.high) == ("≥", None, None)
+    assert row.text.startswith("≥ ")
 
 
 def test_a_comparison_with_nothing_to_draw_still_has_a_page(campaigns: dict[str, Findings], tmp_path: Path) -> None:

@@ -308,6 +308,35 @@ def test_a_server_is_asked_for_a_sign_of_life_and_left_without_one() -> None:
     play(script, client, replace(TERMS, keep_alive_s=1000))
 
 
+def test_while_the_answer_to_a_ping_is_behind_messages_the_server_hears_of_the_client_all_the_same() -> None:
+    """A backlog of QoS 0, which the client answers nothing to: a server leaves whoever is silent for 1.5 times as long."""
+    pings: list[float] = []
+
+    async def script(peer: Peer) -> None:
+        await peer.greet((Property.SERVER_KEEP_ALIVE_S, 1))
+
+        async def flow() -> None:
+            while len(pings) < 4:
+                peer.say(Publish("t", b"x"))
+                await asyncio.sleep(0.1)
+
+        flowing = asyncio.ensure_future(flow())
+        while len(pings) < 4:
+            assert await peer.packet() == Ping(Kind.PINGREQ)
+            pings.append(asyncio.get_running_loop().time())
+        await flowing
+        peer.say(Ping(Kind.PINGRESP))
+        assert await peer.packet() == Disconnect()
+
+    async def client(session: Session) -> None:
+        while len(pings) < 4:
+            await asyncio.sleep(0.01)
+        assert session.lost is None
+        await session.close(limit_s=60)
+
+    play(script, client, replace(TERMS, keep_alive_s=1000, clean=False))  # so that messages wait for a subscription
+
+
 @pytest.mark.parametrize("fast_loop", [False, True])
 def test_a_sender_of_qos_0_waits_while_the_server_does_not_read(fast_loop: bool) -> None:
     read, sent = asyncio.Event(), 0

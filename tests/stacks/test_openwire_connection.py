@@ -16,7 +16,14 @@ from stacks.activemq.openwire import ActiveMQOpenWire
 from stacks.driver import Endpoint, FullError, StackError, Subscription
 from stacks.openwire import commands, properties, structures
 from stacks.openwire.commands import decode, frame
-from stacks.openwire.structures import ExceptionResponse, KeepAliveInfo, Response, Throwable, WireFormatInfo
+from stacks.openwire.structures import (
+    ConnectionFailure,
+    ExceptionResponse,
+    KeepAliveInfo,
+    Response,
+    Throwable,
+    WireFormatInfo,
+)
 from stacks.openwire.wire import Reader
 
 OURS = frame(WireFormatInfo(structures.VERSION, None))
@@ -120,6 +127,29 @@ def test_a_frame_beyond_the_limit_ends_the_connection() -> None:
         await connection.close()
 
     drive(script, client)
+
+
+def test_an_error_of_a_command_that_asked_for_no_answer_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """A reply to a caller that has gone: ActiveMQ says so to the service, and Java's client goes on."""
+
+    async def script(peer: Peer) -> None:
+        await peer.greet()
+        await peer.answer()
+        gone = Throwable("javax.jms.InvalidDestinationException", "Cannot publish to a deleted Destination")
+        peer.writer.write(frame(ConnectionFailure(gone, None)))
+        await peer.answer()
+        await peer.answer()
+        await peer.reader.read()
+
+    async def client(at: Endpoint) -> None:
+        connection = await ActiveMQOpenWire().connect(HERE, [at], "c")
+        publisher = await connection.publisher("t", delivery=Delivery.PERSISTENT)
+        await publisher.send(b"x")
+        assert connection.lost is None
+        await connection.close()
+
+    drive(script, client)
+    assert [one.message for one in caplog.records] == ["the server reports: Cannot publish to a deleted Destination"]
 
 
 def test_a_full_destination_is_told_from_other_errors_and_the_connection_lives_on() -> None:

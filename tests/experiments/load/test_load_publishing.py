@@ -194,6 +194,10 @@ def test_open_loop_marks_refused_and_cut_off_messages_apart() -> None:
         assert outcomes(producer) == [Outcome.IN_DOUBT, Outcome.FAILED, Outcome.IN_DOUBT]
         await producer.open_loop(go_ns=30 * MS, end_ns=60 * MS, schedule=every_10_ms())
         assert len(stack.sent_at_ns) == 3
+        assert outcomes(producer)[3:] == [Outcome.IN_DOUBT] * 3, "what was due is not forgotten"
+        table = producer.log.table()
+        assert [t // MS for t in table.column("t_sched_ns").to_pylist()] == [0, 10, 20, 30, 40, 50]
+        assert table.column("body_bytes").to_pylist()[3:] == table.column("body_bytes").to_pylist()[:3]
 
     asyncio.run(story())
 

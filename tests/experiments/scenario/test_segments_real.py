@@ -230,6 +230,6 @@ def test_clients_talk_to_each_other_without_a_server(
     assert followed(trial) == set(parts)
     connecting = trial.manifest().connecting
     assert connecting is not None
-    assert {one.end for one in connecting.ends} == {"client", "server"}
+    assert {one.station for one in connecting.ends} == {"sta1", "sta2"}
     (rtt,) = (one for one in trial.verdict().checks if one.check is Check.PATH_RTT)
     assert (rtt.health, rtt.measured) == (Health.PASSED, 0)
