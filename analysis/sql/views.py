@@ -153,7 +153,7 @@ FLOWS = View(
         *WHICH, _named("flow", TEXT, "both ends, `node:port → node:port`"),
         _named("direction", TEXT, "uplink or downlink"),
         *(_named(name, LONG, about, "B" if name in _BYTES else "") for name, about in _COUNTS.items()),
-        _named("active_s", REAL, "the part of the window between the flow's first and last packet, wherever these are", "s"),
+        _named("active_s", REAL, "part of the window between a flow's first and last packet, wherever these are", "s"),
         _named("goodput_bit_s", REAL, "new payload over that time", "bit/s"),
         _named("recovery_s", REAL, "time in loss recovery", "s"),
         *_RTT,

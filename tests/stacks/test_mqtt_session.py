@@ -11,7 +11,7 @@ import uvloop
 from mqtt_peers import Peer, Script, server
 
 from stacks.driver import FullError, StackError
-from stacks.mqtt.packets import Answer, Connect, Disconnect, Ping, Publish, QoS, Suback, Version
+from stacks.mqtt.packets import Answer, Connect, Disconnect, Publish, QoS, Suback, Version
 from stacks.mqtt.properties import Kind, Property
 from stacks.mqtt.session import Kept, Session, Terms, connect
 
@@ -290,51 +290,6 @@ def test_bytes_that_are_no_mqtt_end_the_connection_with_a_named_error() -> None:
         assert await fails(send(session)) == "the server does not speak MQTT: PUBACK has flags 8, not 0"
 
     play(script, client)
-
-
-def test_a_server_is_asked_for_a_sign_of_life_and_left_without_one() -> None:
-    async def script(peer: Peer) -> None:
-        await peer.greet((Property.SERVER_KEEP_ALIVE_S, 1))
-        assert await peer.packet() == Ping(Kind.PINGREQ)
-        peer.say(Ping(Kind.PINGRESP))
-        assert await peer.packet() == Ping(Kind.PINGREQ)
-        assert await peer.left()
-
-    async def client(session: Session) -> None:
-        while session.lost is None:
-            await asyncio.sleep(0.01)
-        assert session.lost == "the server has not answered a ping for 1 s"
-
-    play(script, client, replace(TERMS, keep_alive_s=1000))
-
-
-def test_while_the_answer_to_a_ping_is_behind_messages_the_server_hears_of_the_client_all_the_same() -> None:
-    """A backlog of QoS 0, which the client answers nothing to: a server leaves whoever is silent for 1.5 times as long."""
-    pings: list[float] = []
-
-    async def script(peer: Peer) -> None:
-        await peer.greet((Property.SERVER_KEEP_ALIVE_S, 1))
-
-        async def flow() -> None:
-            while len(pings) < 4:
-                peer.say(Publish("t", b"x"))
-                await asyncio.sleep(0.1)
-
-        flowing = asyncio.ensure_future(flow())
-        while len(pings) < 4:
-            assert await peer.packet() == Ping(Kind.PINGREQ)
-            pings.append(asyncio.get_running_loop().time())
-        await flowing
-        peer.say(Ping(Kind.PINGRESP))
-        assert await peer.packet() == Disconnect()
-
-    async def client(session: Session) -> None:
-        while len(pings) < 4:
-            await asyncio.sleep(0.01)
-        assert session.lost is None
-        await session.close(limit_s=60)
-
-    play(script, client, replace(TERMS, keep_alive_s=1000, clean=False))  # so that messages wait for a subscription
 
 
 @pytest.mark.parametrize("fast_loop", [False, True])
