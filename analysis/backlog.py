@@ -6,10 +6,9 @@ lasted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from analysis.compare import describe
 from analysis.findings import CellFinding, Findings, rises
 from analysis.stationarity import BACKLOG
 from analysis.statistics import Trend, trend
@@ -20,6 +19,7 @@ from records.waits import Waits
 GROWTH = "backlog_growth_share"
 NOTABLE = 0.05  # of what was sent in the window: less piles up where little is sent and the rate itself rises
 _POINTS = 64
+_NAMED = 3  # cells
 _FEWEST = 16  # messages
 
 
@@ -63,15 +63,12 @@ def growing_text(cell: CellFinding) -> str:
 
 def growing_line(findings: Findings) -> str:
     """How many cells have a backlog that grows; empty when none has."""
-    names = _titles([cell for cell in findings.cells if grows(cell)])
+    names = [describe(cell.levels) or cell.name for cell in findings.cells if grows(cell)]
     if not names:
         return ""
     many = f"In {len(names)} of {len(findings.cells)} cells"
+    rest = f" and {len(names) - _NAMED} more" if names[_NAMED:] else ""
     return (
         f"{many} more is sent than arrives, for as long as the load lasts: their latencies say how long that was, and "
-        f"are compared in equal windows only ({', '.join(names)})."
+        f"are compared in equal windows only ({', '.join(names[:_NAMED])}{rest})."
     )
-
-
-def _titles(cells: Sequence[CellFinding]) -> list[str]:
-    return [cell.name for cell in cells]

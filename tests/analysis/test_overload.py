@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,9 @@ def test_cells_whose_backlog_grows_are_marked(campaign: Campaigns) -> None:
         assert text not in doubts(findings.cells[0], "delivered_per_s")
         assert growing_line(findings).startswith("In 2 of 3 cells more is sent than arrives")
         assert growing_line(findings) in summarise(findings).trends
+        many = growing_line(replace(findings, cells=findings.cells * 3))
+        assert many.startswith("In 6 of 9 cells")
+        assert many.endswith(" and 3 more).")
 
 
 def test_rows_of_different_windows_are_not_compared(tmp_path: Path) -> None:
