@@ -193,6 +193,7 @@ def test_whoever_is_interrupted_leaves_no_part_of_a_file_under_its_name(store: O
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
+    around = set(threading.enumerate())
     before = signal.signal(signal.SIGUSR1, interrupted)
     feeding = threading.Thread(target=feed)
     feeding.start()
@@ -202,6 +203,9 @@ def test_whoever_is_interrupted_leaves_no_part_of_a_file_under_its_name(store: O
     finally:
         feeding.join()
         signal.signal(signal.SIGUSR1, before)
+    for one in set(threading.enumerate()) - around:  # as Python does at its end
+        if not one.daemon:
+            one.join()
     assert store.objects["lab/big"] == BIG
 
 
