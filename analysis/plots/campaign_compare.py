@@ -138,12 +138,12 @@ def _round_ratios(low: float, high: float) -> list[float]:
 
 
 def _legend(figure: Figure, found: Between, width: float, height: float) -> None:
-    bounds = "; to an end: a bound" if any(row.bound for row in found.rows) else ""
+    bounds = "an arrow alone: a bound; " if any(row.bound for row in found.rows) else ""
     title = f"B: {_short(found.b.campaign)} against A: {_short(found.a.campaign)}"
     figure.text(0.02, 1 - 0.05 / height, title, ha="left", va="top", fontsize=9.5, fontweight="bold")
     figure.text(
         0.02, 1 - 0.32 / height,
-        f"B / A with 95 % interval{bounds}, logarithmic; shares: B − A in points\n"
+        f"B / A with 95 % interval, logarithmic; {bounds}shares: B − A in points\n"
         f"shaded: worse than tolerated ({found.margin * 100:g} %; shares: {found.share_margin * 100:g} points)",
         ha="left", va="top", fontsize=7.5, color=MUTED, linespacing=1.35,
     )  # fmt: skip

@@ -104,9 +104,7 @@ def test_broadcasts_reach_every_member_and_events_every_subscriber_and_names_sta
 def test_a_node_that_ends_and_comes_back_as_another_one_is_found_at_its_place() -> None:
     async def talk() -> None:
         async with nodes_here(3) as world:
-            caller = await world.application(0)
-            await world.application(2, "echo", on_request=lambda body, reply: reply(body))
-            await until(lambda: len(world.nodes[2].overlay.trees.groups) == 5)
+            caller = await world.caller_of_an_echo()
             old, here = world.nodes[2], world.nodes[0].overlay
             old.close()
             await until(lambda: old.own.id not in here.peers)
@@ -124,9 +122,7 @@ def test_a_node_that_ends_and_comes_back_as_another_one_is_found_at_its_place() 
 def test_nodes_whose_connections_are_cut_find_each_other_again() -> None:
     async def talk() -> None:
         async with nodes_here(3) as world:
-            caller = await world.application(0)
-            await world.application(2, "echo", on_request=lambda body, reply: reply(body))
-            await until(lambda: len(world.nodes[2].overlay.trees.groups) == 5)
+            caller = await world.caller_of_an_echo()
             for link in list(world.nodes[0]._links.values()):
                 link.end("cut by the test")
             await until(lambda: len(world.nodes[0].overlay.peers) < 2)

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from free_ports import LOOPBACK, free_ports
+from pattern_stories import until
 
 from stacks.channel import opened
 from stacks.driver import Endpoint
@@ -32,6 +33,13 @@ class Nodes:
             setattr(one, name, handler)
         await one.enter(cluster)
         return one
+
+    async def caller_of_an_echo(self) -> Application:
+        """An application of node 0, when one of node 2 answers requests."""
+        caller = await self.application(0)
+        await self.application(2, "echo", on_request=lambda body, reply: reply(body))
+        await until(lambda: len(self.nodes[2].overlay.trees.groups) == 5)
+        return caller
 
     async def silent(self, node: int) -> Application:
         """One that has not said anything yet."""
