@@ -252,7 +252,7 @@ def test_more_cells_than_a_plot_holds_and_a_metric_of_later_ones_alone(
     without = row.model_copy(update={"cell": "none", "centre": None, "low": None, "high": None})
     page = write(found.model_copy(update={"rows": (*many, later, without)}), tmp_path).read_text()
     assert "Of later ones" in page
-    assert "1 more" in page or "1 further" in page, page[:2000]
+    assert "1 more cells are in the table" in page, "the one without a figure is no cell of a plot"
 
 
 def test_a_bound_is_drawn_to_an_end_and_told() -> None:

@@ -88,11 +88,13 @@ def test_who_has_closed_while_it_was_full_gives_up_an_end_that_says_nothing() ->
         ends.tunnels[2].ask(7, TunnelData(9, 1, answer))
     ends.pass_on()
     ends.tunnels[1].ask(7, TunnelClose(1))
-    for _ in range(int(STALLED_S) + 2):
+    for _ in range(int(STALLED_S) + 1):
+        assert ends.lines[1].there
         ends.now += 1
         ends.tunnels[1].tend()
+    assert not ends.lines[1].there
     ends.pass_on()
-    assert ends.live[0] == 0
+    assert ends.live == [0, 0]
 
 
 def test_who_cannot_be_reached_is_gone_and_who_has_left_meanwhile_is_cut() -> None:
