@@ -1,7 +1,7 @@
-"""Messages that were sent and have not arrived: whether they became more and more while the window lasted.
+"""Messages that were sent and are under way: whether they became more and more while the window lasted.
 
 Where they did, there is no steady latency: each message waits for all before it, and a mean says how long the load
-lasted.
+lasted.  What a later message has overtaken is not under way: it is lost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from analysis.stationarity import BACKLOG
 from analysis.statistics import Trend, trend
 from analysis.units import percent
 from records.manifest import Window
-from records.waits import Waits
+from records.waits import Sent, Waits
 
 GROWTH = "backlog_growth_share"
 NOTABLE = 0.05  # of what was sent in the window: less piles up where little is sent and the rate itself rises
@@ -23,28 +23,33 @@ _NAMED = 3  # cells
 _FEWEST = 16  # messages
 
 
-def backlog(deliveries: Waits, at_ns: np.ndarray) -> np.ndarray:
+def backlog(awaited: Waits, at_ns: np.ndarray) -> np.ndarray:
     """How many (message, consumer) pairs were under way at each of these times."""
-    sent = np.searchsorted(np.sort(deliveries.begun_ns), at_ns, side="right")
-    return sent - np.searchsorted(np.sort(deliveries.ended_ns), at_ns, side="right")
+    sent = np.searchsorted(np.sort(awaited.begun_ns), at_ns, side="right")
+    return sent - np.searchsorted(np.sort(awaited.ended_ns), at_ns, side="right")
 
 
-def backlog_metrics(deliveries: Waits, window: Window) -> dict[str, float]:
+def backlog_metrics(sent: Sent, window: Window) -> dict[str, float]:
     """GROWTH: what the backlog grew by inside the window, as a share of what was sent in it; {} when nothing was."""
-    sent = len(deliveries.begun_in(window.start_ns, window.end_ns).begun_ns)
-    if not sent:
+    many = _sent_in(sent, window)
+    if not many:
         return {}
-    before, after = backlog(deliveries, np.array([window.start_ns, window.end_ns])).tolist()
-    return {GROWTH: (after - before) / sent}
+    before, after = backlog(sent.awaited, np.array([window.start_ns, window.end_ns])).tolist()
+    return {GROWTH: (after - before) / many}
 
 
-def backlog_trend(deliveries: Waits, window: Window) -> dict[str, Trend]:
+def backlog_trend(sent: Sent, window: Window) -> dict[str, Trend]:
     """The backlog's trend inside the window, by its series; {} with too few messages."""
-    if len(deliveries.begun_in(window.start_ns, window.end_ns).begun_ns) < _FEWEST:
+    if _sent_in(sent, window) < _FEWEST:
         return {}
     at = np.linspace(window.start_ns, window.end_ns, _POINTS).astype(np.int64)
-    found = trend(backlog(deliveries, at).astype(float))
+    found = trend(backlog(sent.awaited, at).astype(float))
     return {} if found is None else {BACKLOG: found}
+
+
+def _sent_in(sent: Sent, window: Window) -> int:
+    """Pairs of a message and an audience."""
+    return len(sent.deliveries.begun_in(window.start_ns, window.end_ns).begun_ns)
 
 
 def grows(cell: CellFinding) -> bool:

@@ -14,6 +14,7 @@ from analysis.statistics import (
     EQUAL_WITHIN,
     Answer,
     Contrast,
+    Count,
     Estimate,
     Ratio,
     answer,
@@ -22,6 +23,7 @@ from analysis.statistics import (
     never_certain,
     paired,
     paired_effect,
+    paired_logarithms,
     paired_ratio,
 )
 from analysis.units import NOTABLE
@@ -55,12 +57,14 @@ class Comparison:
 
         Cells that promise different things are `unequal`: neither is better than the other.
         """
-        better, ratio = metrics_for([self.baseline, self.other])[self.metric].better, self.ratio.ratio
+        known, ratio = metrics_for([self.baseline, self.other]).get(self.metric), self.ratio.ratio
         if unequal(self.baseline, self.other):
             return "unequal"
-        if not self.ratio.differs or better is None or ratio is None or abs(ratio - 1) < NOTABLE:
+        if known is None or known.better is None:  # None: programs of these cells do not print it
             return "even"
-        return "better" if (ratio > 1) == (better == "higher") else "worse"
+        if not self.ratio.differs or ratio is None or abs(ratio - 1) < NOTABLE:
+            return "even"
+        return "better" if (ratio > 1) == (known.better == "higher") else "worse"
 
     @property
     def bootstrap(self) -> tuple[float, float] | None:
@@ -78,9 +82,14 @@ class Comparison:
     @property
     def answer(self) -> Answer | None:
         """Of the ratio: different, equivalent within 5 %, or neither detectable; None where there is no interval."""
-        found = None if self.ratio.ratio is None else paired(self._taken)
+        if self.ratio.ratio is None:
+            return None
         below, above = log_margin(EQUAL_WITHIN)
-        return None if found is None else answer(found, below=below, above=above)
+        return answer(paired_logarithms(self.pairs, self._counts), below=below, above=above)
+
+    @property
+    def _counts(self) -> tuple[tuple[Count, ...], ...]:
+        return counts_of(self.metric, self.baseline, self.other)
 
     @property
     def _taken(self) -> list[tuple[float, float]]:
@@ -170,7 +179,7 @@ def compare(baseline: CellFinding, other: CellFinding, metric: str) -> Compariso
     elif baseline.valid and other.valid and not (first and second):
         ratio = Ratio(n=0, ratio=None, undefined=_LACKING[bool(first), bool(second)])
     else:
-        ratio = paired_ratio(pairs)
+        ratio = paired_ratio(pairs, counts_of(metric, baseline, other))
     return Comparison(
         baseline=baseline,
         other=other,
@@ -192,8 +201,12 @@ def _difference(
 ) -> Contrast | None:
     """The mean difference; of counted shares not certain because they did not spread."""
     found = paired(pairs)
-    sides = [counted(metric, [trial.metrics for trial in cell.valid]) for cell in (baseline, other)]
-    return found and never_certain(found, *sides)
+    return found and never_certain(found, *counts_of(metric, baseline, other))
+
+
+def counts_of(metric: str, *cells: CellFinding) -> tuple[tuple[Count, ...], ...]:
+    """How many of how many, in each valid trial of each cell; empty for what is not counted."""
+    return tuple(counted(metric, [trial.metrics for trial in cell.valid]) for cell in cells)
 
 
 def _bound(before: bool, after: bool) -> str:

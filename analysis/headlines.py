@@ -87,6 +87,8 @@ def _kernels(findings: Findings) -> str:
 
 def _validity(findings: Findings) -> str:
     trials = findings.trials
+    if not trials:
+        return "No trial of it counts here."
     valid = sum(trial.standing is Standing.VALID for trial in trials)
     if valid == len(trials):
         waived = sum(trial.metrics.get("waived", 0) > 0 for trial in trials)
@@ -168,15 +170,18 @@ def _most(levels: Mapping[str, Sequence[Pair]], name: str) -> str:
 
 
 def _furthest(pairs: Sequence[Pair], name: str) -> float:
-    """The largest difference that shows, as a logarithm: infinite where there is no ratio, 0 where none shows."""
+    """The largest difference that shows, as a logarithm: infinite where one has no ratio, 0 where none shows."""
     ratios = [compare(one, other, name).ratio for one, other in pairs]
-    if all(one.ratio is None for one in ratios):
+    if any(one.ratio is None for one in ratios):
         return math.inf
     return max((abs(math.log(one.ratio)) for one in ratios if one.ratio and one.differs is not False), default=0.0)
 
 
 def _briefly(pairs: Sequence[Pair], name: str) -> str:
-    return brief_range([compare(one, other, name).ratio for one, other in pairs])
+    ratios = [compare(one, other, name).ratio for one, other in pairs]
+    without = sum(one.ratio is None for one in ratios)
+    some = f" (no ratio in {without} of {len(ratios)} pairs of cells)" if 0 < without < len(ratios) else ""
+    return brief_range(ratios) + some
 
 
 def _unjudged(pairs: Sequence[Pair]) -> str:

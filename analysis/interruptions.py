@@ -11,6 +11,7 @@ from records.link import LinkInterruption
 from records.manifest import Consumer, Window
 from records.window_metrics import Ledger
 
+LEAVE, COME_BACK = "subscribers leave", "subscribers come back"
 # Two that are nearer than this are one: a device notices an outage, and leaves, a moment after it has begun.
 _TOGETHER_NS = 50_000_000
 
@@ -34,8 +35,13 @@ def of_link(asked: Iterable[LinkInterruption], station: str, window: Window) -> 
 
 
 def of_consumer(consumer: Consumer, link: Iterable[Interruption], window: Window) -> tuple[Interruption, ...]:
-    """The link's and its own, those that touch as one; only those that are over before the window is."""
-    every = sorted([*link, *_own(consumer)])
+    """The link's and its own, those that touch as one; only those that are over before the window is.
+
+    Nothing of the link is interrupted for a node that has not joined, or has been killed.
+    """
+    gone = [(one.left_ns, one.due_ns) for one in consumer.absences if one.cause == "join" or one.due_ns is None]
+    met = [one for one in link if not any(_within(one, left_ns, due_ns) for left_ns, due_ns in gone)]
+    every = sorted([*met, *_own(consumer)])
     joined: list[Interruption] = []
     for one in every:
         if joined and one.start_ns <= joined[-1].end_ns + _TOGETHER_NS:
@@ -43,6 +49,11 @@ def of_consumer(consumer: Consumer, link: Iterable[Interruption], window: Window
         else:
             joined.append(one)
     return tuple(one for one in joined if one.end_ns < window.end_ns)
+
+
+def _within(one: Interruption, left_ns: int, due_ns: int | None) -> bool:
+    """Whether it begins while a node is gone, or ends then; due_ns: None where the node does not come back."""
+    return one.end_ns > left_ns and (due_ns is None or one.start_ns < due_ns)
 
 
 def _own(consumer: Consumer) -> Iterator[Interruption]:
@@ -63,21 +74,22 @@ def absences(consumers: Iterable[Consumer]) -> list[tuple[int, str]]:
             if one.due_ns is None or one.cause != "away":
                 continue
             left[one.due_ns] = min(one.left_ns, left.get(one.due_ns, one.left_ns))
-    moments = [(t_ns, "subscribers leave") for t_ns in left.values()]
-    return sorted([*moments, *((t_ns, "subscribers come back") for t_ns in left)])
+    return sorted([*((t_ns, LEAVE) for t_ns in left.values()), *((t_ns, COME_BACK) for t_ns in left)])
 
 
 def interruption_metrics(
     ledger: Ledger, consumers: Sequence[Consumer], *, link: Sequence[LinkInterruption], window: Window
 ) -> dict[str, float]:
-    """Empty without interruptions; else, over those of every subscriber:
+    """Empty without interruptions; else, over those of every receiver of messages, which replies are not:
 
     interruptions, held_up (messages that were due before one's end and came after it, each once), not_back
     (interruptions after which nothing came before the next one, or at all): counts.  back_after_s (first message after
     an interruption's end), caught_up_after_s (last message that it held up, or the first after it; before the next
     one): means over those after which something came.  held_up_worst_s: the longest latency of a message held up.
     """
-    spans = {one.id: of_consumer(one, of_link(link, one.node, window), window) for one in consumers}
+    spans = {
+        one.id: of_consumer(one, of_link(link, one.node, window), window) for one in consumers if one.caller is None
+    }
     total = sum(map(len, spans.values()))
     if not total:
         return {}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from records.airtime import Steps, capacity, carried, constant
-from records.link import LinkProof, QueueCounters
+from records.link import LinkProof, QueueCounters, by_number
 
 
 def part_of(queue: str) -> str:
@@ -16,13 +16,24 @@ def part_of(queue: str) -> str:
 
 
 def queue_rate(proof: LinkProof, queue: str) -> float | None:
-    """Capacity in bit/s of the queue of that name, None when the link has no limit."""
-    return proof.rate_downlink if part_of(queue) == "downlink" else proof.rate_uplink
+    """Capacity in bit/s of the queue of that name as the trial begins, None when it has no limit."""
+    return _limits(proof, queue)[0]
 
 
 def overhead(proof: LinkProof, queue: str) -> float:
     """Seconds that each frame takes on the medium beside its bits."""
-    return proof.overhead_downlink if part_of(queue) == "downlink" else proof.overhead_uplink
+    return _limits(proof, queue)[1]
+
+
+def _limits(proof: LinkProof, queue: str) -> tuple[float | None, float]:
+    """Rate and overhead: on a duplex link those of the queue's own station, where they are recorded."""
+    down, number = part_of(queue) == "downlink", queue.rpartition("-")[2]
+    groups = {name: group for group in proof.states[0].groups for name in group.stations} if proof.states else {}
+    if proof.medium == "duplex" and number.isdecimal() and int(number) < len(groups):
+        group = groups[sorted(groups, key=by_number)[int(number)]]
+        own = group.downlink if down else group.uplink
+        return own.rate, own.overhead
+    return (proof.rate_downlink, proof.overhead_downlink) if down else (proof.rate_uplink, proof.overhead_uplink)
 
 
 def medium_metrics(
@@ -41,16 +52,17 @@ def medium_metrics(
     """
     used: dict[str, float] = {}
     sent: list[int] = []
-    for medium in (one for one in proof.segments if not one.link):
+    for medium in proof.media:
         window = next((one for one in medium.counters if one.during == "window"), None)
         if window is None or window.seconds <= 0:
             return {"air_utilisation": None, "air_bytes_per_delivery": None}
         for queue in window.queues:
             rate = queue_rate(medium, queue.name)
-            own = (steps or {}).get(queue.name, constant(rate, overhead(medium, queue.name)) if rate else None)
+            sampled = queue.name if medium is proof else f"{medium.segment}/{queue.name}"
+            own = (steps or {}).get(sampled, constant(rate, overhead(medium, queue.name)) if rate else None)
             if own is not None:
-                name, known = f"utilisation_{part_of(queue.name)}", (uses or {}) if medium is proof else {}
-                use = known.get(queue.name, _use(queue, own, window.seconds))
+                name = f"utilisation_{part_of(queue.name)}"
+                use = (uses or {}).get(sampled, _use(queue, own, window.seconds))
                 used[name] = max(used.get(name, 0.0), use)
         sent += [queue.bytes for queue in window.queues]
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -46,7 +46,7 @@ def _rates(t_ns: np.ndarray, window: Window, bins: np.ndarray) -> Points:
 def queue_series(
     resources: pa.Table, proof: LinkProof, window: Window, steps: Mapping[str, Steps] | None = None
 ) -> Series:
-    """Utilisation of the busiest queue of each part of the medium, and bytes waiting in all queues (bin means).
+    """Utilisation of the busiest queue of each part of all media, and bytes waiting in all their queues (bin means).
 
     steps: the rates of queues whose rate changes; they have a series of their own (see rate_series).
     """
@@ -54,17 +54,18 @@ def queue_series(
     bins = edges(window)
     busiest: dict[str, dict[float, float]] = {}
     waiting: dict[float, float] = {}
-    for queue in _queues(rows):
-        rate = queue_rate(proof, queue)
+    for medium, queue in _of_media(_queues(rows), proof):
+        name = queue.rpartition("/")[2]
+        rate = queue_rate(medium, name)
         if rate is not None:
-            part = busiest.setdefault(f"utilisation_{part_of(queue)}", {})
-            own = (steps or {}).get(queue, constant(rate, overhead(proof, queue)))
+            part = busiest.setdefault(f"utilisation_{part_of(name)}", {})
+            own = (steps or {}).get(queue, constant(rate, overhead(medium, name)))
             for t, share in _utilisation(rows, queue, window, bins, own):
                 part[t] = max(part.get(t, 0.0), share)
         held = _of(rows, queue, "backlog_bytes")
         for t, held_bytes in _means(rows["t_ns"][held], rows["value"][held], window, bins):
             waiting[t] = waiting.get(t, 0.0) + held_bytes
-    series = {name: sorted(points.items()) for name, points in busiest.items() if points}
+    series = {part: sorted(points.items()) for part, points in busiest.items() if points}
     series |= {"backlog_bytes": sorted(waiting.items())} if waiting else {}
     return series | rate_series(steps or {}, float(bins[0]), float(bins[-1]))
 
@@ -93,9 +94,17 @@ def _sampled(resources: pa.Table) -> Rows:
 
 
 def _queues(rows: Rows) -> list[str]:
-    """Those of the first segment: others (`queue:<segment>/<queue>`) have rates of their own."""
-    names = {name.removeprefix("queue:") for name in rows["subject"].tolist() if name.startswith("queue:")}
-    return sorted(name for name in names if "/" not in name)
+    """Of all segments; of others than the first as `<segment>/<queue>`."""
+    return sorted({name.removeprefix("queue:") for name in rows["subject"].tolist() if name.startswith("queue:")})
+
+
+def _of_media(queues: Sequence[str], proof: LinkProof) -> Iterator[tuple[LinkProof, str]]:
+    """Those of media that stations hang on, with the medium's own proof; not those of links between routers."""
+    of = {"" if medium is proof else medium.segment: medium for medium in proof.media}
+    for queue in queues:
+        segment = queue.rpartition("/")[0]
+        if segment in of:
+            yield of[segment], queue
 
 
 def _of(rows: Rows, queue: str, metric: str) -> np.ndarray:

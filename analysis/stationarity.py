@@ -10,7 +10,7 @@ import numpy as np
 from analysis.statistics import Trend, benjamini_hochberg, trend
 from analysis.statistics.trend import batch_counts, batch_medians
 from analysis.units import percent
-from records.latency import LATENCIES, of_arrivals
+from records.latency import LATENCIES, RESPONSES, of_arrivals
 from records.manifest import Window
 from records.window_metrics import Ledger
 from records.words import Words
@@ -69,6 +69,11 @@ def series_label(series: str, words: Words) -> str:
 def series_of(metric: str) -> str:
     """The series that is tested for a trend, whose mean this metric is."""
     return _SERIES.get(metric, metric)
+
+
+def is_wait(metric: str) -> bool:
+    """Whether it becomes longer for as long as messages pile up: a latency of deliveries, or a response's."""
+    return series_of(metric) == LATENCY or metric in RESPONSES
 
 
 def adjust(tested: Sequence[Mapping[str, Trend]]) -> list[list[WindowTrend]]:

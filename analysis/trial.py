@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from analysis.backlog import backlog_metrics, backlog_trend
 from analysis.captures import capture_rows
-from analysis.interruptions import absences, interruption_metrics
+from analysis.interruptions import COME_BACK, LEAVE, absences, interruption_metrics
 from analysis.journey.rows import journey_rows, stamped_rows
 from analysis.ledger import account_metrics, latency_ecdf, latency_percentiles
 from analysis.measure import Measure, Measured, known, measured
@@ -33,7 +33,7 @@ from records.store import DamagedTrial, Trial
 from records.verdict import Health
 from records.waits import Figure, Lengths, read_sent
 from records.window_metrics import read_ledger, window_metrics
-from records.workload import Command
+from records.workload import Command, PubSub
 
 T = TypeVar("T")
 
@@ -110,8 +110,8 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     sent = read_sent(published, delivered, them)
     metrics = window_metrics(ledger, window) | account_metrics(published, delivered, them)
     metrics |= _of_the_link(tables["resources"], proof, manifest, rows, deliveries=metrics["deliveries"] or 0.0)
-    metrics |= interruption_metrics(ledger, consumers, link=proof.interruptions or (), window=window)
-    metrics |= backlog_metrics(sent.deliveries, window)
+    metrics |= interruption_metrics(ledger, consumers, link=proof.all_interruptions, window=window)
+    metrics |= backlog_metrics(sent, window)
     _add(metrics, rows)
     found = Measured(manifest=manifest, proof=proof, tables=tables, ledger=ledger, sent=sent)
     for name, module in known().items():
@@ -125,12 +125,20 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     _add_series(ledger_series(ledger, window), rows)
     for change in manifest.node_events:
         rows.add("event", t=change.at_s, value=(change.t_ns - window.start_ns) / 1e9, text=str(change))
+    asked = _asked(manifest)
     for t_ns, label in absences(consumers):
         at = (t_ns - window.start_ns) / 1e9
-        rows.add("event", t=round(at, 1), value=at, text=label)
+        rows.add("event", t=asked.get(label, at), value=at, text=label)
     _distribution(sent_in_window(sent.deliveries, window), rows)
-    for name, trend in (window_trends(ledger, window) | backlog_trend(sent.deliveries, window)).items():
+    for name, trend in (window_trends(ledger, window) | backlog_trend(sent, window)).items():
         rows.add("trend", name, t=trend.p, value=trend.change)
+
+
+def _asked(manifest: Manifest) -> dict[str, float]:
+    """When subscribers were asked to leave, and to come back, in seconds after the window's start."""
+    work = manifest.workload.asked
+    away = work.away if isinstance(work, PubSub) else None
+    return {} if away is None else {LEAVE: away.at_s, COME_BACK: away.at_s + away.lasts_s}
 
 
 def _programs(trial: Trial, manifest: Manifest, rows: Rows) -> None:
@@ -155,7 +163,7 @@ def _of_the_link(
     if not overhead_is_known(resources, proof):
         medium, queues = _without_use(medium), _without_use(queues)
     _add_series(queues, rows)
-    for event in proof.events:
+    for event in proof.all_events:
         rows.add("event", t=event.at_s, value=(event.t_ns - window.start_ns) / 1e9, text=event.label)
     return medium | {"window_s": window.seconds}
 

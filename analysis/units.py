@@ -134,7 +134,12 @@ def shows(ratio: Ratio) -> bool:
     """Whether there is a difference that can be told: some are proven, and less than three digits say."""
     if ratio.differs is False:
         return False
-    return ratio.ratio is None or max(ratio.ratio, 1 / ratio.ratio) - 1 >= NOTABLE or not _equal(ratio)
+    return ratio.ratio is None or notable(ratio.ratio) or not _equal(ratio)
+
+
+def notable(ratio: float) -> bool:
+    """Whether three digits tell it from equal."""
+    return max(ratio, 1 / ratio) - 1 >= NOTABLE
 
 
 def brief(ratio: Ratio) -> str:
@@ -152,7 +157,7 @@ def brief_range(ratios: Sequence[Ratio]) -> str:
     if not have:
         reasons = set(map(brief, ratios))
         return reasons.pop() if len(reasons) == 1 else "no ratio"
-    shown = sorted(one.ratio for one in have if one.ratio is not None and one.differs is not False)
+    shown = sorted(one.ratio for one in have if one.ratio is not None and shows(one) and notable(one.ratio))
     if not shown or len(have) == 1:
         said = list(dict.fromkeys(map(brief, have)))
         return said[0] if len(said) == 1 else "no difference shown"

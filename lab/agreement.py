@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from emulation.profile import library
@@ -76,9 +76,12 @@ def possible(asked: Asked, kernels: Kernels) -> tuple[dict[str, list[By]], dict[
     """The media that each profile can be had by, where they are two or more; and why the others cannot be compared."""
     wanted: dict[str, list[By]] = {}
     refused: dict[tuple[str, By], str] = {}
+    called: dict[str, str] = {}
     stations = agreement.stations()
     for name in asked.profiles:
         profile = library.load(name)
+        if (other := called.setdefault(profile.name, name)) != name:
+            fail(f"{other} and {name} are both called {profile.name!r}: give one another name", Status.USAGE)
         whys = {by: agreement.why_not(by, profile, kernels, stations=stations) for by in asked.by}
         refused |= {(profile.name, by): why for by, why in whys.items() if why}
         can = [by for by, why in whys.items() if not why]
@@ -99,7 +102,7 @@ def _folder(scenario: Scenario, asked: Asked) -> tuple[Path, Care]:
         look_at_room(scenario, asked.results)
     folder = agreement.create(scenario, asked.results)
     out.print(f"campaign {shown(folder)}")
-    return folder, Care(mix=asked.care.mix, room=True)
+    return folder, replace(asked.care, looked=True)
 
 
 def _line(one: Agreement) -> str:

@@ -29,14 +29,16 @@ from records.store import trials
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Care:
-    """What the user has allowed.  room: that the disk may fill, or that it was looked at already."""
+    """What the user has allowed.  room: that the disk may fill.  looked: whether its room was looked at already."""
 
     mix: bool = False
     room: bool = False
+    looked: bool = False
 
     def of(self, command: Command) -> Command:
         """The command that goes on, with what it needs to be allowed."""
-        return replace(command, words=(*command.words, "--mix")) if self.mix else command
+        allowed = (("--mix", self.mix), ("--low-disk", self.room))
+        return replace(command, words=(*command.words, *(option for option, given in allowed if given)))
 
 
 def kernels(wanted: str, medium: str = "auto") -> Kernels:
@@ -62,7 +64,7 @@ def look(
         return ()
     chosen = prepare.choose(campaign, folder, kernels)
     notes = _look_at_worlds(folder, campaign, todo, chosen, care=care, again=again)
-    if not care.room:
+    if not (care.room or care.looked):
         _look_at_disk(folder, _least(campaign, todo, _parts(folder, campaign, todo)))
     return notes
 
@@ -127,7 +129,7 @@ def _parts(folder: Path, campaign: Campaign, todo: Iterable[Planned]) -> list[tu
 
 
 def _beside(settings: Settings, levels: dict[str, str]) -> int:
-    return settings.parallel.trials if settings.parallel.names(levels) else 1
+    return settings.parallel.trials if not settings.parallel.when or settings.parallel.names(levels) else 1
 
 
 def _least(campaign: Campaign, todo: Sequence[Planned], parts: Sequence[tuple[Planned, Part]]) -> list[Part]:

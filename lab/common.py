@@ -23,6 +23,15 @@ DEFAULT_RESULTS = ROOT / "results"
 _WIDE = 400  # columns where nobody watches: nothing is folded
 
 
+def is_text(word: str) -> bool:
+    """Whether a word of the system's, such as a path, is UTF-8: records can hold no other."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def is_terminal() -> bool:
     """Whether somebody watches."""
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

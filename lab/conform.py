@@ -8,7 +8,6 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import typer
 import yaml
@@ -27,6 +26,7 @@ from lab.common import Status, can_be_written, fail, out, shown, told
 from lab.run import begun
 from lab.start import tidy
 from lab.within import Command, options
+from records.scratch import scratch
 from stacks import registry
 from stacks.driver import Stack
 from stacks.knobs import KnobsError, KnobValue, unsaid
@@ -78,8 +78,8 @@ def conform(
             can_be_written(option, file)
         chosen, place = kernels(kernel, medium), options(kernel=kernel, medium=medium, results=results)
         tidy(results)
-        with TemporaryDirectory(prefix="airwire-conform-") as folder:
-            path = Path(folder) / f"conform-{stack}.yaml"
+        with scratch("conform") as folder:
+            path = folder / f"conform-{stack}.yaml"
             scenario = proving.write_scenario(
                 path, driver, SHORT if short else WHOLE, knobs=knobs, faults=faults, promises=of_trials
             )
@@ -91,7 +91,7 @@ def conform(
         if campaign is not None:
             given = {"--knob": knob, "--fault": fault, "--only": only}
             files = {"--json": json, "--junit": junit}
-            again = _anew(stack, given, files, {"--short": short, "--low-disk": low_disk}, place)
+            again = _anew(stack, given, files, {"--short": short}, place)
             ended = execution.execute(campaign, chosen, again=again, closing=None, care=care)
             if ended is Status.INTERRUPTED:
                 raise typer.Exit(ended)
@@ -192,8 +192,8 @@ def _restarted(stack: str, knobs: Mapping[str, KnobValue]) -> Restarted | str:
     if os.geteuid():
         return "killing servers and watching their syncs takes root"
     out.print("killing the servers, and starting them again")
-    with TemporaryDirectory(prefix="airwire-conform-") as folder, (Path(folder) / "log").open("w+") as log:
-        after = tried(Task(stack=stack, knobs=dict(knobs), folder=folder), messages=log)
+    with scratch("conform") as folder, (folder / "log").open("w+") as log:
+        after = tried(Task(stack=stack, knobs=dict(knobs), folder=str(folder)), messages=log)
         log.seek(0)
         return f"{after}\n{log.read()}".strip() if isinstance(after, str) else after
 

@@ -33,4 +33,4 @@ def replay(
             resuming(folder, kernel=kernel, medium=medium, report=report, extent=extent),
             reporting(extent=extent) if report else None,
         )
-        raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing, care=Care(room=True)))
+        raise typer.Exit(execution.execute(folder, chosen, again=again, closing=closing, care=Care(looked=True)))

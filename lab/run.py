@@ -62,7 +62,7 @@ def begun(loaded: Scenario, results: Path, chosen: Kernels, *, new: bool, care: 
         look_at_room(loaded, results)
     folder = campaigns.create(loaded, results)
     out.print(f"campaign {shown(folder)}")
-    return folder, replace(care, room=True)
+    return folder, replace(care, looked=True)
 
 
 def _check_names(scenario: Scenario) -> None:

@@ -24,7 +24,7 @@ from experiments.tools.shell_request import REQUEST, ShellRequest
 from experiments.workers.isolation import SOURCES, isolated, module
 from experiments.workers.kernels import Kernels
 from lab.beforehand import kernels
-from lab.common import DEFAULT_RESULTS, Status, fail, told
+from lab.common import DEFAULT_RESULTS, Status, fail, is_text, told
 from lab.start import tidy
 from records.scratch import scratch
 from topologies import topology as topologies
@@ -56,8 +56,11 @@ def shell(
             serve = shlex.split(wired)
         except ValueError as error:
             fail(f"--wired {wired!r}: {error}", Status.USAGE)
+        if strange := [word for word in (profile, *serve, *(command or ())) if not is_text(word)]:
+            fail(f"{strange[0]}: this word is no UTF-8, in which the station is told it", Status.USAGE)
         shape = _topology(topology)
         request = ShellRequest(
+            network=profile,
             profile=library.load(profile),
             topology=shape.model_dump(mode="json"),
             links={name: library.load(name) for _, name in shape.profiles()},
@@ -69,7 +72,7 @@ def shell(
             group_frames=group_frames,
             congestion_control=congestion_control,
             prove=prove,
-            environment=dict(os.environ),
+            environment={name: value for name, value in os.environ.items() if is_text(name) and is_text(value)},
         )
         raise typer.Exit(_run(chosen, request))
 

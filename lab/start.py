@@ -8,12 +8,15 @@ from pathlib import Path
 from emulation.kernel import congestion
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.campaign import CampaignError
+from lab.common import Status, fail, is_text, shown
 from records.campaign import RECORD
 from records.publishing import must_be_whole
 
 
 def tidy(results: Path) -> None:
     """What every command does first: clear up after commands that were killed."""
+    if not is_text(str(results.absolute())):
+        fail(f"{shown(results)}: its name is no UTF-8, which records need: choose another (--results)", Status.USAGE)
     if os.geteuid() == 0:
         congestion.sweep()
     if results.is_dir():

@@ -19,12 +19,11 @@ class Reconciliation:
 
     A reply belongs to the caller of its request, and to that request: it is foreign to another caller, and where it
     came after the request had been answered, so by another one's reply; else replies are in no count.
-    expected = delivered + lost + in_doubt.  lost: the stack answered the send, the audience never had it,
-    though it had a later message of the same producer.  in_doubt: missing, but nothing later arrived either,
-    or the send was never answered.  refused: not expected, because the stack refused the send.
-    duplicates: deliveries of a message beyond the first to one audience.  reordered: first deliveries that
-    arrived at a consumer after one with a higher sequence number of the same producer.  absent: not expected, because
-    the audience's nodes were gone by plan, see Audience.absent.
+    expected = delivered + lost + in_doubt.  lost: the stack answered the send, the audience never had it, though a
+    later one overtook it (see `overtaken`).  in_doubt: missing otherwise, or the send was never answered.
+    refused: not expected, because the stack refused the send.  duplicates: deliveries of a message beyond the first to
+    one audience.  reordered: first deliveries that arrived at a consumer after one with a higher sequence number of the
+    same producer.  absent: not expected, because the audience's nodes were gone by plan, see Audience.absent.
     """
 
     expected: int
@@ -106,7 +105,11 @@ def reconcile(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]
             absent &= wanted & (sent["outcome"] != Outcome.FAILED)
             totals["absent"] += int(np.count_nonzero(absent))
             wanted &= ~absent
-        _reconcile_one(totals, sent_keys=sent_keys[wanted], outcome=sent["outcome"][wanted], got_keys=got_keys[mine])
+        later = overtaken(sent_keys[wanted], got_keys[mine], got["consumer"][mine], one)
+        _reconcile_one(
+            totals,
+            sent_keys=sent_keys[wanted], outcome=sent["outcome"][wanted], got_keys=got_keys[mine], overtaken=later,
+        )  # fmt: skip
         for consumer in one.consumers:
             his = mine & (got["consumer"] == consumer) if len(one.consumers) > 1 else mine
             totals["reordered"] += _reordered(got_keys[his], got["arrival"][his])
@@ -153,16 +156,30 @@ def message_keys(producer: np.ndarray, seq: np.ndarray) -> np.ndarray:
     return keys
 
 
-def _reconcile_one(totals: dict[str, int], *, sent_keys: np.ndarray, outcome: np.ndarray, got_keys: np.ndarray) -> None:
-    falling = np.sort(got_keys)[::-1]
-    heard, at = np.unique(falling >> _SEQ_BITS, return_index=True)
-    latest = dict(zip(heard.tolist(), falling[at].tolist(), strict=True))
+def overtaken(sent_keys: np.ndarray, got_keys: np.ndarray, receiver: np.ndarray, audience: Audience) -> np.ndarray:
+    """Boolean mask over messages sent: the audience has had a later one of the same producer.
+
+    got_keys, receiver: what the audience had, and which of its consumers.  Consumers that share a queue overtake each
+    other, and what waits at one of them is not lost: each of them has to have had a later one.
+    """
+    producers, of = np.unique(sent_keys >> _SEQ_BITS, return_inverse=True)
+    latest = np.full((len(audience.consumers), len(producers)), -1, dtype=np.int64)
+    for row, consumer in zip(latest, audience.consumers, strict=True):
+        keys = got_keys[receiver == consumer] if len(latest) > 1 else got_keys
+        at = np.searchsorted(producers, keys >> _SEQ_BITS)
+        known = np.isin(keys >> _SEQ_BITS, producers)
+        np.maximum.at(row, at[known], keys[known])
+    later: np.ndarray = sent_keys < latest.min(axis=0)[of]
+    return later
+
+
+def _reconcile_one(
+    totals: dict[str, int], *, sent_keys: np.ndarray, outcome: np.ndarray, got_keys: np.ndarray, overtaken: np.ndarray
+) -> None:
     arrived = np.isin(sent_keys, got_keys)
     totals["foreign"] += int(np.count_nonzero(~np.isin(got_keys, sent_keys)))
     refused = (outcome == Outcome.FAILED) & ~arrived
-    producers, position = np.unique(sent_keys >> _SEQ_BITS, return_inverse=True)
-    horizon = np.array([latest.get(int(producer), -1) for producer in producers], dtype=np.int64)[position]
-    lost = ~arrived & (outcome == Outcome.ACKED) & (sent_keys < horizon)
+    lost = ~arrived & (outcome == Outcome.ACKED) & overtaken
     totals["expected"] += len(sent_keys) - int(np.count_nonzero(refused))
     totals["delivered"] += int(np.count_nonzero(arrived))
     totals["refused"] += int(np.count_nonzero(refused))

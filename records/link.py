@@ -10,6 +10,12 @@ from records.directions import Direction
 from records.record import Record
 
 
+def by_number(station: str) -> tuple[int, str]:
+    """A key to sort stations by, sta2 before sta10.  The queues of a duplex link are numbered in this order."""
+    digits = "".join(filter(str.isdigit, station))
+    return int(digits or 0), station
+
+
 class LinkCheck(Record):
     """One quantity, asked against delivered.
 
@@ -241,9 +247,27 @@ class LinkProof(Record):
         return tuple(state.directions for state in self.states or ())
 
     @property
-    def damages(self) -> bool:
-        """Whether bits are turned over at any time."""
-        return any(way.corrupt for ways in self.directions for way in ways)
+    def media(self) -> tuple[LinkProof, ...]:
+        """The segments that stations hang on."""
+        return tuple(one for one in self.segments if not one.link)
+
+    @property
+    def damaging(self) -> tuple[LinkProof, ...]:
+        """The segments that turn bits over at any time."""
+        return tuple(one for one in self.segments if any(way.corrupt for ways in one.directions for way in ways))
+
+    @property
+    def all_interruptions(self) -> tuple[LinkInterruption, ...]:
+        """Those of all media."""
+        return tuple(interruption for one in self.media for interruption in one.interruptions or ())
+
+    @property
+    def all_events(self) -> tuple[LinkEvent, ...]:
+        """The changes of all segments in order; one that several have at one time is told once, as it first came."""
+        found: dict[tuple[float, str], LinkEvent] = {}
+        for event in sorted((event for one in self.segments for event in one.events), key=lambda event: event.t_ns):
+            found.setdefault((event.at_s, event.label), event)
+        return tuple(found.values())
 
     @property
     def changes_overhead(self) -> bool:

@@ -115,7 +115,7 @@ def problems(
     """
     there = tuple(dict.fromkeys((*stations, *servers, *routers)))
     was: dict[str, NodeEvent] = {}
-    gone = {one.node: one for one in events if one.node in servers and one.node in late(events)}
+    gone = {name: some[0] for name, some in by_node(events).items() if name in servers and name in late(events)}
     for index, one in sorted(enumerate(events), key=lambda pair: pair[1].at_s):
         if one.at_s >= window_s:
             yield (index, "at_s"), f"{one.at_s:g} s is not inside the window, which lasts {window_s:g} s"
@@ -162,10 +162,12 @@ def _impossible_beside(
             )
         if one.event == "kill" and all(name in gone for name in servers if name != one.node):
             return f"no server would be left of {', '.join(servers)}"
-    elif one.event == "join" and before is None:
+    if one.event == "join" and before is None:
         for name, off in gone.items():
-            if one.node in servers[name]:
-                return f"its clients need {name}, which is gone since {off.at_s:g} s ({off.event})"
+            if name != one.node and one.node in servers[name]:
+                at = f"{off.at_s:g} s"
+                when = f"joins at {at}" if off.event == "join" else f"is gone since {at} ({off.event})"
+                return f"its clients need {name}, which {when}"
     return ""
 
 

@@ -55,8 +55,8 @@ class Packed(Record):
 
 def size(count: int) -> str:
     """Bytes as people say them: 78 kB, 16.2 MB."""
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= factor:
+    for factor, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= 0.9995 * factor:  # with three digits that is 1
             return f"{count / factor:.3g} {unit}"
     return f"{count} B"
 

@@ -175,9 +175,11 @@ def aside_of(campaign: Path) -> list[Path]:
 
 def set_aside(trial: Trial, why: str) -> Path:
     """Keep a finished trial under a hidden name, so that it is no result of the campaign; returns the new path."""
-    (trial.path / WHY).write_text(f"{why}\n")
     number = 1 + max(map(_run_of, aside(trial)), default=0)  # a user may have removed any
-    return trial.path.rename(trial.path.with_name(f"{SET_ASIDE}{trial.path.name}-{number}"))
+    path = trial.path.rename(trial.path.with_name(f"{SET_ASIDE}{trial.path.name}-{number}"))
+    with suppress(OSError):  # on a full disk it is set aside all the same
+        (path / WHY).write_text(f"{why}\n")
+    return path
 
 
 def why_aside(path: Path) -> str:

@@ -39,8 +39,8 @@ class ReportTime(Record):
 
 
 def note_trial(campaign: Path, time: TrialTime) -> None:
-    """Append a line.  The caller holds the campaign's lock."""
-    with (campaign / TRIALS).open("a") as file:
+    """Append a line, unless there is no room: it is for foretelling.  The caller holds the campaign's lock."""
+    with suppress(OSError), (campaign / TRIALS).open("a") as file:
         file.write(time.model_dump_json() + "\n")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from records.audience import Audience, audience_of
-from records.ledger import first_deliveries, message_keys
+from records.ledger import first_deliveries, message_keys, overtaken
 from records.schema import Outcome
 
 NEVER = np.iinfo(np.int64).max
@@ -91,18 +91,43 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """deliveries: a pair for each message and each audience that should have it, replies left out.
+    """deliveries: a pair for each message and each audience that should have it, replies left out.  overtaken: a mask
+    over them, of what never came though a later one did (records.ledger.overtaken): it is under way no more.
 
     answers: one for each send.  lasts: one for each message that anybody should have, which ends when the last of its
     audiences has it.
 
-    Sends that the stack refused are in neither, unless the message arrived all the same; what an audience missed as
-    its nodes were gone is no delivery, likewise.
+    Sends that the stack refused are in none: in deliveries alone are those that arrived all the same.  What an
+    audience missed as its nodes were gone is no delivery, likewise.
     """
 
     deliveries: Waits
+    overtaken: np.ndarray
     answers: Waits
     lasts: Waits
+
+    @property
+    def awaited(self) -> Waits:
+        """The deliveries that came, or can still be under way."""
+        all_of, mine = self.deliveries, ~self.overtaken
+        return Waits(begun_ns=all_of.begun_ns[mine], ended_ns=all_of.ended_ns[mine])
+
+
+class _Arrivals(NamedTuple):
+    """Of an audience: the rows of its messages, when each first came (or NEVER), which it missed as it was gone, and
+    which never came though a later one did.
+    """
+
+    rows: np.ndarray
+    came_ns: np.ndarray
+    gone: np.ndarray
+    overtaken: np.ndarray
+
+    def only(self, mask: np.ndarray) -> _Arrivals:
+        return _Arrivals(*(column[mask] for column in self))
+
+
+_NONE = _Arrivals(*(np.empty(0, kind) for kind in (np.int64, np.int64, np.bool_, np.bool_)))
 
 
 def read_sent(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]) -> Sent:
@@ -113,19 +138,19 @@ def read_sent(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]
     ack = published.column("t_ack_ns")
     acked = ack.is_valid().to_numpy() & (sent["outcome"] == Outcome.ACKED)
     t_ack = np.where(acked, ack.fill_null(0).to_numpy(), NEVER)
-    parts = [
-        (rows[keep], came[keep])
-        for rows, came, missed in _arrivals(
-            sent, published.column("property").fill_null(-1).to_numpy(), delivered, them
-        )
-        for keep in [(came != NEVER) | ~(refused[rows] | missed)]
+    prop = published.column("property").fill_null(-1).to_numpy()
+    expected = [
+        one.only((one.came_ns != NEVER) | ~(refused[one.rows] | one.gone))
+        for one in _arrivals(sent, prop, delivered, them)
     ]
-    rows, ended = (np.concatenate([np.empty(0, np.int64), *(part[side] for part in parts)]) for side in (0, 1))
+    rows, ended, _, passed = map(np.concatenate, zip(_NONE, *expected, strict=True))
     last = np.full(len(refused), -1)
     np.maximum.at(last, rows, ended)  # NEVER is the latest of all
+    last[refused] = -1  # whom else one should have reached that reached somebody is not known
     wanted = last >= 0
     return Sent(
         deliveries=Waits(begun_ns=sent["t_sched_ns"][rows], ended_ns=ended),
+        overtaken=passed,
         lasts=Waits(begun_ns=sent["t_sched_ns"][wanted], ended_ns=last[wanted]),
         answers=Waits(begun_ns=sent["t_sched_ns"][~refused], ended_ns=t_ack[~refused]),
     )
@@ -133,14 +158,14 @@ def read_sent(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]
 
 def _arrivals(
     sent: dict[str, np.ndarray], prop: np.ndarray, delivered: pa.Table, them: Sequence[Audience]
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """For each audience the rows of its messages, when each first came, and which it missed as it was gone."""
+) -> list[_Arrivals]:
+    """Of each audience."""
     first = first_deliveries(delivered, them)
     got = {name: delivered.column(name).to_numpy()[first] for name in ("consumer", "producer", "seq", "t_recv_ns")}
     key = message_keys(got["producer"], got["seq"])
     owner = audience_of(got["consumer"], them)
     order = np.lexsort((key, owner))
-    owner, key, t_recv = owner[order], key[order], got["t_recv_ns"][order]
+    owner, key, t_recv, receiver = owner[order], key[order], got["t_recv_ns"][order], got["consumer"][order]
     sent_key = message_keys(sent["producer"], sent["seq"])
     by_topic = np.argsort(sent["topic"], kind="stable")
     topics = sent["topic"][by_topic]
@@ -158,5 +183,8 @@ def _arrivals(
             at = np.minimum(np.searchsorted(keys, sent_key[rows]), len(keys) - 1)
             came = np.where(keys[at] == sent_key[rows], t_recv[mine][at], NEVER)
         producer, seq, t_send = (sent[name][rows] for name in ("producer", "seq", "t_send_ns"))
-        found.append((rows, came, one.absent(producer, seq, t_send, came != NEVER)))
+        gone = one.absent(producer, seq, t_send, came != NEVER)
+        missing = came == NEVER
+        passed = missing & overtaken(sent_key[rows], keys, receiver[mine], one) if missing.any() else missing
+        found.append(_Arrivals(rows, came, gone, passed))
     return found

@@ -10,8 +10,7 @@ from typing import Literal
 import numpy as np
 
 from analysis.campaign_compare.record import Scale, Verdict
-from analysis.compare import unequal
-from analysis.estimates import counted
+from analysis.compare import counts_of, unequal
 from analysis.findings import CellFinding
 from analysis.metric import Metric
 from analysis.statistics import Contrast, bootstrap_mean, hedges_g, never_certain, paired, paired_effect, unpaired
@@ -83,8 +82,7 @@ def judge(a: CellFinding, b: CellFinding, metric: Metric, *, margin: float, shar
         left, right = ([take(value) for value in group] for group in groups)
         contrast, effect, resampled = unpaired(left, right), hedges_g(left, right), None
     if contrast is not None and scale == "points":
-        sides = [counted(metric.name, [trial.metrics for trial in cell.valid]) for cell in (a, b)]
-        contrast = never_certain(contrast, *sides)
+        contrast = never_certain(contrast, *counts_of(metric.name, a, b))
     bounded = a.bounded(metric.name), b.bounded(metric.name)
     if any(bounded):
         resampled = effect = None

@@ -12,7 +12,8 @@ from analysis.report.places import place
 from analysis.report.provenance import Source
 
 # Settings that do not change what a trial measures.
-_APART = frozenset({"scenario", "question", "compare", "baseline", "network", "trials", "seed", "checks", "capture"})
+_APART = frozenset({"scenario", "question", "compare", "baseline", "trials", "seed", "checks", "capture",
+                    "repeat_spoiled"})  # fmt: skip
 _MOST_SAID = 4
 _TIMED = {True: "yes", False: "no", None: "(not recorded)"}
 
@@ -62,10 +63,7 @@ def match(a: Findings, b: Findings, across: frozenset[str] = frozenset()) -> Mat
         for name, left, right in _differences(first.get("settings", {}), second.get("settings", {})):
             said = f"{name}: {left} in A, {right} in B"
             (warnings if _allowed(name, across) else parted).append(said)
-        profile = list(_differences(first.get("profile", {}), second.get("profile", {})))
-        told = "; ".join(f"{name} {left} in A, {right} in B" for name, left, right in profile[:_MOST_SAID])
-        if profile:
-            warnings.append(f"link profile {first['profile'].get('name', '')}: {told}")
+        warnings += _profiles_apart(first, second)
     if parted:
         unique = list(dict.fromkeys(parted))
         names = " ".join(dict.fromkeys(f"--across {said.split(':')[0]}" for said in unique))
@@ -135,19 +133,32 @@ def _allowed(name: str, across: frozenset[str]) -> bool:
     return any(".".join(parts[:length]) in across for length in range(1, len(parts) + 1))
 
 
-def _differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Dotted names of what both records have, with unequal values; an older program's record may lack a setting."""
-    left, right = dict(_flat(first)), dict(_flat(second))
-    for name in left.keys() & right.keys():
-        if left[name] != right[name]:
-            yield name, left[name], right[name]
+def _profiles_apart(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[str]:
+    """What differs between the link profiles of a cell in two campaigns: the medium's, and the topology's links'."""
+    one, other = ({"": side.get("profile", {}), **side.get("links", {})} for side in (first, second))
+    for link in dict.fromkeys((*one, *other)):
+        mine, theirs = one.get(link, {}), other.get(link, {})
+        found = list(_differences(mine, theirs))
+        told = "; ".join(f"{name} {left} in A, {right} in B" for name, left, right in found[:_MOST_SAID])
+        if found:
+            yield f"link profile {mine.get('name') or theirs.get('name', '')}{link and f' ({link})'}: {told}"
 
 
-def _flat(record: Mapping[str, Any], path: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
-    for name, value in record.items():
+def _differences(
+    first: Mapping[str, Any], second: Mapping[str, Any], path: Sequence[str] = ()
+) -> Iterator[tuple[str, Any, Any]]:
+    """Dotted names of what differs between two records, of which each leaves out what was not chosen."""
+    for name in dict.fromkeys((*first, *second)):
         if not path and (name in _APART or name in ("description", "source")):
             continue
-        if isinstance(value, Mapping):
-            yield from _flat(value, (*path, name))
-        else:
-            yield ".".join((*path, name)), value
+        left, right = first.get(name), second.get(name)
+        within = [one or {} for one in (left, right) if one is None or isinstance(one, Mapping)]
+        if len(within) == 2 and any(within):
+            yield from _differences(within[0], within[1], (*path, name))
+        elif left != right and not (_not_set(left) and _not_set(right)):
+            said = ["(not set)" if _not_set(one) else one for one in (left, right)]
+            yield ".".join((*path, name)), said[0], said[1]
+
+
+def _not_set(value: object) -> bool:
+    return value is None or value is False or (isinstance(value, Mapping | Sequence) and not value)

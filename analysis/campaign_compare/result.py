@@ -37,7 +37,7 @@ def between(
     judged = [
         judge(one, other, metrics_for([one, other])[name], margin=tolerated.margin, share_margin=tolerated.share_margin)
         for one, other in matching.cells for name in (held(metric, one, other) for metric in _of(metrics, one, other))
-        if not _both_lack(one, other, name)
+        if name in metrics_for([one, other]) and not _both_lack(one, other, name)
     ]  # fmt: skip
     adjusted = holm([one.p_worse for one in judged])
     rows = tuple(_row(one, p) for one, p in zip(judged, adjusted, strict=True))

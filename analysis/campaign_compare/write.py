@@ -14,10 +14,12 @@ from analysis.report.publish import staged
 from records.spreadsheet import write_csv
 
 _TONE = {Verdict.NO_WORSE: "good", Verdict.INCONCLUSIVE: "mixed", Verdict.WORSE: "bad"}
+_YES = {True: "yes", False: "no"}
 _COLUMNS = (
-    "cell", "metric", "unit", "a_n", "a_mean", "a_ci95_low", "a_ci95_high", "b_n", "b_mean", "b_ci95_low",
-    "b_ci95_high", "paired", "n_a", "n_b", "scale", "centre", "ci95_low", "ci95_high", "bootstrap95_low",
-    "bootstrap95_high", "limit", "p_worse", "p_worse_holm", "p_no_worse", "effect_size", "verdict",
+    "cell", "metric", "unit", "a_n", "a_mean", "a_ci95_low", "a_ci95_high", "a_lower_bound", "b_n", "b_mean",
+    "b_ci95_low", "b_ci95_high", "b_lower_bound", "paired", "n_a", "n_b", "scale", "bound", "centre", "ci95_low",
+    "ci95_high", "bootstrap95_low", "bootstrap95_high", "limit", "p_worse", "p_worse_holm", "p_no_worse", "effect_size",
+    "verdict",
 )  # fmt: skip
 
 
@@ -45,9 +47,10 @@ def _write_csv(path: Path, found: Between) -> None:
 
 
 def _cells(row: Row) -> list[object]:
+    none = (0, None, None, None, None)
     means = [value for one in (row.a, row.b) for value in
-             ((one.n, one.mean, one.low, one.high) if one else (0, None, None, None))]  # fmt: skip
-    how = ["yes" if row.paired else "no", *row.n, row.scale]
+             ((one.n, one.mean, one.low, one.high, _YES[one.at_least]) if one else none)]  # fmt: skip
+    how = [_YES[row.paired], *row.n, row.scale, row.bound]
     interval = [row.centre, row.low, row.high, *(row.bootstrap or (None, None)), row.limit]
     tests = [row.p_worse, row.p_worse_adjusted, row.p_no_worse, row.effect, row.verdict]
     return [row.cell, row.metric, row.unit, *means, *how, *interval, *tests]

@@ -13,7 +13,7 @@ from analysis.claims.spans import Span
 from analysis.estimates import counted, of_values
 from analysis.findings import CellFinding, Findings, Standing, rises
 from analysis.metrics import COMPUTED
-from analysis.stationarity import LATENCY, series_of
+from analysis.stationarity import LATENCY, is_wait, series_of
 from analysis.statistics import Count, Estimate
 from records.latency import LATENCIES, of_arrivals
 
@@ -105,7 +105,8 @@ class Measured:
         if not cell.valid:
             told = sorted({str(trial.standing) for trial in cell.trials if trial.standing is not Standing.VALID})
             return f"{wanted.case} on {wanted.network} has no valid trial ({', '.join(told) or 'none planned'})"
-        return f"{wanted.case} on {wanted.network} has no {wanted.metric}: nothing was sent in its window"
+        why = "nothing was sent in its window" if wanted.metric in LATENCIES else "none of its valid trials has it"
+        return f"{wanted.case} on {wanted.network} has no {wanted.metric}: {why}"
 
     def unlike(self, wanted: Collection[Quantity]) -> str:
         """Latencies that rise while the load lasts say how long that was: they are alike in equal windows only.
@@ -115,8 +116,8 @@ class Measured:
         """
         if len({(one.case, one.metric) in self.computed for one in wanted}) > 1:
             return "one value is computed, one is of trials"
-        latencies = [one for one in wanted if series_of(one.metric) == LATENCY]
-        if len({self.held(one).metric in LATENCIES for one in latencies}) > 1:
+        latencies = [one for one in wanted if is_wait(one.metric)]
+        if len({self.held(one).metric in LATENCIES for one in latencies if series_of(one.metric) == LATENCY}) > 1:
             return "one latency is of what was sent in the window, one (older) of what arrived in it"
         rising = [(one.case, one.network) for one in latencies if self._rises(one)]
         told = list(dict.fromkeys(_window(self.settings.get(key, {})) for key in rising))
@@ -140,7 +141,7 @@ class Measured:
         if cell is None or cell.bounded(wanted.metric):
             return cell is not None
         others = [one for one in beside if one != wanted]
-        rises_on = series_of(wanted.metric) == LATENCY and self._grows(wanted)
+        rises_on = is_wait(wanted.metric) and self._grows(wanted)
         return rises_on and not (others and all(self._grows(one) for one in others))
 
     def counts(self, wanted: Quantity) -> Sequence[Count]:

@@ -54,8 +54,8 @@ class ClaimResult:
 
     @property
     def judged(self) -> bool:
-        """Whether it can be judged by this evidence: some of what it compares may be compared."""
-        return any(outcome.alike for outcome in self.outcomes)
+        """Whether it can be judged by this evidence: some of what each of its tests compares may be compared."""
+        return all(any(outcome.alike for outcome in test.outcomes) for test in self.tests)
 
     @property
     def leaning(self) -> Verdict:

@@ -15,6 +15,7 @@ from analysis.metrics import METRICS
 from analysis.statistics import Contrast, Count, bend, never_certain, paired, r_squared, share, unpaired
 
 _PLAIN = frozenset({"difference", "value"})
+_COUNTED = _PLAIN | {"ratio"}
 VAGUE = "how exact the stated values are leaves it open"
 
 
@@ -66,8 +67,10 @@ def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     over, under = (tuple(map(evidence.held, side)) for side in (comparison.over, comparison.under))
     comparison = replace(comparison, over=over, under=under)
     found = _outcome(comparison, evidence)
-    why = evidence.unlike(comparison.quantities) if found.measured else ""
-    return replace(found, answer=Answer.UNCLEAR, alike=False, chance=None, why=why) if why else found
+    why = evidence.unlike(comparison.quantities)
+    if not why or not found.measured:
+        return replace(found, alike=not why)
+    return replace(found, answer=Answer.UNCLEAR, alike=False, chance=None, why=why)
 
 
 def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
@@ -88,9 +91,9 @@ def _outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     over, under = (values[: len(comparison.over)], values[len(comparison.over) :])
     if comparison.weights:
         over, under = _totals(comparison, values)
-    counts = [evidence.counts(one) for one in comparison.quantities] if comparison.scale in _PLAIN else []
+    counts = [evidence.counts(one) for one in comparison.quantities] if comparison.scale in _COUNTED else []
     if comparison.scale == "ratio" and any(value <= 0 for by_seed in (*over, *under) for value in by_seed.values()):
-        return _without_ratio(comparison, over, under, exact=bool(stated or sign))
+        return _without_ratio(comparison, over, under, counts, exact=bool(stated or sign))
     return _stated(comparison, over, under, stated) if stated else _decided(comparison, over, under, counts, sign=sign)
 
 
@@ -214,14 +217,14 @@ def _decided(
 ) -> Outcome:  # fmt: skip
     """The outcome of trials' values that are all there, and of which there is an effect.
 
-    counts: of each quantity, where they are compared as they are, so that a share that did not spread is not certain.
+    counts: of each quantity, so that a share that did not spread is not certain.
     """
     found = _effect(comparison, over, under)
     if found is None:
         return Outcome(comparison=comparison, answer=Answer.UNCLEAR, why="no trials of equal seed")
     if counts and not comparison.weights:
-        found = never_certain(found, *counts)
-        if len(counts) == 1 and found.error != 0 and counts[0] and not any(one.found for one in counts[0]):
+        found = never_certain(found, *counts, logarithms=comparison.scale == "ratio")
+        if len(counts) == 1 and found.error and counts[0] and not any(one.found for one in counts[0]):
             return _nothing_found(comparison, counts[0], found)
     back = _exp if comparison.scale == "ratio" else float
     told = Outcome(comparison=comparison, answer=Answer.UNCLEAR, centre=back(found.centre), n=found.n,
@@ -237,8 +240,9 @@ def _decided(
     answer = _inside(comparison, low, high)
     why = "the interval reaches over the limit" if answer is Answer.UNCLEAR else ""
     least, most = _support(comparison)
-    centre = back(found.centre)  # of repeated messages there may be more than messages
-    return replace(told, answer=answer, low=max(low, least), high=min(high, max(most, centre)), chance=chance, why=why)
+    if back(found.centre) > most:  # of repeated messages there may be more than messages
+        most = math.inf
+    return replace(told, answer=answer, low=max(low, least), high=min(high, most), chance=chance, why=why)
 
 
 def _nothing_found(comparison: Comparison, counts: Sequence[Count], found: Contrast) -> Outcome:
@@ -286,8 +290,9 @@ def _scaled_end(comparison: Comparison, end: float) -> float:
 
 
 def _without_ratio(
-    comparison: Comparison, over: Sequence[Mapping[int, float]], under: Sequence[Mapping[int, float]], *, exact: bool
-) -> Outcome:
+    comparison: Comparison, over: Sequence[Mapping[int, float]], under: Sequence[Mapping[int, float]],
+    counts: Sequence[Sequence[Count]], *, exact: bool,
+) -> Outcome:  # fmt: skip
     """Where a value is zero, `first above a times second` is asked of the differences, which always exist."""
     why = "a value is zero or negative: no ratio"
     some = any(value for by_seed in (*over, *under) for value in by_seed.values())
@@ -298,7 +303,10 @@ def _without_ratio(
         if bound is not None:
             first = {seed: sign * value for seed, value in over[0].items()}
             second = {seed: -sign * bound * value for seed, value in under[0].items()}
-            margins.append(_sum([first, second], [1.0, 1.0]))
+            margin = _sum([first, second], [1.0, 1.0])
+            if margin is not None and not comparison.weights:
+                margin = never_certain(margin, *counts, weights=(1.0, bound))
+            margins.append(margin)
     known = [one for one in margins if one is not None and one.error is not None]
     if len(known) < len(margins):
         few = "no trials of equal seed" if None in margins else "one trial, no interval"

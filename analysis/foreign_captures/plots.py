@@ -13,6 +13,7 @@ from analysis.units import scale
 _MOST_FILLED = 20_000  # bins that are drawn with the empty ones between them
 _SHORTEST = 0.2  # a last bin shorter than this share of the others says too little to be drawn
 _FEWEST_SAMPLES = 20  # a distribution of fewer is none
+_NAME_FITS = 70  # characters of 8 points
 _AXES_IN, _ABOVE_IN, _BELOW_IN, _NAME_IN = 2.2, 0.52, 0.5, 0.17
 
 
@@ -51,7 +52,7 @@ def _axes(title: str, note: str, names: dict[str, str]) -> tuple[Any, Any]:
     for row, (name, colour) in enumerate(names.items()):
         place = (_NAME_IN * (len(names) - row) - 0.06) / height
         figure.text(0.125, place, "■", color=colour, fontsize=8, va="center")
-        figure.text(0.155, place, name, color=INK, fontsize=8, va="center")
+        figure.text(0.155, place, name, color=INK, fontsize=min(8.0, 8.0 * _NAME_FITS / len(name)), va="center")
     return figure, ax
 
 
@@ -80,7 +81,7 @@ def _width_text(file: CaptureFile) -> str:
 
 
 def _throughput(file: CaptureFile, name: str) -> Plot | None:
-    if file.span is None or ("", "wire_bytes") not in file.seconds:
+    if file.span is None or not file.span.seconds or ("", "wire_bytes") not in file.seconds:
         return None
     colours = _colours(file)
     title = "Throughput over time"
@@ -130,7 +131,7 @@ def _round_trips(file: CaptureFile, name: str) -> Plot | None:
 
 
 def _retransmissions(file: CaptureFile, name: str) -> Plot | None:
-    if file.span is None or ("", "retr_or_ooo") not in file.seconds:
+    if file.span is None or not file.span.seconds or ("", "retr_or_ooo") not in file.seconds:
         return None
     title = "Retransmitted or overtaken packets over time"
     figure, ax = _axes(title, f"packets with payload, all flows, {_width_text(file)}", {})

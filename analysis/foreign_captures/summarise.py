@@ -47,6 +47,9 @@ class Span:
         return float(max(1.0, 10.0 ** np.ceil(np.log10(self.seconds / _MOST_BINS))))
 
 
+NO_TIMES = "its packets have no times"
+
+
 def span(packets: Packets) -> Span | None:
     """Of all packets that have a time (some records of pcapng have none), None when there are none."""
     t_ns = packets.t_ns[packets.t_ns > 0]

@@ -58,6 +58,14 @@ def encrypted(tls: Sequence[str]) -> str:
     return f"the clients' connections are encrypted ({', '.join(tls)}), so messages cannot be seen in packets"
 
 
+def damaged_before_the_link(links: Sequence[str]) -> str:
+    """Why packets are not followed where a link between routers or servers damages them."""
+    return (
+        f"packets are damaged on the way between routers or servers ({', '.join(links)}): on the stations' link such a "
+        "packet looks like a whole one"
+    )
+
+
 def cannot(
     views: Sequence[View], clients: Iterable[Producer | Consumer], *, stations: int, between_stations: bool
 ) -> str | None:

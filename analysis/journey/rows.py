@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analysis.journey.parts import WIRES
+from analysis.journey.reasons import damaged_before_the_link
 from analysis.journey.summary import summary
 from analysis.journey.trial import Journey, journey, stamped_journey
 from analysis.recorded import Recorded
@@ -13,8 +14,12 @@ from records.store import DamagedTrial, Trial
 
 def journey_rows(trial: Trial, manifest: Manifest, recorded: Recorded, rows: Rows) -> None:
     """Add the rows of table `journey` and the trial's metrics that come of it."""
+    damaging = trial.link().damaging
+    if between := [one.segment for one in damaging if one.link]:
+        rows.add("journey", "why", text=damaged_before_the_link(between))
+        return
     tables = {name: trial.table(name) for name in ("published", "delivered")}
-    found = journey(recorded, manifest, **tables, damaging=trial.link().damages)
+    found = journey(recorded, manifest, **tables, damaging=bool(damaging))
     add_journey(found, rows)
 
 

@@ -28,6 +28,7 @@ def measure(trial: Measured) -> dict[str, float]:
     silences = [
         silence
         for consumer in manifest.workload.consumers
+        if consumer.caller is None  # replies are in no ledger of messages
         for silence in _silences(consumer, trial.ledger.t_recv[trial.ledger.consumer == consumer.id], manifest.window)
     ]
     return {"longest_silence_of_one_s": max(silences) / 1e9} if silences else {}

@@ -6,7 +6,7 @@ from collections import Counter
 
 from analysis.backlog import growing_text
 from analysis.findings import CellFinding
-from analysis.stationarity import LATENCY, series_of
+from analysis.stationarity import LATENCY, is_wait, series_of
 from records.latency import of_arrivals
 from records.stopping import End
 
@@ -17,7 +17,9 @@ def doubts(cell: CellFinding | None, metric: str) -> str:
         return ""
     said = [_imprecise(cell, metric), _unsteady(cell, metric)]
     if series_of(metric) == LATENCY:
-        said += [_older(cell, metric), _late(cell, metric), growing_text(cell)]
+        said.append(_older(cell, metric))
+    if is_wait(metric):
+        said += [_late(cell, metric), growing_text(cell)]
     return "; ".join(filter(None, said))
 
 

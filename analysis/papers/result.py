@@ -185,7 +185,7 @@ def hold(
 
 
 def _row(row: PublishedRow, paper: Paper, evidence: Measured) -> Row:
-    alone = paper.stated(row.points)
+    alone, whole = paper.stated(row.points), paper.published(row.reading)
     baseline, *others = paper.networks
     return Row(
         row=row,
@@ -195,7 +195,7 @@ def _row(row: PublishedRow, paper: Paper, evidence: Measured) -> Row:
             for network in paper.networks
         ),
         ratios=tuple(
-            _network_ratio(Quantity(row.case, network, metric), baseline, alone, evidence)
+            _network_ratio(Quantity(row.case, network, metric), baseline, whole, evidence)
             for metric in paper.metrics
             for network in others
         ),

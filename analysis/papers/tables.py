@@ -114,14 +114,14 @@ def bound_row(row: BoundRow) -> dict[str, Any]:
 def computed_rows(result: PaperResult) -> list[dict[str, Any]]:
     """What the study computes or simulates: what it is, what was published of it, ours, and the command."""
     asked = result.paper.record.computed
-    stated: dict[str, list[Point]] = {}
+    stated: dict[tuple[str, str], list[Point]] = {}
     for point in result.paper.points:
-        stated.setdefault(point.case, []).append(point)
+        stated.setdefault((point.case, point.metric), []).append(point)
     return [
         {
             "case": case,
             "what": asked.cases[case] if asked else "",
-            "published": "; ".join(_said(METRICS[metric], point) for point in stated.get(case, ())) or "–",
+            "published": "; ".join(_said(METRICS[metric], point) for point in stated.get((case, metric), ())) or "–",
             "ours": quantity(METRICS[metric], next(iter(found.values.values())))
             if found.exact
             else interval(METRICS[metric], of_values(metric, list(found.values.values()))),

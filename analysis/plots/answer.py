@@ -30,7 +30,7 @@ _HEAD, _FOOT = 34.0, 28.0  # above and below the rows
 def answer_plot(findings: Findings) -> Plot | None:
     """The plot, None where no trial is valid."""
     found = answer(findings)
-    if not any(figure.marks for row in found.rows for figure in row.figures):
+    if all(mark.value is None for row in found.rows for figure in row.figures for mark in figure.marks):
         return None
     return plot_of(answer_sketch(found, colours(findings)), name="answer")
 
@@ -43,7 +43,7 @@ def answer_sketch(found: Answer, colour: dict[str, str]) -> Sketch:
     roomy = len(found.rows) <= _FEW
     titles = _titles(found.rows)
     names = [_name_of(row, titled=any(titles)) for row in found.rows]
-    lines = min(2 if roomy else _MOST_LINES, max(map(len, names), default=1))
+    lines = min(3 if roomy else _MOST_LINES, max(map(len, names), default=1))
     tall = _ROOMY if roomy else max(_NARROW, _LINE * lines + 4)
     foot = top + tall * len(found.rows) + _TITLE * sum(map(bool, titles))
     columns = _columns(found, top, foot)
@@ -55,7 +55,8 @@ def answer_sketch(found: Answer, colour: dict[str, str]) -> Sketch:
             shapes.append(Box(x=_MARGIN, y=y + 1, width=width, height=13, fill="#ffffff"))
             shapes.append(Label(x=_MARGIN, y=y + 11, text=title, size=7.5, bold=True))
             y += _TITLE
-        shapes += _name(name[:lines], y + tall / 2, colour=colour[row.cell] if _by_level(row, any(titles)) else INK)
+        ink = colour[row.cell] if _by_level(row, any(titles)) else INK
+        shapes += _name(_cut(name, lines), y + tall / 2, colour=ink)
         for column, figure in zip(columns, row.figures, strict=True):
             shapes += _figure(column, figure, y + tall / 2, roomy=roomy)
         y += tall
@@ -106,6 +107,11 @@ def _name_of(row: Row, *, titled: bool) -> list[str]:
     """The lines of a row's name."""
     name = row.level if _by_level(row, titled) else row.title
     return textwrap.wrap(name.replace(" ", _HARD).replace(f"{_HARD}·{_HARD}", f"{_HARD}· "), 25)
+
+
+def _cut(name: Sequence[str], lines: int) -> Sequence[str]:
+    """So many lines of it, with a sign where more follow."""
+    return name if len(name) <= lines else [*name[: lines - 1], f"{name[lines - 1]}…"]
 
 
 def _name(texts: Sequence[str], y: float, *, colour: str) -> list[Shape]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from analysis.answer import Mark
 from analysis.metric import Metric
+from analysis.plots.eventmarks import SIZE, text_length
 from analysis.plots.panel import Panel
 from analysis.plots.sketch import Align, Label, Line, Shape
 from analysis.plots.style import COLOURS, HAIR, MUTED, limits, linear_ticks, log_ticks, tick_text
@@ -60,7 +61,8 @@ def frame(column: Column) -> list[Shape]:
     """What a column has apart from its rows: name, labelled values, the baseline's line, which way is better."""
     panel, metric = column.panel, column.metric
     right = panel.x + panel.width
-    shapes: list[Shape] = [Label(x=panel.x, y=panel.y - 20, text=metric.label, size=8.5, bold=True)]
+    fits = SIZE * (column.end - panel.x) / max(1.15 * text_length(metric.label), 1.0)  # bold letters are wider
+    shapes: list[Shape] = [Label(x=panel.x, y=panel.y - 20, text=metric.label, size=min(8.5, fits), bold=True)]
     for value, text in _ratio_ticks(panel) if column.baseline else _mean_ticks(panel, metric):
         at = panel.along(value)
         shapes.append(Line(points=((at, panel.y), (at, panel.foot)), colour=HAIR, width=0.6))

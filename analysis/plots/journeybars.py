@@ -147,10 +147,10 @@ def _legend(parts: Sequence[str], y: float) -> tuple[list[Shape], float]:
 
 def _group(group: Bars, y: float) -> tuple[list[Shape], float]:
     y += 9
-    shapes: list[Shape] = [
-        Label(x=_MARGIN, y=y, text=group.name, size=8.5, colour=group.colour, bold=True),
-        Label(x=_WIDTH - _MARGIN, y=y, text=group.note, size=_SIZE, colour=MUTED, align="right"),
-    ]
+    shapes: list[Shape] = [Label(x=_MARGIN, y=y, text=group.name, size=8.5, colour=group.colour, bold=True)]
+    if text_length(group.name) * 1.15 * 8.5 / _SIZE + text_length(group.note) > _WIDTH - 2 * _MARGIN - 8:
+        y += 10  # both do not stand in one line
+    shapes.append(Label(x=_WIDTH - _MARGIN, y=y, text=group.note, size=_SIZE, colour=MUTED, align="right"))
     y += 5
     for one in group.shown:
         shapes += _bar(one, y)

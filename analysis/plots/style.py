@@ -22,6 +22,7 @@ INK, MUTED, HAIR, SHADE = "#1f2933", "#5f6b76", "#d5dae0", "#f0f3f6"
 WIDTH_IN, PNG_DPI = 5.0, 144
 PNG_EFFORT = {"compress_level": 3}  # of zlib: 0.6 of the time of the usual 6, for files that are 5 % larger
 TITLE_CHARACTERS = 54  # of bold text of 10 points in the width
+_NOTE_CHARACTERS = 78  # of text of 8 points
 LOG_SPAN = 20.0  # a quantity that spans more than this is drawn on a logarithmic axis
 mpl.rcParams.update(
     {
@@ -70,7 +71,10 @@ def frame(ax: Any) -> None:
 
 
 def heading(figure: Figure, title: str, note: str = "") -> None:
-    """Title, in two lines when one does not hold it, and under it a muted line that says what is drawn."""
+    """Title, in two lines when one does not hold it, and under it a muted line that says what is drawn.
+
+    Where that takes more than one line, the axes give way.
+    """
     lines = textwrap.wrap(title, TITLE_CHARACTERS) or [""]
     size = 10.0 if len(lines) == 1 else 8.5
     height = figure.get_figheight() * 72
@@ -78,7 +82,12 @@ def heading(figure: Figure, title: str, note: str = "") -> None:
     for line in lines:
         figure.text(0.02, place, line, ha="left", va="top", fontsize=size, fontweight="bold")
         place -= size * 1.4 / height
-    figure.text(0.02, place, note, ha="left", va="top", fontsize=8, color=MUTED)
+    told = textwrap.wrap(note, _NOTE_CHARACTERS) or [""]
+    figure.text(0.02, place, "\n".join(told), ha="left", va="top", fontsize=8, color=MUTED)
+    lower = (len(told) - 1) * 8 * 1.4 / height
+    for ax in figure.axes:
+        box = ax.get_position()
+        ax.set_position((box.x0, box.y0, box.width, box.height - lower))
 
 
 def ticks(axis: Any, low: float, high: float, *, log: bool = False, percent: bool = False, parts: int = 5) -> None:

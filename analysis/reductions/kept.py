@@ -38,6 +38,7 @@ FOLDER, RECORD = "reduced", "_reduction.json"
 KEPT = "kept"
 _MAY_BE_WRITTEN_S = 86_400.0  # so long after it was made, at most: that of `shared` is there for a whole report
 _FAILED = ("damage", PARTIAL)
+_LONGEST = 200  # of a folder's name, which has 255 characters at most
 Stamps = Mapping[str, tuple[int, int]]
 
 
@@ -88,7 +89,10 @@ class Kept:
 
 def place_of(trial: Path) -> Path:
     """The folder of the reduction of the trial at `trial`."""
-    return trial.parent.parent / FOLDER / f"cell={quote(trial.parent.name, safe='')}" / f"trial={Trial(trial).number}"
+    cell = quote(trial.parent.name, safe="")
+    if len(cell) > _LONGEST:  # a letter of another alphabet takes six to nine of these
+        cell = f"{cell[:_LONGEST]}-{hashlib.sha256(cell.encode()).hexdigest()[:8]}"
+    return trial.parent.parent / FOLDER / f"cell={cell}" / f"trial={Trial(trial).number}"
 
 
 def stamps(trial: Path) -> Stamps:

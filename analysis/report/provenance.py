@@ -122,7 +122,9 @@ def _captures(manifests: Sequence[Manifest]) -> str:
     gone = sum(bool(m.captures) and not any(one.kept for one in m.captures) for m in manifests)
     said = ((off, "without captures"), (gone, "whose captures were counted and not kept"))
     told = ", ".join(f"{count} trial{'s' * (count > 1)} {what}" for count, what in said if count)
-    return f"{told}, of {len(manifests)}: without them there are no TCP figures and no journeys" if told else ""
+    stamped = all("stamps" in m.rows for m in manifests)  # then journeys are told by the stack's own nodes
+    lacks = "no TCP figures" if stamped else "no TCP figures and no journeys"
+    return f"{told}, of {len(manifests)}: without them there are {lacks}" if told else ""
 
 
 def _beside(manifests: Sequence[Manifest]) -> str:

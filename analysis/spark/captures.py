@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from analysis.capture.kept_index import kept_index
 from analysis.capture.ranges import RANGE_BYTES, from_json, to_json
 from analysis.capture.reader import read_capture
-from analysis.foreign_captures.summarise import TOP, Totals, add_packets, add_totals, span
+from analysis.foreign_captures.summarise import NO_TIMES, TOP, Totals, add_packets, add_totals, span
 from analysis.partial import said
 from analysis.rows import DDL, SCHEMA, Rows
 from analysis.spark import partitions, pieces
@@ -83,6 +83,8 @@ def reduce_capture(path: Place, number: int) -> pa.RecordBatch:
             rows.add("damage", "flows", text=_said(error, path))
         else:
             rows.take(flows)
+    elif len(packets):
+        rows.add("damage", "flows", text=NO_TIMES)
     return rows.batch()
 
 

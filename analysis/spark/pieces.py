@@ -23,7 +23,16 @@ from analysis.capture.addresses import merge
 from analysis.capture.columns import TYPES, Packets
 from analysis.capture.ranges import Range
 from analysis.capture.reader import read_range
-from analysis.foreign_captures.summarise import Between, Span, Totals, add_long, add_packets, add_totals, span
+from analysis.foreign_captures.summarise import (
+    NO_TIMES,
+    Between,
+    Span,
+    Totals,
+    add_long,
+    add_packets,
+    add_totals,
+    span,
+)
 from analysis.partial import said
 from analysis.rows import Rows
 from records.location import Place
@@ -155,6 +164,8 @@ def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int, long: int = L
             failed = said(error)
         else:
             rows.take(mine)
+    elif failed is None and count:
+        failed = NO_TIMES
     if failed is not None:
         rows.add("damage", "flows", text=failed)
     return rows.batch()

@@ -86,9 +86,10 @@ def _trial(work: Work, cell: CellFinding, trial: TrialFinding) -> Iterator[Row]:
         "window_s": manifest.window.seconds, "clock_offset_ns": manifest.clock_offset_ns,
         "guarantee_class": manifest.guarantee_class, "pattern": manifest.workload.asked.pattern.value,
     }  # fmt: skip
+    ours = {name: value for name, value in trial.metrics.items() if name in METRIC_NAMES}
     others = {name: value for name, value in trial.metrics.items() if name not in METRIC_NAMES}
     yield {
-        "scenario": Campaign.model_validate_json(work.plan).scenario, **of_trial, **trial.metrics,
+        "scenario": Campaign.model_validate_json(work.plan).scenario, **of_trial, **ours,
         "levels": list(cell.levels.items()), "state": trial.standing.value, "reasons": trial.reasons,
         "seed": trial.seed, "latency_of": trial.latency_of if trial.path is not None else None,
         "lower_bounds": sorted(trial.at_least & set(trial.metrics)), "other_metrics": list(others.items()),

@@ -8,7 +8,7 @@ from analysis.statistics.intervals import Estimate, estimate
 from analysis.statistics.knee import Bend, bend
 from analysis.statistics.multiplicity import benjamini_hochberg, holm
 from analysis.statistics.percentiles import Percentile, percentile
-from analysis.statistics.ratios import Ratio, paired_ratio
+from analysis.statistics.ratios import Ratio, paired_logarithms, paired_ratio
 from analysis.statistics.shares import Count, never_certain, share
 from analysis.statistics.straight import r_squared
 from analysis.statistics.students import CONFIDENCE, t_factor
@@ -36,6 +36,7 @@ __all__ = [
     "never_certain",
     "paired",
     "paired_effect",
+    "paired_logarithms",
     "paired_ratio",
     "percentile",
     "r_squared",

@@ -59,7 +59,7 @@ def _ends(values: Sequence[float], mean: float, support: Support) -> tuple[float
     if support == "share" and min(values) > 0 and max(values) < 1:
         return _transformed([math.log(value) - math.log1p(-value) for value in values], _share)
     half = half_width(values)
-    return max(0.0, mean - half), min(mean + half, 1.0 if support == "share" else math.inf)
+    return max(0.0, mean - half), min(mean + half, 1.0 if support == "share" and max(values) <= 1 else math.inf)
 
 
 def _transformed(values: Sequence[float], back: Callable[[float], float]) -> tuple[float, float]:

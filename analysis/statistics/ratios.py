@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.statistics.contrasts import Contrast, paired
+from analysis.statistics.shares import Count, never_certain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +38,24 @@ class Ratio:
         return math.sqrt(self.high / self.low) if math.isfinite(self.high) else math.inf
 
 
-def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
-    """Ratio of second to first over pairs of equal seed: a t interval on the logarithms, taken back."""
+def paired_ratio(pairs: Sequence[tuple[float, float]], counts: Sequence[Sequence[Count]] = ()) -> Ratio:
+    """Ratio of second to first over pairs of equal seed: a t interval on the logarithms, taken back.
+
+    counts: of both groups, where their values are shares of what was counted.
+    """
     if not pairs:
         return Ratio(n=0, ratio=None, undefined="no two valid trials share a seed")
     if zeros := sum(first <= 0 or second <= 0 for first, second in pairs):
         return Ratio(n=len(pairs), ratio=None, undefined=f"{zeros} of {len(pairs)} pairs hold a zero")
+    return ratio_of(paired_logarithms(pairs, counts))
+
+
+def paired_logarithms(pairs: Sequence[tuple[float, float]], counts: Sequence[Sequence[Count]] = ()) -> Contrast:
+    """The contrast whose ratio that is.  ValueError without pairs, or where one has no logarithm."""
     found = paired([(math.log(first), math.log(second)) for first, second in pairs])
-    return ratio_of(found) if found else Ratio(n=0, ratio=None)
+    if found is None:
+        raise ValueError("no pairs, no ratio")
+    return never_certain(found, *counts, logarithms=True)
 
 
 def ratio_of(logarithms: Contrast) -> Ratio:

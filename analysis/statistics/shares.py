@@ -48,22 +48,29 @@ def share(counts: Sequence[Count]) -> Estimate | None:
     return Estimate(n=len(looked), mean=mean, low=min(low, mean), high=max(high, mean))
 
 
-def never_certain(found: Contrast, *groups: Sequence[Count]) -> Contrast:
+def never_certain(
+    found: Contrast, *groups: Sequence[Count], weights: Sequence[float] | None = None, logarithms: bool = False
+) -> Contrast:
     """The contrast of groups' shares (of one with a number); where it did not spread, as uncertain as the counts leave
     it.
+
+    weights: what each group's share is multiplied by, if not by 1 or -1.  logarithms: the contrast is of theirs, whose
+    variance is the share's by its square (delta method).
 
     One found and one not found are added to each group, so that nothing found is not certainty (Agresti and Caffo
     2000).  Where pairs of equal seeds do spread, their spread says more: both sides lost the same packets.
     """
     if found.error != 0 or not groups or not all(groups):
         return found
-    return replace(found, error=math.sqrt(math.fsum(map(_variance, groups))), freedom=_MANY)
+    taken = weights or [1.0] * len(groups)
+    parts = [by**2 * _variance(one, logarithms=logarithms) for by, one in zip(taken, groups, strict=True)]
+    return replace(found, error=math.sqrt(math.fsum(parts)), freedom=_MANY)
 
 
-def _variance(counts: Sequence[Count]) -> float:
+def _variance(counts: Sequence[Count], *, logarithms: bool) -> float:
     of = sum(one.of for one in counts) + 2
     middle = (sum(one.found for one in counts) + 1) / of
-    return middle * (1 - middle) / of
+    return middle * (1 - middle) / of / (middle**2 if logarithms else 1)
 
 
 def _size(counts: Sequence[Count], mean: float) -> float:

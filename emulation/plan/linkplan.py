@@ -15,6 +15,7 @@ from emulation.profile.media import MediumName, Via
 from emulation.profile.profile import LinkProfile
 from emulation.profile.timeline import LinkState, Step
 from records.directions import DIRECTIONS, Direction
+from records.link import by_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +248,7 @@ def queues(plan: LinkPlan) -> tuple[Queue, ...]:
             hooks=((station, direction),),
             traced=direction in traced,
         )
-        for number, station in enumerate(sorted(stations, key=_number))
+        for number, station in enumerate(sorted(stations, key=by_number))
         for direction in plan.directions
         if side(plan.first, group_of[station], direction).rate is not None
     )
@@ -268,8 +269,3 @@ def air(plan: LinkPlan, state: LinkState, group: int, direction: Direction) -> D
     used = [number for number, members in enumerate(plan.groups) if members]
     whole = plan.profile.medium == "shared" and plan.profile.station_rate != "phy" and len(used) > 1
     return side(state, 0 if whole else group, direction)
-
-
-def _number(station: str) -> tuple[int, str]:
-    digits = "".join(filter(str.isdigit, station))
-    return int(digits or 0), station

@@ -42,13 +42,13 @@ class LinkProfile(Frozen):
     while it is in use.
 
     On a shared medium: turns: whose frame is sent next.  `arrival`: one queue for all stations of equal settings, in
-    both directions; those with settings of their own take turns with it, packet by packet.  `packets`: every station
-    and the access point, with one queue for all that goes down, take turns packet by packet, as 802.11's distributed
-    coordination function lets them in the mean.  `airtime`: every station has as much of the medium as any other, up
-    and down together, with a queue for each at the access point (Hoiland-Jorgensen et al., Ending the Anomaly, USENIX
-    ATC 2017).  station_rate: what a station's rate is.  `limit`: its frames take as long as any, and it is held to
-    that rate.  `phy`: its frames are sent at that rate and take longer of everybody's time (Heusse et al., Performance
-    Anomaly of 802.11b, INFOCOM 2003).
+    both directions; those with settings of their own take turns with it, packet by packet (by tc: by 1,600 bytes).
+    `packets`: every station and the access point, with one queue for all that goes down, take turns packet by packet,
+    as 802.11's distributed coordination function lets them in the mean.  `airtime`: every station has as much of the
+    medium as any other, up and down together, with a queue for each at the access point (Hoiland-Jorgensen et al.,
+    Ending the Anomaly, USENIX ATC 2017).  station_rate: what a station's rate is.  `limit`: its frames take as long as
+    any, and it is held to that rate.  `phy`: its frames are sent at that rate and take longer of everybody's time
+    (Heusse et al., Performance Anomaly of 802.11b, INFOCOM 2003).
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]

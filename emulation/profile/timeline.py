@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,6 +20,7 @@ from records.directions import DIRECTIONS, Direction
 if TYPE_CHECKING:
     from emulation.profile.profile import LinkProfile, Sides
 
+_MOST_SAID = 16  # values of a list that a change's name has
 _LONGEST_EVENT_S = 61.0  # an outage or a handover lasts a minute at most
 
 
@@ -204,8 +206,17 @@ def _named(settings: dict[str, Any]) -> str:
     words = []
     for key, value in settings.items():
         inner = value.items() if isinstance(value, dict) and key in ("uplink", "downlink") else None
-        words += [f"{key} {name} {one}" for name, one in inner] if inner else [f"{key} {value}"]
+        words += [f"{key} {name} {_short(one)}" for name, one in inner] if inner else [f"{key} {_short(value)}"]
     return ", ".join(words) or "change of nothing"
+
+
+def _short(value: object) -> object:
+    """A value, but of what came out of a file how much it is, and a digest."""
+    if isinstance(value, dict):
+        return {name: _short(one) for name, one in value.items()}
+    if isinstance(value, list | tuple) and len(value) > _MOST_SAID:
+        return f"{len(value)} values {hashlib.sha256(repr(value).encode()).hexdigest()[:8]}"
+    return value
 
 
 def _with(sides: Sides, settings: dict[str, Any], profile: LinkProfile) -> Sides:

@@ -10,7 +10,7 @@ from emulation.profile.direction import DirectionProfile
 from emulation.proof import expectation
 from emulation.proof.asked import Asked
 from emulation.proof.foretold import foretell, pairs
-from emulation.proof.probe import Arrivals
+from emulation.proof.probe import MIN_FRAME, Arrivals
 from records.directions import Direction
 from records.link import LinkCheck
 
@@ -65,12 +65,14 @@ def _latest_before(values: np.ndarray) -> np.ndarray:
 def reordering_check(side: DirectionProfile, direction: Direction, arrivals: Arrivals) -> LinkCheck:
     """Packets that overtook one that was sent before them."""
     overtook, total = overtakers(arrivals.number), len(np.unique(arrivals.number))
-    expected = expectation.binomial(total, side.reorder)
+    # Who takes longer to send than the delay that it is spared has nobody before it to overtake.
+    share = side.reorder if side.airtime(MIN_FRAME) < side.delay else 0.0
+    expected = expectation.binomial(total, share)
     return LinkCheck(
         quantity="reordered",
         direction=direction,
         source="probe",
-        asked=side.reorder * total,
+        asked=share * total,
         delivered=overtook,
         low=expected.low,
         high=expected.high,

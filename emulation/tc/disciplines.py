@@ -8,8 +8,8 @@ from emulation.plan.linkplan import Queue, medium, side
 from emulation.profile.direction import DirectionProfile
 from emulation.profile.timeline import LinkState
 
-# A class with next to no rate of its own borrows each turn from the medium, so that stations take turns packet by
-# packet, as stations that contend for a channel do (802.11's distributed coordination function).
+# A class with next to no rate of its own borrows each turn from the medium.  A turn is a full frame, or as many smaller
+# ones as have its bytes: a quantum below a frame would alternate frames, but then htb's deficit grows without end.
 _NEXT_TO_NO_RATE = 8_000.0
 _FIRST_LANE = 0x10
 # Where a trace sets the rate: what goes through this lane uses the medium up for as long as nothing may pass.  Both
@@ -39,9 +39,13 @@ def of_queue(queue: Queue, state: LinkState) -> list[Discipline]:
         for lane, rank in ((_HOLDING_LANE, 0), (_FIRST_LANE, 1)):
             found.append(_class(queue, 0x10000 + lane, 0x10001, free, guaranteed=_NO_RATE, burst=burst, rank=rank))
         return [*found, _fifo(queue, 0x20000, 0x10000 + _FIRST_LANE, whole)]
+    # What classes are guaranteed passes whether the medium has room or not.
+    guaranteed = min(_NEXT_TO_NO_RATE, whole.rate / (2 * len(queue.groups)))
     for number, group in enumerate(queue.groups):
         one, lane = side(state, group, queue.direction), 0x10000 + _FIRST_LANE + number
-        found.append(_class(queue, lane, 0x10001, one, guaranteed=_NEXT_TO_NO_RATE, burst=burst))
+        assert one.rate is not None
+        own = 0 if held else one.burst_bytes or kernel.burst_bytes(one.rate)
+        found.append(_class(queue, lane, 0x10001, one, guaranteed=guaranteed, burst=own))
         found.append(_fifo(queue, (2 + number) << 16, lane, one))
     return found
 

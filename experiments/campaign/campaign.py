@@ -81,10 +81,15 @@ def create(scenario: Scenario, root: Path, *, first: int | None = None) -> Path:
 def extend(folder: Path, more: Sequence[Planned]) -> None:
     """Let a campaign have more trials, after those that it has; CampaignError when another command has it."""
     with owned(folder):
-        campaign = read_campaign(folder)
-        partial = folder / f".{RECORD}"
-        write_record(partial, campaign.model_copy(update={"order": (*campaign.order, *more)}))
-        partial.replace(folder / RECORD)
+        lengthen(folder, more)
+
+
+def lengthen(folder: Path, more: Sequence[Planned]) -> None:
+    """The same, for whoever has the campaign."""
+    campaign = read_campaign(folder)
+    partial = folder / f".{RECORD}"
+    write_record(partial, campaign.model_copy(update={"order": (*campaign.order, *more)}))
+    partial.replace(folder / RECORD)
 
 
 def now() -> str:

@@ -28,8 +28,10 @@ from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
 from records.campaign import Campaign, Cell, Planned, read_campaign
 from records.store import Trial
-from records.workload import Command
+from records.workload import Acknowledged, Command, PubSub
 from stacks import registry
+from stacks.driver import Subscription
+from stacks.knobs import unsaid
 
 _MADE_BY = {"line": "the line", "tc": "tc"}
 
@@ -85,10 +87,14 @@ def create(trial: Trial, root: Path, *, stack: str | None, kernels: Kernels) -> 
             _same(trial, f"fates of packets of segment {other.segment}", drawn, layout.digests(again))
     if fates:  # a link made by queueing disciplines has none that could be had again
         _same(trial, "fates of packets", fates, layout.digests(plan))
-    levels = dict(cell.levels)
+    levels, of_it = dict(cell.levels), ""
     if stack is not None:
-        settings = _with_stack(settings, stack)
+        set_before, settings = settings.knobs.get(stack, {}), _with_stack(settings, stack)
         levels["stack"] = stack
+        own = settings.knobs.get(stack, {})
+        if own != set_before:
+            of_it = f", with {stack}'s own {', '.join(f'{name}: {value}' for name, value in own.items())}"
+    replay_of = f"{trial.path.parent.parent.name}, {cell.name}, {trial.path.name}"
     replayed = Cell(
         name=cell_name(levels),
         levels=levels,
@@ -97,7 +103,7 @@ def create(trial: Trial, root: Path, *, stack: str | None, kernels: Kernels) -> 
     )
     campaign = Campaign(
         scenario=original.scenario,
-        question=f"{original.question} (replay of {trial.path.parent.parent.name}, {cell.name}, {trial.path.name})",
+        question=f"{original.question} (replay of {replay_of}{of_it})",
         digest=_digest(replayed, manifest.seed),
         created=campaigns.now(),
         seed=manifest.seed,
@@ -149,9 +155,17 @@ def _with_stack(settings: Settings, stack: str) -> Settings:
             raise CampaignError("--stack: the trial's load is programs, which no stack carries: leave it out")
         driver = registry.get(stack, settings.knobs.get(stack, {}))
         registry.require(driver, patterns={work.pattern}, guarantees=work.guarantees())
+        if isinstance(work, Acknowledged):
+            name = "any" if isinstance(work, PubSub) and work.durable else None
+            if why := driver.why_not(Subscription(name=name, prefetch=work.prefetch)):
+                raise CampaignError(f"--stack: {why}")
     except (registry.UnknownStackError, registry.StackLacksError) as error:
         raise CampaignError(f"--stack: {error}") from error
-    other = Settings.model_validate(settings.model_dump() | {"stack": stack, "faults": {}})
+    said = settings.knobs.get(stack, {})
+    kind = registry.knobs_of(stack)
+    missing = {name: kind.model_fields[name].default for name in unsaid(kind, said)} if kind else {}
+    knobs = settings.knobs | ({stack: {**said, **missing}} if missing else {})
+    other = Settings.model_validate(settings.model_dump() | {"stack": stack, "faults": {}, "knobs": knobs})
     told = [f"{key}: {problem}" for key, problem in problems(other)]
     if told := told + [f"{'.'.join(map(str, at))}: {problem}" for at, problem in nodes.problems(other)]:
         raise CampaignError(f"--stack: {'; '.join(told)}")

@@ -75,6 +75,8 @@ def run(
     shared_machine()
     campaign = read_campaign(folder)
     foreign.check(folder, campaign)
+    if not campaigns.missing(folder, campaign):
+        return []
     chosen = prepare.choose(campaign, folder, kernels)
     with campaigns.owned(folder), prepare.prepared(campaign, chosen):
         campaign_run = CampaignRun(

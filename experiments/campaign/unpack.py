@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.campaign import foreign
-from experiments.campaign.campaign import CampaignError, owned
+from experiments.campaign.campaign import CampaignError, lengthen, owned
 from records.campaign import Campaign, point_latest, read_campaign
 from records.pack import extract
 from records.packed import Elsewhere
@@ -74,11 +74,13 @@ def _merge(staged: Path, place: Path, campaign: Campaign) -> Unpacked:
         there = read_campaign(place)
     except DamagedTrial as error:
         raise CampaignError(f"{error}; mend it, or unpack below another folder with --results") from error
-    if there != campaign:
+    if not _grew(there, campaign):
         raise CampaignError(
             f"{place}: another campaign has this place (made {there.created}, digest {there.digest[:8]}; the pack's: "
             f"{campaign.created}, {campaign.digest[:8]}); unpack below another folder with --results"
         )
+    if more := campaign.order[len(there.order) :]:
+        lengthen(place, more)
     finished, set_aside = trials(staged), aside_of(staged)
     lacking = [path for path in (*set_aside, *(trial.path for trial in finished)) if not _is_there(path, staged, place)]
     added = [trial for trial in finished if trial.path in lacking]
@@ -89,6 +91,13 @@ def _merge(staged: Path, place: Path, campaign: Campaign) -> Unpacked:
         path.rename(target)
         sync(target.parent)
     return Unpacked(folder=place, added=len(added), kept=len(finished) - len(added), elsewhere=elsewhere)
+
+
+def _grew(one: Campaign, other: Campaign) -> bool:
+    """Whether they are one campaign, that may have been given more trials on either side."""
+    common = min(len(one.order), len(other.order))
+    alike = one.model_copy(update={"order": ()}) == other.model_copy(update={"order": ()})
+    return alike and one.order[:common] == other.order[:common]
 
 
 def _is_there(path: Path, staged: Path, place: Path) -> bool:

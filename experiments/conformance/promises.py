@@ -19,6 +19,7 @@ from records.schema import Outcome
 from records.verdict import Check, Health, Verdict
 from records.window_metrics import longest_silence
 
+_IMPAIRING = (Check.LINK_LOSS, Check.LINK_TIMELINE)  # what stories ask of the link: losses, and an outage
 _LONGEST_SILENCE_S = 2.0  # eighty times what the schedule leaves between two messages, and no stall of a machine
 
 
@@ -57,6 +58,14 @@ class Seen:
         if not self.answered.expected:
             return "nothing that was sent was answered"
         return "" if self.counted.delivered else "nothing arrived"
+
+    @property
+    def unproven(self) -> str:
+        """Why it is not known that the link did to messages what the story asks, '' when it is."""
+        return "; ".join(
+            one.reason for one in self.verdict.checks
+            if one.check in _IMPAIRING and one.health in (Health.FAILED, Health.UNKNOWN)
+        )  # fmt: skip
 
     @property
     def missing(self) -> int:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from experiments.scenario import cases
+from pydantic import ValidationError
+
+from experiments.scenario import cases, misfits, nodes
 from experiments.scenario import scenario as scenarios
-from experiments.scenario.scenario import Scenario
+from experiments.scenario.scenario import Scenario, ScenarioCell
 from experiments.scenario.settings import Settings, WindowSettings
 from records import yaml_lines
 from records.errors import WrongInput
@@ -130,8 +132,20 @@ def _quick(scenario: Scenario) -> Scenario:
     short = {"trials": 1, "window": QUICK.model_dump(mode="json")}
     return replace(
         scenario,
-        cells=tuple(
-            replace(cell, settings=Settings.model_validate(cell.settings.model_dump(mode="json") | short))
-            for cell in scenario.cells
-        ),
+        cells=tuple(replace(cell, settings=_shortened(cell, short)) for cell in scenario.cells),
     )
+
+
+def _shortened(cell: ScenarioCell, short: dict[str, Any]) -> Settings:
+    plain = cell.settings.model_dump(mode="json") | short
+    try:
+        settings = Settings.model_validate(plain)
+        told = [problem for _, problem in nodes.problems(settings)]
+    except ValidationError as error:
+        told = [problem for _, problem in misfits.told(error, plain)]
+    if told:
+        raise UnknownPaper(
+            f"--quick: {cell.name} does not fit into a window of {QUICK.window_s:g} s ({told[0]}): leave --quick "
+            "out, or choose other cases with --only"
+        )
+    return settings

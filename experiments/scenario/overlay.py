@@ -1,6 +1,6 @@
 """A scenario laid over another: `based_on: matrix.yaml` takes all of that file, but for what this one says itself.
 
-A mapping is laid into a mapping; anything else (a list, a word, a number) takes the other's place.
+A mapping is laid into a mapping; anything else (a list, a word, a number, a mix of sizes) takes the other's place.
 """
 
 from __future__ import annotations
@@ -42,16 +42,22 @@ def read(path: Path) -> Text:
 
 
 def laid_into(below: Any, above: Any) -> Any:
-    """Mapping into mapping; else what is above."""
-    if isinstance(below, dict) and isinstance(above, dict):
+    """Mapping into mapping; else what is above.  A mapping of numbers, as of sizes to shares, is one value."""
+    if isinstance(below, dict) and isinstance(above, dict) and not is_of_numbers(above):
         return below | {key: laid_into(below.get(key), value) for key, value in above.items()}
     return above
+
+
+def is_of_numbers(value: dict[Any, Any]) -> bool:
+    """Whether all keys of a mapping are numbers, of which there are some."""
+    return bool(value) and all(str(key).isdecimal() for key in value)
 
 
 def says(said: Any, location: Key) -> bool:
     """Whether what is laid over the rest gives the value at `location` itself."""
     for part in location:
-        if not isinstance(said, dict) or part not in said:
+        among = range(len(said)) if isinstance(said, list) else said if isinstance(said, dict) else ()
+        if part not in among:
             return False
         said = said[part]
     return bool(location)

@@ -29,6 +29,7 @@ from stacks.driver import Subscription
 _NOT_FACTORS = {"checks", "trials", "parallel", "nodes", overrides.NAME}  # keys whose lists are lists
 # What no cell has of its own.
 _OF_THE_WHOLE = {"scenario", "question", "compare", "baseline", "seed", "trials", "parallel", "repeat_spoiled"}
+_NOT_LAID_OVER = _OF_THE_WHOLE | {overrides.NAME}
 _Condition = tuple[Key, dict[str, tuple[str, ...]]]  # where it stands, and the levels of each factor
 _MAX_CELLS = 10_000
 _MAX_NAME = 180
@@ -125,7 +126,7 @@ def load(path: Path) -> Scenario:
     complain = _Complaints(path, text.places)
     _check_factors(factors, complain)
     exceptions = text.data.get(overrides.NAME, [])
-    for at, problem in overrides.problems(exceptions, factors, whole=_OF_THE_WHOLE, lists=_NOT_FACTORS):
+    for at, problem in overrides.problems(exceptions, factors, whole=_NOT_LAID_OVER, lists=_NOT_FACTORS):
         complain.add(at, problem)
     complain.raise_if_any()
     sizes = [len(levels) for levels in factors.values()]
@@ -134,9 +135,9 @@ def load(path: Path) -> Scenario:
         cells *= size
     if cells > _MAX_CELLS:
         raise ScenarioError(f"{path}: {cells} cells; at most {_MAX_CELLS} can be run")
-    built = [_cell(text.data, factors, choice, complain) for choice in itertools.product(*map(range, sizes))]
-    complain.raise_if_any()
     printed = {_label(key): tuple(_printed(key, level) for level in levels) for key, levels in factors.items()}
+    built = [_cell(text.data, factors, choice, printed, complain) for choice in itertools.product(*map(range, sizes))]
+    complain.raise_if_any()
     _check_references(built[0].settings, printed, overrides.conditions(exceptions), complain)
     for at, problem in programs.unlike(cell.settings for cell in built):
         complain.add(at, problem)
@@ -148,22 +149,33 @@ def load(path: Path) -> Scenario:
 def _check_references(
     settings: Settings, factors: dict[str, tuple[str, ...]], exceptions: Iterable[_Condition], complain: _Complaints
 ) -> None:
-    """What a scenario says of its own factors: what is compared, and where waivers and overrides hold."""
+    """What a scenario says of its own factors: what is compared, what runs side by side, and where overrides hold."""
     for key, problem in problems(factors, factor=settings.compare, baseline=settings.baseline):
         complain.add((key,), problem)
-    conditions: list[_Condition] = [(("parallel", "when"), settings.parallel.when), *exceptions]
+    _check_conditions([(("parallel", "when"), settings.parallel.when), *exceptions], factors, complain)
+    complain.raise_if_any()
+
+
+def _waivers(settings: Settings, place: Callable[[Key], Key]) -> Iterator[_Condition]:
+    """Where each waiver of a cell holds."""
     for number, waiver in enumerate(settings.checks.waive):
         named: dict[str, tuple[str, ...]] = {factor: (level,) for factor, level in waiver.when.items()}
-        conditions.append((("checks", "waive", number, "when"), named))
+        yield place(("checks", "waive", number, "when")), named
+
+
+def _check_conditions(
+    conditions: Iterable[_Condition], factors: dict[str, tuple[str, ...]], complain: _Complaints
+) -> None:
     for at, when in conditions:
         for factor, levels in when.items():
+            if not levels:
+                complain.add((*at, factor), "[]: it would never hold: name a level, or several")
             if factor not in factors:
                 complain.add((*at, factor), f"is not a factor of this scenario: {_list(factors)}")
                 continue
             for level in levels:
                 if level not in factors[factor]:
                     complain.add((*at, factor), f"{level!r} is not one of its levels: {_list(factors[factor])}")
-    complain.raise_if_any()
 
 
 def _list(words: Iterable[str]) -> str:
@@ -212,7 +224,7 @@ def _factors(data: Any, at: Key) -> Iterator[tuple[Key, list[Any]]]:
 
 def _check_factors(factors: dict[Key, list[Any]], complain: _Complaints) -> None:
     labels: dict[str, Key] = {}
-    for at, problem in cases.problems(factors.get(cases.KEY, ()), factors, whole=_OF_THE_WHOLE, lists=_NOT_FACTORS):
+    for at, problem in cases.problems(factors.get(cases.KEY, ()), factors, whole=_NOT_LAID_OVER, lists=_NOT_FACTORS):
         complain.add(at, problem)
     for factor in factors:
         if factor[0] in _OF_THE_WHOLE:
@@ -229,7 +241,11 @@ def _check_factors(factors: dict[Key, list[Any]], complain: _Complaints) -> None
 
 
 def _cell(
-    data: dict[str, Any], factors: dict[Key, list[Any]], choice: tuple[int, ...], complain: _Complaints
+    data: dict[str, Any],
+    factors: dict[Key, list[Any]],
+    choice: tuple[int, ...],
+    printed: dict[str, tuple[str, ...]],
+    complain: _Complaints,
 ) -> ScenarioCell:
     chosen = dict(zip(factors, choice, strict=True))
     level_of = {key: factors[key][index] for key, index in chosen.items()}
@@ -257,6 +273,7 @@ def _cell(
         for at, problem in wrong:
             complain.add(place(at), problem)
         return _invalid_cell(levels)
+    _check_conditions(_waivers(settings, place), printed, complain)
     profile = _check_against_the_lab(settings, place, complain)
     links = _links(settings, place, complain)
     if settings.medium == "line" and not complain and (why := segments.left_to_tc(settings, profile, links)):

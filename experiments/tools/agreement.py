@@ -70,8 +70,8 @@ def write_scenario(path: Path, wanted: Mapping[str, Sequence[By]], *, base: Path
     """
     workload = _load(scenarios.load(base).settings)
     cases = [
-        _case(profile, medium, loop, workload)
-        for profile, media in wanted.items()
+        _case(profile, medium, loop, workload, number=number)
+        for number, (profile, media) in enumerate(wanted.items(), start=1)
         for medium in media
         for loop in LOOPS
     ]
@@ -86,10 +86,12 @@ def _load(settings: Settings) -> Messages:
     return settings.workload
 
 
-def _case(profile: str, medium: By, loop: Loop, workload: Messages) -> dict[str, object]:
+def _case(profile: str, medium: By, loop: Loop, workload: Messages, *, number: int) -> dict[str, object]:
+    """number: the profile's, which tells those apart whose names are long and begin alike."""
     loaded = library.load(profile)
+    name = f"{medium}-{loop}-{loaded.name}"
     found: dict[str, object] = {
-        "case": f"{medium}-{loop}-{Path(profile).stem}"[:_LONGEST_CASE],
+        "case": name if len(name) <= _LONGEST_CASE else f"{name[: _LONGEST_CASE - 4]}-{number}",
         "network": str(Path(profile).resolve()) if profile.endswith((".yaml", ".yml")) else profile,
         "kernel": PLACES[medium].kernel,
         "medium": PLACES[medium].medium,

@@ -17,10 +17,11 @@ _NO_LOAD = {"pattern": "pubsub", "clients": {"publishers": 1, "subscribers": 1, 
 class ShellRequest(Record):
     """wired, command: words; no command = the user's shell.  environment: the user's, which the commands get.
 
-    topology: as a scenario's.  links: the profiles that it names, by name.  on: the node that the command runs on, '' =
-    the first station.
+    network: the word for the profile, by which the topology's links may mean it, too.  topology: as a scenario's.
+    links: the profiles that it names, by name.  on: the node that the command runs on, '' = the first station.
     """
 
+    network: str
     profile: LinkProfile
     topology: dict[str, Any]
     links: dict[str, LinkProfile]
@@ -40,7 +41,7 @@ class ShellRequest(Record):
         return Settings.model_validate(
             {
                 "scenario": "shell",
-                "network": self.profile.name,
+                "network": self.network,
                 "topology": self.topology,
                 "group_frames": self.group_frames,
                 "stations": self.stations,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from emulation.link.capture import Tap
-from emulation.plan.linkplan import LinkPlan, queues, side
+from emulation.plan.linkplan import LinkPlan, medium, queues, side
 from emulation.profile.timeline import LinkState
 from experiments.scenario.segments import is_medium
 from experiments.scenario.settings import CAPTURE_POINTS, CaptureSettings
@@ -97,7 +97,7 @@ def highest_rate(link: LinkPlan) -> float | None:
 def _total(link: LinkPlan, state: LinkState) -> float | None:
     if link.profile.medium == "shared":
         found = queues(link)
-        return side(state, found[0].groups[0], "uplink").rate if found else None
+        return medium(found[0], state).rate if found else None
     rates = {
         direction: [side(state, group, direction).rate for group, some in enumerate(link.groups) for _ in some]
         for direction in DIRECTIONS

@@ -23,7 +23,9 @@ def paper(
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="FACTOR=LEVEL", help="Only cells with this level.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="One trial, short windows: half an hour, not seven.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One trial of each cell in short windows, for a first look.")
+    ] = False,
     new: Annotated[bool, typer.Option("--new", help="Start afresh even if this was interrupted.")] = False,
     campaign: Annotated[
         list[str] | None, typer.Option(help="Run nothing: judge these campaigns (folders, names or URIs).")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from analysis.findings import CellFinding, Standing, TrialFinding
-from analysis.headlines import headlines, verdict_line
+from analysis.headlines import _briefly, _furthest, _validity, headlines, verdict_line
 from analysis.statistics import paired_ratio
 from analysis.units import factor_text, times_text
 from records.comparing import Compared
@@ -76,3 +78,22 @@ def test_a_difference_that_three_digits_cannot_say_is_none() -> None:
     findings = SimpleNamespace(cells=found, campaign=CAMPAIGN)
     (told,) = headlines(findings)  # type: ignore[arg-type]
     assert told == "air against wire: median latency: equal within 5 % (3 pairs)."
+
+
+def test_pairs_of_cells_without_a_ratio_are_counted_beside_those_that_have_one() -> None:
+    names = [("wire", "few"), ("air", "few"), ("wire", "many"), ("air", "many")]
+    values = [[0.10, 0.11, 0.12], [0.11, 0.12, 0.13], [0.10, 0.11, 0.12], [0.3, 0.3, 0.4]]
+    cells = []
+    for (network, load), some in zip(names, values, strict=True):
+        found = replace(cell(network, some), levels={"network": network, "load": load})
+        if (network, load) == ("air", "many"):  # there messages never came
+            found = replace(found, trials=tuple(replace(one, at_least={"latency_p50_s"}) for one in found.trials))
+        cells.append(found)
+    pairs = [(cells[0], cells[1]), (cells[2], cells[3])]
+    assert _briefly(pairs, "latency_p50_s").endswith(" higher (no ratio in 1 of 2 pairs of cells)")
+    assert _furthest(pairs, "latency_p50_s") == math.inf
+    assert "(no ratio" not in _briefly(pairs[:1], "latency_p50_s")
+
+
+def test_where_no_trial_counts_none_is_called_valid() -> None:
+    assert _validity(SimpleNamespace(trials=())) == "No trial of it counts here."  # type: ignore[arg-type]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
 from invented import manifest
 from synthetic_campaign import Spec, write_campaign
 
@@ -75,6 +77,13 @@ def test_a_trial_of_an_earlier_version_is_as_valid_as_it_was(tmp_path: Path) -> 
     assert [row["text"] for row in rows if row["metric"] == "state"] == ["valid"]
     assert not [row for row in rows if row["table"] in ("note", "damage")]
     assert Trial(path).manifest().shared_machine is None
+
+
+@pytest.mark.parametrize(("rows", "lacks"), [({}, "no TCP figures and no journeys"), ({"stamps": 5}, "no TCP figures")])
+def test_journeys_that_nodes_tell_need_no_captures(rows: dict[str, int], lacks: str) -> None:
+    manifests = [SimpleNamespace(captures=(), rows=rows)] * 2
+    told = provenance._captures(manifests)  # type: ignore[arg-type]
+    assert told == f"2 trials without captures, of 2: without them there are {lacks}"
 
 
 def test_a_shared_machine_is_told() -> None:

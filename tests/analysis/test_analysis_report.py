@@ -124,7 +124,8 @@ def test_tables_hold_si_units_and_every_trial(report: Path, findings: Findings) 
     lost = next(row for row in rows(report, "comparison") if row["metric"] == "loss_share")
     assert (lost["ratio"], lost["undefined"]) == ("", "3 of 3 pairs hold a zero")
     answers = {row["metric"]: row["answer"] for row in rows(report, "comparison") if row["other"] == AIR}
-    assert (answers["delivered_per_s"], answers["retr_share_uplink"]) == ("different", "equivalent")
+    # 1 of 20 packets was sent again in every trial of both: that does not show that they are equal.
+    assert (answers["delivered_per_s"], answers["retr_share_uplink"]) == ("different", "no difference detectable")
     assert answers["loss_share"] == ""
     assert {row["direction"] for row in rows(report, "flows")} == {"uplink"}
     assert {row["series"] for row in rows(report, "seconds")} >= {"delivered_per_s", "utilisation_air"}

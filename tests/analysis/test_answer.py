@@ -172,6 +172,13 @@ def test_the_plot_is_left_out_when_no_trial_is_valid() -> None:
     lost = replace(one, trials=tuple(replace(trial, standing=Standing.INVALID) for trial in one.trials))
     assert answer_plot(of([lost])) is None
     assert answer_plot(of([one])) is not None
+    compared = stacks({"a": 50.0, "b": 25.0})
+    none = [
+        replace(each, trials=tuple(replace(trial, standing=Standing.INVALID) for trial in each.trials))
+        for each in compared.cells
+    ]
+    assert answer_plot(replace(compared, cells=tuple(none))) is None
+    assert answer_plot(compared) is not None
 
 
 def test_a_missing_ratio_is_told_in_its_row() -> None:
@@ -207,6 +214,8 @@ def test_several_ratios_in_a_few_words() -> None:
     assert brief_range([ratio(0.5), ratio(1.1, certain=False)]) == "up to 2.00 times lower"
     assert brief_range([ratio(1.1, certain=False), ratio(0.9, certain=False)]) == "no difference shown"
     assert brief_range([ratio(1.0001), ratio(1.0)]) == "equal within 5 %"
+    assert brief_range([ratio(1.002), ratio(1.08)]) == "up to 8.00 % higher"
+    assert brief_range([Ratio(n=1, ratio=1.002), Ratio(n=1, ratio=0.5)]) == "up to 2.00 times lower (1 pair each)"
     nothing = Ratio(n=0, ratio=None, undefined="why")
     assert brief_range([nothing, replace(nothing, undefined="why not"), nothing]) == "no ratio"
     assert brief_range([ratio(3.0), nothing, ratio(2.0)]) == "2.00 to 3.00 times higher"
@@ -223,6 +232,14 @@ def test_an_interval_that_holds_equal_is_drawn_to_it() -> None:
     assert drawn(Mark(value=6.0, low=0.2, high=180.0, tone="even")) == (1.0, 24.0)
     assert drawn(Mark(value=6.0, low=5.0, high=180.0, tone="even")) == (5.0, 24.0)
     assert drawn(Mark(value=0.1, low=0.001, high=3.0, tone="even")) == (0.025, 1.0)
+
+
+def test_a_name_that_has_no_room_says_that_it_goes_on() -> None:
+    names = ["activemq-openwire · body 10000 B · nonpersistent", "word · " * 12 + "end"]
+    for name in names:
+        findings = of([cell({"stack": stack, "body": body}, 10.0) for body in "ab" for stack in ("other", name)])
+        shown = "".join(texts(answer_sketch(answer(findings), colours(findings)))).replace("\u00a0", " ")
+        assert ("nonpersistent" in shown, "…" in shown) == (name == names[0], name == names[1])
 
 
 def test_long_names_of_many_rows_stay_apart() -> None:

@@ -18,6 +18,7 @@ from analysis.campaign_compare import Between, NothingToCompare, Tolerance, Verd
 from analysis.campaign_compare.judge import Judged, judge, overall, verdict
 from analysis.campaign_compare.result import _row
 from analysis.campaign_compare.wording import interval_text
+from analysis.campaign_compare.write import _COLUMNS, _cells
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.metrics import METRICS
 from analysis.plots.campaign_compare import MOST_CELLS
@@ -137,6 +138,59 @@ def test_settings_that_no_level_tells_are_refused_unless_allowed(campaigns: dict
     assert len(found.cells) == 2
     assert "link profile nistnet-80211: delay 0.1 in A, 0.2 in B" in found.warnings
     assert "stack: a in A, b in B" in found.warnings
+
+
+WORKLOAD = {"rate": 5.0, "body_bytes": 100, "selector": None}
+PLAIN: dict[str, object] = {"network": "air", "faults": {}, "workload": WORKLOAD, "sysctls": {}}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"knobs": {"iris": {"splits": 1}}}, "knobs.iris.splits: (not set) in A, 1 in B"),
+        ({"topology": {"kind": "chain"}}, "topology.kind: (not set) in A, chain in B"),
+        ({"nodes": [{"at_s": 1, "node": "sta1", "event": "kill"}]}, "nodes: (not set) in A, [{"),
+        ({"faults": {"lose": "1%"}}, "faults.lose: (not set) in A, 1% in B"),
+        ({"sysctls": {"net.ipv4.tcp_frto": "0"}}, "sysctls.net.ipv4.tcp_frto: (not set) in A, 0 in B"),
+        ({"workload": WORKLOAD | {"selector": {"low": 0}}}, "workload.selector.low: (not set) in A, 0 in B"),
+        ({"workload": WORKLOAD | {"bursts": {"messages": 5}}}, "workload.bursts.messages: (not set) in A, 5 in B"),
+        ({"workload": WORKLOAD | {"rate": None}}, "workload.rate: 5.0 in A, (not set) in B"),
+        ({"network": "sea"}, "network: air in A, sea in B"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_setting_that_only_one_of_them_has_is_a_difference(
+    campaigns: dict[str, Findings], more: dict[str, object], said: str
+) -> None:
+    one, other = (with_settings(campaigns[name], settings, {}) for name, settings in
+                  (("before", PLAIN), ("equal", PLAIN | more)))  # fmt: skip
+    with pytest.raises(NothingToCompare) as refused:
+        match(one, other)
+    assert said in str(refused.value)
+    name = said.partition(":")[0]
+    with pytest.raises(NothingToCompare, match=name):
+        match(other, one)
+    assert match(one, other, frozenset({name})).cells
+
+
+def test_what_is_left_out_is_what_was_not_chosen(campaigns: dict[str, Findings]) -> None:
+    less = {"network": "air", "workload": {"rate": 5.0, "body_bytes": 100}, "repeat_spoiled": 0}
+    one, other = (with_settings(campaigns[name], settings, {}) for name, settings in
+                  (("before", PLAIN), ("equal", less)))  # fmt: skip
+    assert not [line for line in match(one, other).warnings if "not set" in line]
+
+
+def test_the_links_of_a_topology_are_compared_too(campaigns: dict[str, Findings]) -> None:
+    def linked(name: str, delay: float | None) -> Findings:
+        links = {"backbone": {"name": "fibre", "uplink": {"delay": delay}}}
+        cells = tuple(
+            cell.model_copy(update={"settings": {"settings": PLAIN, "profile": {"name": "air"}, "links": links}})
+            for cell in campaigns[name].campaign.cells
+        )
+        return replace(campaigns[name], campaign=campaigns[name].campaign.model_copy(update={"cells": cells}))
+
+    found = match(linked("before", 0.01), linked("equal", None)).warnings
+    assert "link profile fibre (backbone): uplink.delay 0.01 in A, (not set) in B" in found
 
 
 def cell(values: list[float], *, metric: str, first_seed: int = 1) -> CellFinding:
@@ -263,6 +317,8 @@ def test_a_bound_is_drawn_to_an_end_and_told() -> None:
     row = _row(one, 1.0)
     assert (row.bound, row.low, row.high) == ("≥", None, None)
     assert row.text.startswith("≥ ")
+    told = dict(zip(_COLUMNS, _cells(row), strict=True))
+    assert (told["a_lower_bound"], told["b_lower_bound"], told["bound"]) == ("no", "yes", "≥")
 
 
 def test_a_comparison_with_nothing_to_draw_still_has_a_page(campaigns: dict[str, Findings], tmp_path: Path) -> None:
@@ -288,3 +344,7 @@ def test_a_comparison_leaves_the_campaign_as_it_was(campaigns: dict[str, Finding
     write(between(campaigns["before"], campaigns["equal"]), folder / "compare" / "before")
     assert read_campaign(folder) == campaigns["equal"].campaign
     assert len([path for path in folder.glob("*/trial-*") if path.is_dir()]) == 10
+
+
+def test_a_metric_that_the_cells_do_not_have_is_no_row(campaigns: dict[str, Findings]) -> None:
+    assert between(campaigns["before"], campaigns["fallen"], metrics=("rate_of_a_program",)).rows == ()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from claim_values import Values, exact, trials
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,51 +19,6 @@ from analysis.statistics import Count
 
 A, B, C, D = (Quantity(name, "wire", "delivered_per_s") for name in "abcd")
 POSITIVE = st.floats(1e-3, 1e6)
-
-
-@dataclass(frozen=True)
-class Values:
-    """Evidence made by hand."""
-
-    values: Mapping[Quantity, Mapping[int, float]]
-    exact: bool = False
-    why: str = field(default="not there")
-    not_alike: str = ""
-    bounded: frozenset[Quantity] = frozenset()
-    counted: Mapping[Quantity, Sequence[Count]] = field(default_factory=dict)
-
-    def span(self, wanted: Quantity) -> tuple[float, float] | None:
-        value = next(iter(self.values.get(wanted, {0: 0.0}).values()))
-        return (value, value) if self.exact else None
-
-    def held(self, wanted: Quantity) -> Quantity:
-        return wanted
-
-    def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
-        assert wanted in beside
-        return wanted in self.bounded
-
-    def counts(self, wanted: Quantity) -> Sequence[Count]:
-        return self.counted.get(wanted, ())
-
-    def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
-        return self.values.get(wanted, {})
-
-    def why_none(self, wanted: Quantity) -> str:
-        return f"{wanted.case}: {self.why}"
-
-    def unlike(self, wanted: Collection[Quantity]) -> str:
-        assert wanted
-        return self.not_alike
-
-
-def exact(**values: float) -> Values:
-    quantities = {Quantity(name, "wire", "delivered_per_s"): {0: value} for name, value in values.items()}
-    return Values(quantities, exact=True)
-
-
-def trials(*values: float, first: int = 1) -> dict[int, float]:
-    return dict(enumerate(values, start=first))
 
 
 def ratio(low: float | None = None, high: float | None = None) -> Comparison:

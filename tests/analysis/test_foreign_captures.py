@@ -25,7 +25,7 @@ from analysis.capture.ranges import index
 from analysis.capture.reader import read_capture
 from analysis.foreign_captures.build import write_report
 from analysis.foreign_captures.model import CaptureFile, gather
-from analysis.foreign_captures.plots import rates
+from analysis.foreign_captures.plots import file_plots, rates
 from analysis.foreign_captures.summarise import Span
 from analysis.spark import pieces
 from analysis.spark.captures import reduce_captures
@@ -113,6 +113,23 @@ def test_a_damaged_file_is_shown_up_to_the_damage_with_status_3(tmp_path: Path) 
     assert re.search(r"cut\.pcap: damaged: .* byte \d+", done.stderr)
     assert sum(int(row["packets"]) for row in rows(tmp_path / "out" / "flows.csv")) == read_capture(path).records
     assert "Damaged:" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_packets_without_times_are_not_called_none(tmp_path: Path) -> None:
+    path = write(tmp_path / "timeless.pcap", [Segment(t_ns=0, seq=1 + 10 * n, payload=10) for n in range(5)])
+    file = file_of(path)
+    assert (file.tcp, file.failed) == (5, "its packets have no times")
+    assert gather([path], in_ranges(path, 300))[0].failed == file.failed
+    done = lab("analyse", path, "--out", tmp_path / "out")
+    assert (done.returncode, "no TCP packet" in done.stderr) == (3, False)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "There is no TCP packet" not in page
+    assert "its packets have no times" in page
+
+
+def test_one_packet_has_no_throughput(tmp_path: Path) -> None:
+    file = file_of(write(tmp_path / "one.pcap", [Segment(t_ns=10**18, seq=1, payload=10)]))
+    assert [plot.name for plot in file_plots(file, name="one")] == []
 
 
 def test_files_that_cannot_be_read_are_named_and_the_others_analysed(tmp_path: Path) -> None:

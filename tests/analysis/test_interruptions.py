@@ -92,6 +92,31 @@ def test_absences_alone_count_for_those_who_were_away() -> None:
     assert (found["interruptions"], found["back_after_s"]) == (1, pytest.approx(0.6))
 
 
+def test_callers_are_not_interrupted_receivers() -> None:
+    caller = Consumer(id=11, node="sta1", topic=0, caller=0)
+    assert cost([(1, 1.1), (4, 4.6)], consumer(), caller) == cost([(1, 1.1), (4, 4.6)])
+
+
+@pytest.mark.parametrize(
+    ("cause", "left", "due", "counted"),
+    [
+        ("join", -1.0, 3.5, 1),  # it joined between the two: the first one was none of its
+        ("join", -1.0, 2.0, 1),
+        ("kill", 3.0, None, 1),
+        ("vanish", 3.0, None, 1),
+        ("kill", 1.8, None, 0),  # and what it was in has no end for it
+    ],
+)
+def test_the_link_interrupts_nobody_who_has_not_joined_or_never_comes_back(
+    cause: str, left: float, due: float | None, counted: int
+) -> None:
+    absence = Absence(
+        left_ns=at(left), due_ns=None if due is None else at(due), back_ns=None if due is None else at(due), cause=cause
+    )  # fmt: skip
+    one = Consumer(id=10, node="sta1", topic=0, absences=(absence,))
+    assert cost([(1, 1.1), (3, 2.7), (6, 6.1)], one, link=TWICE).get("interruptions", 0) == counted
+
+
 def test_what_outlasts_the_window_is_left_out() -> None:
     assert cost([(1, 1.1)], link=(gap(7.5, 3.0),)) == {}
 

@@ -8,10 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
-from overloaded import NETWORK, Times, found, write_campaign
+from overloaded import NETWORK, SECOND, Times, found, ledger, write_campaign
 
-from analysis.backlog import growing_line, growing_text, grows
+from analysis.backlog import GROWTH, backlog_metrics, backlog_trend, growing_line, growing_text, grows
 from analysis.campaign_compare.judge import judge as judge_between
 from analysis.campaign_compare.judge import verdict as between_verdict
 from analysis.campaign_compare.record import Verdict as Outcome
@@ -23,8 +25,10 @@ from analysis.metrics import METRICS
 from analysis.papers.doubts import doubts
 from analysis.report.summary import summarise
 from experiments.campaign.stopping import precisions
+from records.audience import Audience
 from records.campaign import read_campaign
 from records.stopping import End, Rule
+from records.waits import read_sent
 
 SLOW, LARGE, LIGHT = "slow", "large", "light"
 CELLS = {SLOW: (100.0, 50.0), LARGE: (100.0, 50.0), LIGHT: (40.0, 50.0)}
@@ -125,6 +129,21 @@ def test_a_bound_has_no_interval_and_never_ends_a_repetition(campaign: Campaigns
     told = {cell.name: cell for cell in summarise(findings).cells}
     assert told[SLOW].metrics["latency_mean_s"].text.startswith("≥ 12.")
     assert told[SLOW].metrics["latency_mean_s"].at_least
+
+
+def test_what_is_missed_is_lost_and_no_backlog() -> None:
+    """The subscriber is away for 5 of 20 s; all that comes before and after comes at once."""
+    times = Times()
+    tables = ledger(40.0, 400.0, times.window())
+    came = tables["delivered"]
+    t_recv = came.column("t_recv_ns").to_numpy() / SECOND
+    there = pa.array((t_recv < 12) | (t_recv >= 17))
+    sent = read_sent(tables["published"], came.filter(there), [Audience(consumers=(0,), topic=0)])
+    assert np.count_nonzero(sent.overtaken) == 200
+    assert backlog_metrics(sent, times.window()) == {GROWTH: pytest.approx(0, abs=0.01)}
+    assert not any(one.p < 0.05 and one.change > 0 for one in backlog_trend(sent, times.window()).values())
+    silent = read_sent(tables["published"], came.filter(pa.array(t_recv < 12)), [Audience(consumers=(0,), topic=0)])
+    assert backlog_metrics(silent, times.window())[GROWTH] == pytest.approx(13 / 20, abs=0.01)  # nothing overtook it
 
 
 def test_cells_whose_backlog_grows_are_marked(campaign: Campaigns) -> None:

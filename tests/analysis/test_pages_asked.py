@@ -80,6 +80,7 @@ def test_a_report_of_cells_has_their_plots_and_no_pages_and_one_of_none_has_neit
     pages = {f"trials/{trial_page(trial.cell, trial.number)}" for trial in few.trials}
     assert written[Extent.ALL] - written[Extent.CELLS] == pages
     assert f"plots/time-{AIR}.svg" in written[Extent.CELLS]
+    assert f"plots/time-{AIR}.svg" not in written[Extent.NONE]
     assert all("/time-" in name for name in written[Extent.CELLS] - written[Extent.NONE])
     assert {"tables/flows.csv", "tables/summary.json", "report.html"} <= written[Extent.NONE]
     assert f"lab report {tmp_path.name}" in (tmp_path / "report.html").read_text()

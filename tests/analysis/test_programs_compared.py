@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from analysis.answer import answer
-from analysis.compare import comparisons, matches
+from analysis.compare import compare, comparisons, matches
 from analysis.findings import CellFinding, Standing, TrialFinding
 from analysis.headlines import headlines, leading
 from analysis.metrics import COMPARED, KEY
@@ -92,3 +93,13 @@ def test_cells_of_messages_are_shown_as_ever_and_beside_programs_both_are() -> N
 )
 def test_settings_that_declare_nothing_readable_have_no_metrics(settings: dict[str, Any]) -> None:
     assert declared_in(settings) == {}
+
+
+def test_what_only_some_programs_print_is_compared_where_it_is_printed() -> None:
+    silent = replace(cell("air", 0.4, duration_s=3.0), declared={})
+    found = campaign(cell("wire", 1.0), silent)
+    one = compare(found.cells[0], silent, "rate")
+    assert (one.tone, one.ratio.undefined) == ("even", "it has none")
+    neither = compare(replace(silent, name="one"), silent, "rate")
+    assert neither.tone == "even"
+    assert answer(found) is not None

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from analysis import findings
 from analysis.details import TABLES, Reduced, Shelf
 from analysis.reductions import code, kept, reduce
-from analysis.reductions.kept import FOLDER, FRESH, KEPT, RECORD, State, place_of
+from analysis.reductions.kept import FOLDER, FRESH, KEPT, RECORD, State, look, place_of
 from analysis.report.build import found, write
 from analysis.trial import reduce_trial
 from experiments.campaign.unpack import unpack
@@ -154,6 +154,15 @@ def test_only_a_trial_that_has_changed_is_reduced_again(campaign: Path, made: li
     assert said == ["reduced again: 1 trials, whose reductions are of files that have changed"]
     assert rows_of(campaign, said=said) is not None
     assert (made, len(said)) == (["trial-002"], 1)
+
+
+def test_a_name_of_another_alphabet_has_a_folder_that_can_be_made(tmp_path: Path) -> None:
+    cells = [f"{'шестьдесят-одно-слово-' * 3}{number}" for number in range(2)]
+    places = [place_of(tmp_path / cell / "trial-001") for cell in cells]
+    for place in places:
+        place.mkdir(parents=True)
+    assert places[0] != places[1]
+    assert look(tmp_path / cells[0] / "trial-001", "0" * 64).state is State.NONE
 
 
 def test_a_new_trial_is_reduced_and_said_nothing_of(campaign: Path, made: list[str]) -> None:

@@ -63,5 +63,16 @@ def test_a_receiver_is_silent_while_it_is_there_and_nothing_comes(
     assert silence(arrivals, *absences) == (None if longest is None else pytest.approx(longest))
 
 
+def test_who_calls_receives_no_messages_and_is_not_silent() -> None:
+    sends = published([(n, n / 10, n / 10 + 0.01, Outcome.ACKED) for n in range(80)])
+    them = [Audience(consumers=(10,), topic=0), Audience(consumers=(11,), topic=0, caller=0)]
+    ledger = read_ledger(sends, delivered([(round(10 * t), t) for t in STEADY]), them)
+    consumers = tuple(Consumer(id=10 + n, node="sta1", topic=0, caller=who) for n, who in enumerate((None, 0)))
+    work = SimpleNamespace(consumers=consumers)
+    manifest = SimpleNamespace(node_events=["sta2: kill"], window=WINDOW, workload=work)
+    found = of_one.measure(SimpleNamespace(manifest=manifest, ledger=ledger))  # type: ignore[arg-type]
+    assert found == {"longest_silence_of_one_s": pytest.approx(0.5)}
+
+
 def test_where_nothing_happens_to_nodes_there_is_nothing_to_tell() -> None:
     assert silence(STEADY, events=False) is None

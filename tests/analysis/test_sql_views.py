@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from analysis.report.build import found
 from analysis.spark.schema import PLAIN
 from analysis.sql.notes import notes
 from analysis.sql.recorded import batches
-from analysis.sql.reduced import OF_REDUCTIONS, rows
+from analysis.sql.reduced import OF_REDUCTIONS, _trial, rows
 from analysis.sql.source import AirwirePartition, AirwireReader, AirwireSource, NoView
 from analysis.sql.views import METRIC_NAMES, VIEWS
 from analysis.sql.work import NoCampaign, campaigns, planned
@@ -251,3 +252,13 @@ def test_a_campaign_whose_record_is_damaged_is_told_before_spark_starts(campaign
     (folder / "campaign.json").write_text("{")
     done = CliRunner().invoke(app, ["sql", "SELECT * FROM trials", str(folder), "--results", str(tmp_path)])
     assert (done.exit_code, "campaign.json" in done.stderr, "Spark" in done.stderr) == (1, True, False)
+
+
+def test_a_programs_metric_with_the_name_of_a_column_is_another_metric(campaign: Path, told: Findings) -> None:
+    cell = told.cells[0]
+    trial = replace(cell.trials[0], metrics={**cell.trials[0].metrics, "kernel": 0.25, "campaign": 3.0})
+    (work, *_) = planned(VIEWS["trials"], [campaign], {"cell": (cell.name,)})
+    (row,) = _trial(work, cell, trial)
+    assert row["kernel"] != 0.25
+    assert "campaign" not in row
+    assert {("kernel", 0.25), ("campaign", 3.0)} <= set(row["other_metrics"])  # type: ignore[call-overload]

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from agreement_world import Measured, World
 
 from emulation.plan.stages import Feature
 from experiments.campaign import campaign as campaigns
+from experiments.tools import agreement
 from experiments.workers.kernels import Kernels
 from lab import agreement as command
 from lab import execution
@@ -78,6 +80,26 @@ def test_a_profile_that_only_one_medium_can_do_is_compared_with_nothing(tmp_path
     wanted, refused = possible(asked(tmp_path, "lte", by=("line", "host")), machine(NETEM="unknown"))
     assert wanted == {}
     assert refused["lte", "line"] == "there is nothing to compare it with"
+
+
+def test_profiles_of_ones_own_are_told_apart(tmp_path: Path) -> None:
+    text = (ROOT / "emulation" / "profiles" / "lte.yaml").read_text()
+    same = tmp_path / "my link.yaml"
+    same.write_text(text)
+    with pytest.raises(typer.Exit) as ended:
+        possible(asked(tmp_path, "lte", str(same)), machine())
+    assert ended.value.exit_code == Status.USAGE
+    long = "a-name-that-is-so-long-that-a-case-has-no-room-for-"
+    files = []
+    for ending in ("one", "two"):
+        path = tmp_path / f"{long}{ending} (copy).yaml"
+        path.write_text(text.replace("name: lte", f"name: {long}{ending}"))
+        files.append(str(path))
+    wanted, _ = possible(asked(tmp_path, *files), machine())
+    made = agreement.write_scenario(tmp_path / "agreement.yaml", wanted)
+    cases = {cell.levels["case"]: cell.profile.name for cell in made.cells}
+    assert len(cases) == len(made.cells) == 2 * sum(map(len, wanted.values()))
+    assert set(cases.values()) == {f"{long}{ending}" for ending in ("one", "two")}
 
 
 def test_equal_media_end_well_and_are_written_down(tmp_path: Path, running: Callable[..., World]) -> None:

@@ -18,17 +18,21 @@ from typer.testing import CliRunner
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import diskneeds
 from experiments.campaign.campaign import CampaignError
+from experiments.campaign.runner import run
 from experiments.campaign.unpack import unpack
 from experiments.scenario import scenario as scenarios
+from experiments.scenario.repeats import SideBySide
+from experiments.scenario.settings import Settings
 from experiments.trial import provenance
 from experiments.trial.provenance import Provenance
-from experiments.workers.kernels import Kernels
+from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
-from lab.beforehand import Care, look, look_at_room
+from lab.beforehand import Care, _beside, look, look_at_room
 from lab.common import Status, told
 from lab.main import app
 from lab.resume import _latest
 from lab.run import begun
+from lab.start import tidy
 from lab.within import resuming
 from records.campaign import RECORD, read_campaign
 from records.link import LinkProof
@@ -242,3 +246,36 @@ def _until(terminal: int, words: bytes) -> bytes:
     while not re.search(words, said):
         said += os.read(terminal, 1000)
     return said
+
+
+def test_the_command_that_goes_on_has_all_that_was_allowed(tmp_path: Path) -> None:
+    again = resuming(tmp_path, kernel="auto", duration="40m")
+    assert Care(mix=True, room=True).of(again).text().endswith("--mix --low-disk --for 40m")
+    assert "--low-disk" not in Care(looked=True).of(again).text()
+
+
+@pytest.mark.parametrize(
+    ("parallel", "beside"),
+    [(1, 1), (3, 3), ({"trials": 3, "when": {"network": "lte"}}, 3), ({"trials": 3, "when": {"network": "other"}}, 1)],
+)
+def test_trials_that_may_run_side_by_side_need_their_room_together(parallel: object, beside: int) -> None:
+    settings = Settings.model_construct(parallel=SideBySide.model_validate(parallel))
+    assert _beside(settings, {"network": "lte"}) == beside
+
+
+def test_nothing_has_to_be_possible_for_a_campaign_that_is_whole(tmp_path: Path, here: Provenance) -> None:
+    class Nothing(Kernels):
+        def choose(self, *_: object, **__: object) -> Place:
+            raise NotPossible("nothing can be had here")
+
+    path = begun_here(tmp_path, here)
+    finish(path, read_campaign(path).order[1])
+    assert run(path, None, Nothing()) == []  # type: ignore[arg-type]
+
+
+def test_a_folder_whose_name_is_no_text_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    strange = tmp_path / os.fsdecode(b"caf\xe9")
+    with pytest.raises(typer.Exit) as ended:
+        tidy(strange)
+    assert ended.value.exit_code == Status.USAGE
+    tidy(tmp_path / "café")

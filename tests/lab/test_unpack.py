@@ -137,6 +137,24 @@ def test_two_runs_of_one_trial_are_refused_by_name_and_nothing_is_written(
     assert sorted(os.listdir(tmp_path)) == ["synthetic"]
 
 
+@pytest.mark.parametrize("grown_here", [True, False])
+def test_a_campaign_that_was_given_more_trials_is_the_same_one(
+    original: Path, packed: Path, tmp_path: Path, grown_here: bool
+) -> None:
+    home = copy(original, tmp_path)
+    order = read_campaign(home).order
+    more = tuple(one.model_copy(update={"trial": one.trial + 5}) for one in order[:2])
+    if grown_here:
+        campaigns.extend(home, more)
+    else:  # the pack has more than was here
+        write_record(home / RECORD, read_campaign(home).model_copy(update={"order": order[:-1]}))
+    unpack(packed, tmp_path)
+    assert read_campaign(home).order == ((*order, *more) if grown_here else order)
+    write_record(home / RECORD, read_campaign(home).model_copy(update={"order": order[::-1]}))
+    with pytest.raises(CampaignError, match="another campaign has this place"):
+        unpack(packed, tmp_path)
+
+
 def test_another_campaign_in_its_place_is_refused(original: Path, packed: Path, tmp_path: Path) -> None:
     home = copy(original, tmp_path)
     write_record(home / RECORD, read_campaign(home).model_copy(update={"digest": "e" * 64}))

@@ -103,6 +103,17 @@ def test_those_who_share_have_each_an_order_of_their_own() -> None:
     assert reconcile(published(FIVE), delivered([(0, 0, 1), (0, 0, 0)]), consumers(2, share=True)).reordered == 1
 
 
+def test_what_waits_at_one_receiver_of_a_queue_is_not_lost_because_another_is_ahead() -> None:
+    slow = delivered([(0, 0, 0), (1, 0, 2), (1, 0, 4)])  # 1 and 3 may wait at receiver 0
+    result = reconcile(published(FIVE), slow, consumers(2, share=True))
+    assert (result.delivered, result.lost, result.in_doubt) == (3, 0, 2)
+    both = delivered([(0, 0, 3), (1, 0, 2), (1, 0, 4)])  # both are past 0 and 1
+    result = reconcile(published(FIVE), both, consumers(2, share=True))
+    assert (result.delivered, result.lost, result.in_doubt) == (3, 2, 0)
+    nothing = reconcile(published(FIVE), delivered([(1, 0, 4)]), consumers(2, share=True))
+    assert (nothing.lost, nothing.in_doubt) == (0, 4)
+
+
 CALLERS = (
     Audience(consumers=(0, 1), topic=0),
     Audience(consumers=(2,), topic=0, caller=0),

@@ -78,7 +78,7 @@ def test_what_an_older_link_was_asked_to_be_is_read_from_its_profile(tmp_path: P
     timeline = [{"at": 3.0, "change": {"frame_overhead": "100 us"}}, {"at": 5.0, "outage": 1.5, "stations": ["sta1"]}]
     proof = older_trial(tmp_path, ways | {"timeline": timeline}).link()
     assert proof.changes_overhead
-    assert not proof.damages
+    assert not proof.damaging
     assert proof.states is not None
     assert [(one.since_s, one.groups[0].downlink.overhead) for one in proof.states] == [(None, 0.0), (3.0, 1e-4)]
     assert proof.interruptions is not None

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from trial_files import link_proof, manifest, passing_verdict, write_trial
 from records import store
 from records.schema import RESOURCES, VERSION
 from records.store import DamagedTrial, Trial, TrialWriter
+from records.times import TrialTime, note_trial, trial_times
 
 
 def test_a_trial_is_read_back_as_it_was_written(tmp_path: Path) -> None:
@@ -112,3 +114,26 @@ def test_empty_tables_keep_their_types(tmp_path: Path) -> None:
     assert store.read_table(path, RESOURCES).schema == RESOURCES
     assert len(delivered([])) == 0
     assert Trial(tmp_path / "trial-007").number == 7
+
+
+def test_a_run_is_set_aside_though_the_disk_has_no_room_for_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = write_trial(tmp_path, "cell=a", 1)
+
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", full)
+        path = store.set_aside(trial, "it stalled")
+    assert not trial.path.exists()
+    assert store.why_aside(path)
+    assert store.trials(tmp_path) == []
+
+
+def test_how_long_a_trial_took_is_no_reason_to_end(tmp_path: Path) -> None:
+    time = TrialTime(cell="a", trial=1, kernel="host", seconds=1.0, overhead_s=0.5)
+    note_trial(tmp_path / "none", time)
+    note_trial(tmp_path, time)
+    assert trial_times(tmp_path) == [time]

@@ -48,6 +48,7 @@ def network() -> Iterator[Network]:
         {"rate": "10 Mbit/s", "uplink": {"loss": 0.1}, "downlink": {"loss": BURSTS}},
         {"loss": RECORD},
         {"medium": "shared", "rate": "4 Mbit/s", "stations": {"sta2": {"rate": "1 Mbit/s", "loss": 0.1}}},
+        {"medium": "shared", "rate": "54 Mbit/s", "stations": {"sta2": {"rate": "1 Mbit/s"}}},
         {"rate": "4 Mbit/s", "stations": {"sta1": {"rate": "1 Mbit/s"}, "sta3": {"downlink": {"loss": 0.2}}}},
     ],
     ids=str,

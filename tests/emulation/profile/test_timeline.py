@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from emulation.profile import timeline
-from emulation.profile.timeline import Step
+from emulation.profile.timeline import Step, _named
 
 MOMENT = st.floats(0, 100).map(lambda s: round(s, 3))
 SPAN = st.floats(0.01, 5).map(lambda s: round(s, 3))
@@ -115,6 +115,18 @@ def test_a_change_of_one_direction_leaves_the_other() -> None:
     (step,) = steps({"at": 1, "change": {"uplink": {"rate": 2e6}}}, rate=1e6)
     assert (step.state.sides[0].uplink.rate, step.state.sides[0].downlink.rate) == (2e6, 1e6)
     assert step.label == "uplink rate 2000000.0"
+
+
+def test_the_name_of_a_change_has_no_files_in_it() -> None:
+    def named(*values: int) -> str:
+        change = {"jitter_distribution": {"values": list(values)}, "jitter": 0.001, "delay": 0.01}
+        return _named(change)
+
+    one, other = named(*range(4096)), named(*range(1, 4097))
+    assert len(one) < 120
+    assert "4096 values" in one
+    assert one != other
+    assert named(1, 2, 3) == "jitter_distribution {'values': [1, 2, 3]}, jitter 0.001, delay 0.01"
 
 
 def test_a_trace_sets_the_rate_of_its_direction_and_holds_the_queue_in_its_gaps() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pytest
@@ -44,6 +45,26 @@ def test_stations_with_settings_of_their_own_have_a_class_below_the_mediums() ->
     assert {hex(one.parent) for one in found if one.handle in (0x10010, 0x10011)} == {"0x10001"}
     assert [one.kind for one in found].count("pfifo") == len(disciplines.counted(queue)) == 2
     assert [disciplines.lane_of(queue, group) for group in (0, 1)] == [0x10010, 0x10011]
+
+
+def test_a_slow_stations_class_has_no_more_at_once_than_its_own_rate_allows() -> None:
+    made = plan(medium="shared", rate=54e6, stations={"sta2": {"rate": 1e6}})
+    found = disciplines.of_queue(queues(made)[0], made.first)
+    lane = next(one for one in found if one.handle == disciplines.lane_of(queues(made)[0], 1))
+    alone = disciplines.of_queue(queues(plan(medium="shared", rate=1e6))[0], plan(medium="shared", rate=1e6).first)[1]
+    ceilings = [struct.unpack_from("IIIII", one.options, len(one.options) - 20)[1] for one in (lane, alone)]
+    assert ceilings[0] == ceilings[1]
+
+
+def test_what_classes_are_guaranteed_is_less_than_the_medium_has() -> None:
+    many = [f"sta{number}" for number in range(1, 41)]
+    own = {name: {"loss": 0.01 * number} for number, name in enumerate(many, start=1)}
+    made = linkplan.plan(profile(medium="shared", rate=250e3, stations=own), many, seed=1, seconds=10, timeline_s=10)
+    (queue,) = queues(made)
+    lanes = [one for one in disciplines.of_queue(queue, made.first) if one.is_class][1:]
+    rates = [struct.unpack_from("I", one.options, 4 + 8)[0] * 8 for one in lanes]  # struct tc_ratespec ends with it
+    assert len(lanes) == 40
+    assert sum(rates) <= 1.01 * 250e3 / 2  # whole bytes per second
 
 
 def test_a_traced_queue_has_a_lane_that_uses_the_medium_up() -> None:

@@ -33,7 +33,9 @@ from records.manifest import Node
 from records.schema import DELIVERED, PUBLISHED, RESOURCES
 from records.store import Trial, TrialWriter, write_record, write_table
 from records.verdict import Verdict
+from stacks.reference.driver import Reference
 
+PLAIN = {"subscription": "nondurable", "delivery": "nonpersistent"}
 ONCE = {
     "scenario": "once",
     "network": "lte",
@@ -224,3 +226,20 @@ def test_another_stack_whose_services_have_no_place_there_is_refused(tmp_path: P
     with pytest.raises(CampaignError, match=r"--stack: medium: stack 'reference-peers' has its services on stations"):
         replay.create(trial, tmp_path / "again", stack="reference-peers", kernels=AnyKernel())
     assert not (tmp_path / "again").exists()
+
+
+def test_a_stack_that_has_to_be_set_is_set_as_usual_and_that_is_said(tmp_path: Path) -> None:
+    trial = recorded(tmp_path, workload=ONCE["workload"] | {"guarantee": PLAIN})
+    folder = replay.create(trial, tmp_path / "again", stack="mosquitto", kernels=AnyKernel())
+    campaign = read_campaign(folder)
+    knobs = campaign.cells[0].settings["settings"]["knobs"]["mosquitto"]
+    assert {"qos", "window"} <= knobs.keys()
+    assert f"with mosquitto's own qos: {knobs['qos']}" in campaign.question
+    assert from_campaign(campaign.cells[0].settings["settings"]).knobs["mosquitto"] == knobs
+
+
+def test_a_stack_that_cannot_subscribe_so_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = recorded(tmp_path, workload=ONCE["workload"] | {"guarantee": PLAIN})
+    monkeypatch.setattr(Reference, "why_not", lambda *_: "it has no such subscription")
+    with pytest.raises(CampaignError, match="--stack: it has no such subscription"):
+        replay.create(trial, tmp_path / "again", stack="reference", kernels=AnyKernel())

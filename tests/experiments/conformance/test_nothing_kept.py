@@ -8,9 +8,12 @@ from ledger_tables import delivered, published
 from trial_files import passing_verdict
 
 from experiments.conformance.promises import PROMISES, Seen
+from experiments.conformance.proving import _judged
 from records.audience import Audience
 from records.manifest import Window
 from records.schema import Outcome
+from records.verdict import Check, Health
+from stacks import registry
 
 THEM = tuple(Audience(consumers=(number,), topic=0) for number in (10, 11))
 SENT = [(1, seq) for seq in range(4)]
@@ -58,3 +61,20 @@ def test_one_subscriber_that_hears_nothing_for_long_is_a_stall_though_others_hea
     arrivals = [(10, 1, seq) for seq in range(4)]
     often = pa.concat_tables([delivered(arrivals, t_recv_ns=at * 10**9) for at in range(1, 6)])
     assert broken("no stall", published(SENT), often) == "nothing arrived for 4.0 s"
+
+
+@pytest.mark.parametrize("health", [Health.FAILED, Health.UNKNOWN, Health.PASSED])
+@pytest.mark.parametrize("check", [Check.LINK_LOSS, Check.LINK_TIMELINE])
+def test_nothing_is_kept_over_a_link_that_was_not_impaired(check: Check, health: Health) -> None:
+    (promise,) = (one for one in PROMISES if one.name == "at least once")
+    good = passing_verdict()
+    checks = tuple(one.model_copy(update={"health": health}) if one.check is check else one for one in good.checks)
+    verdict = good.model_copy(update={"checks": checks})
+
+    def after(arrivals: list[tuple[int, int, int]]) -> str:
+        found = Seen.of(published(SENT), delivered(arrivals), THEM, verdict=verdict, window=WINDOW)
+        return _judged(promise, registry.get("reference"), lambda: found).answer
+
+    whole = [(consumer, *one) for consumer in (10, 11) for one in SENT]
+    assert after(whole) == ("kept" if health is Health.PASSED else "untried")
+    assert after(whole[:-1]) == "broken"  # all the more

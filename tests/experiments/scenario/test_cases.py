@@ -60,6 +60,24 @@ def test_a_case_has_its_own_nodes_since_their_list_is_no_list_of_levels(tmp_path
     assert nodes == {"few": [], "many": ["sta2"]}
 
 
+# A waiver in the second case, one in an override, and an override that never holds.
+LATER = """\
+cases:
+  - {case: a, workload: {clients: &one {publishers: 1, subscribers: 1}}}
+  - {case: b, workload: {clients: *one}, checks: {waive: [{check: steal, when: {%s: lte}, because: a good reason}]}}
+"""
+OVERRIDE = """\
+cases: [{case: a, workload: {clients: {publishers: 1, subscribers: 1}}}]
+overrides:
+  - when: {network: nistnet-80211}
+    checks: {waive: [{check: server_cpu, when: {network: lte}, because: a good reason}]}
+"""
+NEVER = """\
+cases: [{case: a, workload: {clients: {publishers: 1, subscribers: 1}}}]
+overrides: [{when: {network: []}, stations: 2}]
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -73,6 +91,14 @@ def test_a_case_has_its_own_nodes_since_their_list_is_no_list_of_levels(tmp_path
         (CASES.replace("body_bytes", "body_byte"), r":6: cases\.workload\.body_byte: unknown key; did you mean"),
         (CASES.replace("5120", "5"), r":6: cases\.workload\.body_bytes: 5: .*24"),
         ("cases: []", r"needs at least one level"),
+        *(
+            (f"cases: [{{case: a, overrides: {said}}}]", r":4: cases\.overrides.*: say it at the top of the file")
+            for said in ("[{when: {network: lte}, stations: 2}]", "[{stations: 2}]", "{stations: 2}", "[]")
+        ),
+        (LATER % "netwrok", r":6: cases\.checks\.waive.*netwrok: is not a factor of this scenario: network, case"),
+        (LATER % "network", r":6: cases\.checks\.waive.*network: 'lte' is not one of its levels: wireline-100m, nist"),
+        (OVERRIDE, r":7: overrides\.checks\.waive.*network: 'lte' is not one of its levels"),
+        (NEVER, r":5: overrides\.when\.network: \[\]: it would never hold"),
         ("cases: {case: a, stations: 2}", r":4: cases: unknown key"),
         (
             "cases:\n  - {case: a, stack: no-such, workload: {clients: {publishers: 1, subscribers: 1}}}",

@@ -103,3 +103,11 @@ def test_where_clients_speak_to_each_other_a_station_can_vanish_and_come_back(tm
     events = (event(0.5, "sta2", "vanish"), event(1, "sta2", "join"))
     (cell,) = load(scenario(tmp_path, *events, **ZEROMQ)).cells
     assert [one.event for one in cell.settings.nodes] == ["vanish", "join"]
+
+
+def test_who_joins_late_needs_a_channels_home_that_is_there(tmp_path: Path) -> None:
+    three = {"workload": SMALL["workload"] | {"clients": {"publishers": 1, "subscribers": 3, "topics": 1}}}
+    load(scenario(tmp_path, event(1, "sta3", "join"), **PEERS | three))
+    events = (event(0.5, "sta2", "kill"), event(1, "sta3", "join"))
+    with pytest.raises(ScenarioError, match=r"'join' of sta3 at 1 s: its clients need sta2, which is gone since 0.5"):
+        load(scenario(tmp_path, *events, **PEERS | three))

@@ -125,3 +125,10 @@ def test_cases_of_the_study_run_on_links_of_today_with_three_congestion_controls
     workloads = {cell.levels["case"]: cell.settings.workload for cell in matrix.cells}
     assert all(cell.settings.workload == workloads[cell.levels["case"]] for cell in modern.cells)
     assert not any(cell.settings.sysctls for cell in modern.cells)
+
+
+def test_a_mix_of_sizes_takes_the_place_of_another(tmp_path: Path) -> None:
+    below = BELOW.replace("body_bytes: [100, 5120]", "body_bytes: {100: 50 %, 5120: 50 %}")
+    above = ABOVE.replace("body_bytes: 2048", "body_bytes: {200: 30 %, 100: 70 %}")
+    (cell,) = scenarios.load(written(tmp_path, below=below, above=above)).cells
+    assert cell.settings.workload.body_bytes == {200: 0.3, 100: 0.7}

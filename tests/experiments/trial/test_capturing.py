@@ -69,6 +69,8 @@ def test_the_rate_of_a_link_is_the_most_it_ever_has_in_a_direction() -> None:
     assert highest_rate(link(3, rate=1e6, downlink={"rate": 2e6})) == 6e6
     assert highest_rate(link(2, rate=1e6, stations={"sta2": {"rate": 4e6}})) == 5e6
     assert highest_rate(link(1, rate=1e6, timeline=[{"at": "2 s", "change": {"rate": 9e6}}])) == 9e6
+    own = {"sta1": {"rate": 1e6}, "sta2": {"rate": 2e6}}  # nobody has the profile's own settings
+    assert highest_rate(link(2, medium="shared", rate=54e6, stations=own)) == 54e6
     assert highest_rate(link(1, uplink={"rate": 1e6})) is None
 
 
