@@ -15,6 +15,8 @@ from analysis.details import Reduced, without
 from analysis.histogram import histogram
 from analysis.packed import encode, without_folder
 from analysis.partial import DAMAGE
+from analysis.reductions.code import code_digest
+from analysis.reductions.kept import State, look
 from records.archive import Member, member
 from records.campaign import RECORD
 from records.counting import read_reduction
@@ -25,6 +27,7 @@ from records.packed import LATENCIES, PACKED, REDUCED, Elsewhere, Packed
 from records.store import DamagedTrial, Trial, aside_of, trials
 from records.waits import read_sent
 
+UNKNOWN = "unknown"  # of code that made a reduction
 Reduce = Callable[[Sequence[Path]], Reduced]
 
 
@@ -57,6 +60,7 @@ def packing(campaign: Path, place: Path, *, reduce: Reduce, revision: Git, ledge
     rows = iter(_each(reduce([trial.path for trial in fresh]), len(fresh)))
     members = [member(name, campaign / name) for name in (RECORD, SCENARIO) if (campaign / name).exists()]
     left: list[Elsewhere] = []
+    code = code_digest()
     for number, trial in enumerate(finished):
         reduced: bytes | Path
         came = trial.packed() if trial.elsewhere() else None
@@ -66,7 +70,7 @@ def packing(campaign: Path, place: Path, *, reduce: Reduce, revision: Git, ledge
         else:
             reduced = place / f"{number}-{REDUCED}"
             reduced.write_bytes(encode(without_folder(next(rows), str(trial.path))))
-            by, latencies = revision, _latencies(trial)
+            by, latencies = _reduced_by(trial, code, revision), _latencies(trial)
         made = {REDUCED: reduced, LATENCIES: latencies}
         below = f"{trial.path.parent.name}/{trial.path.name}"
         mine = [member(f"{below}/{name}", content) for name, content in made.items()]
@@ -81,6 +85,13 @@ def packing(campaign: Path, place: Path, *, reduce: Reduce, revision: Git, ledge
         for path in aside_of(campaign) for name in ASIDE if (path / name).is_file()
     ]  # fmt: skip
     return Packing(members=tuple(members), trials=len(finished), elsewhere=tuple(left))
+
+
+def _reduced_by(trial: Trial, code: str, revision: Git) -> Git:
+    """This program's revision, or that nobody knows it any more, where older code reduced captures that are gone."""
+    kept = look(trial.path, code)
+    older = kept.state is State.AWAY and kept.record is not None and kept.record.code != code
+    return Git(revision=UNKNOWN, dirty=False) if older else revision
 
 
 def _each(found: Reduced, count: int) -> Iterator[pa.Table]:

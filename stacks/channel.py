@@ -13,6 +13,7 @@ from stacks.driver import Endpoint, Socket, StackError
 
 # Linux, tcp(7): a socket in repair mode is closed without a packet.  The socket module has no name for it.
 _TCP_REPAIR = 19
+CLOSE_LIMIT_S = 10.0  # how long a client that leaves waits for the server's answer
 
 
 class LanguageError(ValueError):

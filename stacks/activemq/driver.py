@@ -10,7 +10,7 @@ from typing import Literal
 from records.messaging import Ack, Delivery, Guarantee
 from records.workload import Pattern
 from stacks.activemq.knobs import ActiveMQKnobs
-from stacks.channel import Client
+from stacks.channel import CLOSE_LIMIT_S, Client
 from stacks.driver import Endpoint, Handler, Here, RequestHandler, Selector, Service, StackError, Subscription
 from stacks.lazy import LazyAcknowledgement
 from stacks.replies import Replies
@@ -19,7 +19,6 @@ from stacks.stomp.frame import Frame, head
 from stacks.stomp.session import Session, connect
 
 PORT = 61613
-CLOSE_LIMIT_S = 10.0
 ANY = Subscription()
 
 # What the broker may have under way to one consumer, unacknowledged; ActiveMQ's own defaults for JMS clients.

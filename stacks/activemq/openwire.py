@@ -11,7 +11,6 @@ from records.messaging import Ack, BodyType, Delivery, Guarantee
 from records.workload import Pattern
 from stacks.activemq.driver import (
     ANY,
-    CLOSE_LIMIT_S,
     PORT,
     PREFETCH_QUEUE,
     checked,
@@ -21,7 +20,7 @@ from stacks.activemq.driver import (
     selector_text,
 )
 from stacks.activemq.knobs import OpenWireKnobs
-from stacks.channel import Client
+from stacks.channel import CLOSE_LIMIT_S, Client
 from stacks.driver import Endpoint, Handler, Here, RequestHandler, Service, StackError, Subscription
 from stacks.openwire import connection as openwire
 from stacks.openwire.calling import Caller, Replies, Sending, answering

@@ -82,16 +82,21 @@ class Acked(End):
                 self._acknowledged(_NUMBER.unpack_from(data)[0])
             else:
                 _, handed, sent = _WORD.unpack_from(data)
-                if self._expected >= self._promised:
-                    self._promised, self._promised_at = sent, self._heard_at
+                self._hear_of(sent)
                 self._acknowledged(handed)
         elif (last := _NUMBER.unpack_from(data)[0]) != _AT_ONCE:
             self._last = last
+            self._hear_of(last)  # who closes says no more words
             self._give()
         elif self.over:
             self._stop()
         elif self._last is None:  # else it has closed in order, and this answers what it could not take any more
             self._end(GONE)
+
+    def _hear_of(self, sent: int) -> None:
+        """So many packets the other end has sent: what is missing of them for long is lost."""
+        if self._expected >= self._promised:
+            self._promised, self._promised_at = sent, self._heard_at
 
     def close(self) -> None:
         """The application closes the tunnel, behind what it has sent, for which this end stays as long as it takes."""

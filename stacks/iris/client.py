@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from stacks.channel import Channel, fail
+from stacks.channel import CLOSE_LIMIT_S, Channel, fail
 from stacks.driver import RequestHandler, StackError
 from stacks.iris import relay
 from stacks.iris.relay import FROM_NODE, Reader
@@ -103,13 +103,17 @@ class Application(Channel):
         self._say(relay.TunnelOpen(self._number, cluster, timeout_ms))
         return opened
 
-    async def close(self) -> None:
-        """Leave, when the node has taken all that was said before."""
+    async def close(self, limit_s: float = CLOSE_LIMIT_S) -> None:
+        """Leave, when the node has taken all that was said before; one that does not answer in limit_s is left so."""
         if not self.leaving:
             self._left = asyncio.get_running_loop().create_future()
             self._say(relay.Close())
             self._closing = True
-            await asyncio.wait([self._left])
+            try:
+                await asyncio.wait([self._left], timeout=limit_s)
+            finally:
+                if not self._left.done():
+                    self.abort()
         self._transport.close()
 
     def pause_writing(self) -> None:

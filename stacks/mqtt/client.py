@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from records.messaging import Ack, Delivery
-from stacks.channel import Client
+from stacks.channel import CLOSE_LIMIT_S, Client
 from stacks.driver import Endpoint, Handler, RequestHandler, StackError, Subscription
 from stacks.mqtt import properties
 from stacks.mqtt.packets import Publish, QoS
@@ -15,7 +15,6 @@ from stacks.mqtt.properties import Properties, Property
 from stacks.mqtt.session import Kept, Session, Terms, reach
 from stacks.replies import Replies
 
-CLOSE_LIMIT_S = 10.0
 _FOR_EVER = 0xFFFFFFFF  # a session's expiry, section 3.1.2.11.2
 _SHARED = "$share/receivers/"
 

@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 
 from records.messaging import Ack
-from stacks.channel import Channel, fail
+from stacks.channel import CLOSE_LIMIT_S, Channel, fail
 from stacks.driver import Handler, RequestHandler, StackError
 from stacks.lazy import LazyAcknowledgement
 from stacks.reference import frames
@@ -123,13 +123,17 @@ class Wire(Channel):
         self._next_request = (number + 1) & 0xFFFFFFFF
         return number
 
-    async def close(self) -> None:
-        """Leave with the broker's answer, or without when it has gone."""
+    async def close(self, limit_s: float = CLOSE_LIMIT_S) -> None:
+        """Leave with the broker's answer, or without when it has gone, or has none in limit_s."""
         if not self.leaving:
             request, answer = self.request()
             self.write(frames.encode(Leave(request)))
             self._closing = True
-            await asyncio.wait([answer])
+            try:
+                await asyncio.wait([answer], timeout=limit_s)
+            finally:
+                if not answer.done():
+                    self.abort()
         self._transport.close()
 
     def _read(self, data: bytes) -> None:

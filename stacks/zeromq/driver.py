@@ -101,7 +101,7 @@ class ZeroMQConnection:
         _in_memory(delivery)
         wire, name = self._made(zmq.XPUB), topic.encode()
         wanted = len(self._others("consumer", topic))
-        ready = asyncio.get_running_loop().create_future()
+        ready = wire.awaited()
         subscribed = 0
 
         def take(parts: list[bytes]) -> None:

@@ -43,6 +43,7 @@ class Wire:
         self._soon = False
         self._met = 0
         self._meeting: list[tuple[int, asyncio.Future[None]]] = []
+        self._awaited: list[asyncio.Future[None]] = []
         self._connections: set[int] = set()
         self._monitor = self._socket.get_monitor_socket(_WATCHED)
         self._loop.add_reader(self._socket.fileno(), self._ready)
@@ -107,9 +108,14 @@ class Wire:
     async def met(self, count: int) -> None:
         """Wait until so many peers have shaken hands."""
         if self._met < count:
-            meeting = self._loop.create_future()
+            meeting = self.awaited()
             self._meeting.append((count, meeting))
             await meeting
+
+    def awaited(self) -> asyncio.Future[None]:
+        """What somebody waits for before the socket is of use: StackError when it is closed before."""
+        self._awaited.append(found := self._loop.create_future())
+        return found
 
     def close(self, linger_s: float = 0.0, *, why: str = "the socket was closed") -> None:
         """End it; what is unsent is still sent for so long."""
@@ -120,7 +126,8 @@ class Wire:
         self._socket.disable_monitor()
         self._monitor.close(linger=0)
         self._socket.close(linger=round(linger_s * 1000))
-        for _, waiting in (*self._waiting, *chain.from_iterable(self._behind.values())):
+        unsent = (waiting for _, waiting in (*self._waiting, *chain.from_iterable(self._behind.values())))
+        for waiting in (*unsent, *self._awaited):
             if not waiting.done():
                 waiting.set_exception(StackError(why))
                 waiting.exception()  # nobody may be waiting for it any more

@@ -15,9 +15,10 @@ from synthetic_campaign import Spec, write_campaign
 from analysis import histogram
 from analysis.campaign_compare import Tolerance, between
 from analysis.findings import Findings
-from analysis.pack import packing
+from analysis.pack import UNKNOWN, packing
 from analysis.packed import encode, packed_rows
-from analysis.reductions.reduce import reducing
+from analysis.reductions import reduce as reductions
+from analysis.reductions.reduce import reducing, silent
 from analysis.report.build import write
 from analysis.spark.export import plan_campaign
 from analysis.trial import reduce_trial
@@ -139,6 +140,26 @@ def test_rows_whose_details_are_kept_in_files_make_the_same_pack(original: Path,
     found = packing(folder, tmp_path / "below", reduce=lambda _: first, revision=REVISION)
     write_pack(tmp_path / "a", scenario="synthetic", campaign=folder.name, members=found.members)
     assert (tmp_path / "a").read_bytes() == pack(original, tmp_path / "b").read_bytes()
+
+
+def test_rows_that_older_code_made_of_captures_that_are_gone_are_not_called_this_programs(
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copy(original, tmp_path)
+    paths = [trial.path for trial in trials(folder)]
+    with monkeypatch.context() as older:
+        older.setattr(reductions, "code_digest", lambda: "0" * 64)
+        with reducing(say=silent) as reduce:
+            reduce(paths)
+    (gone,) = {path.parent for path in paths[:1] for path in path.glob("sta1.pcap")}
+    (gone / "sta1.pcap").unlink()
+    with reducing(say=silent) as reduce:
+        found = packing(folder, tmp_path, reduce=reduce.brief, revision=REVISION)
+    write_pack(tmp_path / "a", scenario="synthetic", campaign=folder.name, members=found.members)
+    back = trials(unpack(tmp_path / "a", tmp_path / "elsewhere").folder)
+    by = {trial.path.relative_to(trial.path.parents[1]): trial.packed().reduced_by for trial in back}
+    assert [where for where, one in by.items() if one.revision == UNKNOWN] == [gone.relative_to(gone.parents[1])]
+    assert {one for one in by.values() if one.revision != UNKNOWN} == {REVISION}
 
 
 def test_ledgers_that_stand_elsewhere_cannot_be_packed(packed: Path, tmp_path: Path) -> None:

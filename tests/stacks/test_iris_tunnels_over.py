@@ -29,6 +29,19 @@ def test_a_tunnel_that_loses_a_packet_ends_and_says_so_whatever_else_goes_over_i
     assert ends.live == [0, 0]
 
 
+def test_a_tunnel_that_is_closed_behind_a_lost_packet_ends_and_says_so() -> None:
+    ends = Ends().opened()
+    ends.allow()
+    ends.send(b"a", b"b")
+    del ends.way[-1]
+    ends.tunnels[1].ask(7, TunnelClose(1))
+    ends.silence_s = 0.0  # the nodes go on talking
+    ends.wait(2 * STALLED_S, 1, 2)
+    assert ends.got == [b"a"]
+    assert ends.said[2][-1] == TunnelClosed(9, "something was lost on the way")
+    assert ends.live == [0, 0]
+
+
 def test_an_acknowledgement_that_is_lost_is_made_up_for_by_the_next_word() -> None:
     ends = Ends().opened()
     ends.allow()

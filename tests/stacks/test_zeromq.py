@@ -153,6 +153,27 @@ def test_a_request_that_is_never_answered_ends_with_its_client() -> None:
     talk.run(all_of_it)
 
 
+@pytest.mark.parametrize("pattern", ["topic", "queue", "service"])
+def test_who_waits_for_peers_that_never_come_is_told_when_the_client_ends(pattern: str) -> None:
+    talk = Talk(1, 1)
+
+    async def all_of_it() -> None:
+        connection = await talk.client("producer-0")
+        nondurable = Delivery.NONPERSISTENT
+        waits = {
+            "topic": lambda: connection.publisher("c", delivery=nondurable),
+            "queue": lambda: connection.sender("c", delivery=nondurable),
+            "service": lambda: connection.caller("c"),
+        }
+        waiting = asyncio.create_task(waits[pattern]())  # type: ignore[arg-type]
+        await asyncio.sleep(0.05)
+        connection.abort()
+        with pytest.raises(StackError, match="it was cut"):
+            await waiting
+
+    talk.run(all_of_it)
+
+
 def test_a_client_says_the_port_that_all_of_its_connections_have() -> None:
     talk = Talk(1, 1)
 
