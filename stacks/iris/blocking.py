@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import partial
 from queue import Empty, Queue
@@ -102,6 +103,7 @@ class BlockingClient:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="iris", daemon=True)
         self._thread.start()
+        self._lock, self._ending = threading.Lock(), False
         self._answering = Backlog(workers, "iris-request")
         self._hearing = Backlog(1, "iris-event")
         self._on_request = on_request
@@ -177,7 +179,7 @@ class BlockingClient:
     def close(self) -> None:
         """Leave, when the node has taken all that was said before."""
         try:
-            if self._thread.is_alive():
+            if not self._ending:
                 self.do(self._application.close())
         finally:
             self._end()
@@ -190,10 +192,15 @@ class BlockingClient:
 
     def do(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the client's loop, and wait for it; StackError when the client is closed."""
-        if not self._thread.is_alive() or self._loop.is_closed():
-            coroutine.close()
-            raise StackError("the client is closed")
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        with self._lock:  # what is begun before the end begins is ended by it
+            if self._ending or not self._thread.is_alive():
+                coroutine.close()
+                raise StackError("the client is closed")
+            asked = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return asked.result()
+        except CancelledError:
+            raise StackError("the client is closed") from None
 
     def later(self, work: Callable[[], None]) -> None:
         """Have the client's loop do something soon, if there still is one."""
@@ -249,6 +256,8 @@ class BlockingClient:
         self._loop.call_soon(self._loop.stop)
 
     def _end(self) -> None:
+        with self._lock:
+            self._ending = True
         if self._thread.is_alive():
             asyncio.run_coroutine_threadsafe(self._stop(), self._loop)
             self._thread.join()

@@ -149,6 +149,28 @@ def test_a_client_that_is_closed_or_finds_no_node_says_so() -> None:
     told(story)
 
 
+def test_calls_that_meet_the_end_of_their_client_end_too() -> None:
+    def story(one: int, _: int) -> None:
+        for _ in range(20):
+            client = BlockingClient(port=one)
+            ends = Queue[BaseException]()
+
+            def calls(client: BlockingClient = client, ends: Queue[BaseException] = ends) -> None:
+                try:
+                    while True:
+                        client.publish("news", b"x")
+                except BaseException as error:  # noqa: BLE001 - the test looks at it
+                    ends.put(error)
+
+            threads = [threading.Thread(target=calls, daemon=True) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            client.close()
+            assert [type(ends.get(timeout=20)) for _ in threads] == [StackError] * 4
+
+    told(story)
+
+
 def test_a_node_that_ends_ends_what_waits_for_it() -> None:
     ended: list[str] = []
 
