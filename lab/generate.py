@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from analysis.sql.columns import View, spark_type
 from analysis.sql.views import ESTIMATE, VIEWS
 from lab.common import ROOT, told
@@ -129,9 +131,19 @@ def _words(words: Sequence[str]) -> str:
 
 TABLES = {README: table, KEPT: kept, SPARK: views}
 
+
+def main(words: Sequence[str]) -> int:
+    """Write what is made, with `tables` all but the lock file; the exit status."""
+    try:
+        with told():
+            for page, made in TABLES.items():
+                page.write_text(filled(page, made))
+            if list(words) != ["tables"]:
+                lock()
+    except typer.Exit as ended:  # told() is made for verbs, whose program ends so
+        return ended.exit_code
+    return 0
+
+
 if __name__ == "__main__":
-    with told():
-        for page, made in TABLES.items():
-            page.write_text(filled(page, made))
-        if sys.argv[1:] != ["tables"]:
-            lock()
+    sys.exit(main(sys.argv[1:]))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from claim_values import Values
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,42 +16,11 @@ from analysis.claims.judge import quantified
 from analysis.claims.multiple import Chance, enough_inside, too_many_outside
 from analysis.claims.vocabulary import Claim
 from analysis.claims.wording import counts, effect
-from analysis.statistics import Count, holm
+from analysis.statistics import holm
 
 CASES = [f"c{number}" for number in range(16)]
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=16)
 quantifiers = st.sampled_from(["all", "most", "any"])
-
-
-@dataclass(frozen=True)
-class Values:
-    values: Mapping[Quantity, Mapping[int, float]]
-    exact: bool = False
-    bounded: frozenset[Quantity] = frozenset()
-
-    def span(self, wanted: Quantity) -> tuple[float, float] | None:
-        value = next(iter(self.values.get(wanted, {0: 0.0}).values()))
-        return (value, value) if self.exact else None
-
-    def held(self, wanted: Quantity) -> Quantity:
-        return wanted
-
-    def at_least(self, wanted: Quantity, beside: Collection[Quantity]) -> bool:
-        assert wanted in beside
-        return wanted in self.bounded
-
-    def counts(self, _: Quantity) -> Sequence[Count]:
-        return ()
-
-    def by_seed(self, wanted: Quantity) -> Mapping[int, float]:
-        return self.values.get(wanted, {})
-
-    def why_none(self, wanted: Quantity) -> str:
-        return f"{wanted.case} is missing"
-
-    def unlike(self, wanted: Collection[Quantity]) -> str:
-        assert wanted
-        return ""
 
 
 def claim(quantifier: str, *, tests: int = 1, **band: float) -> Claim:

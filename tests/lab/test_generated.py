@@ -111,3 +111,15 @@ def test_a_lock_that_cannot_be_made_is_told(word: str, monkeypatch: pytest.Monke
         monkeypatch.setattr(generate.sys, "executable", "true")
     with pytest.raises(CannotGoOn, match=rf"bin/{word} .*: ended with status 1; requirements\.lock is as it was"):
         generate.lock()
+
+
+def test_what_cannot_be_made_is_one_line_and_a_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("no table here\n")
+    monkeypatch.setattr(generate, "TABLES", {page: generate.table})
+    assert generate.main(["tables"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{page}: has no lines ")
+    assert page.read_text() == "no table here\n"
