@@ -366,7 +366,7 @@ def _printed(factor: Key, level: Any) -> str:
     if factor == cases.KEY:
         words = [cases.name_of(level)]
     elif isinstance(level, dict):
-        pairs = len(level) == 1 or all(str(key).isdigit() for key in level)  # sizes say as much as their shares
+        pairs = len(level) == 1 or overlay.is_of_numbers(level)  # sizes say as much as their shares
         words = [str(part) for pair in level.items() for part in pair] if pairs else list(level.values())
     else:
         name = "none" if level is None else str(level)
