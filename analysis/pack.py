@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from analysis.details import Reduced, without
 from analysis.histogram import histogram
 from analysis.packed import encode, without_folder
-from analysis.partial import DAMAGE
+from analysis.partial import DAMAGE, is_of_the_machine
 from analysis.reductions.code import code_digest
 from analysis.reductions.kept import State, look
 from records.archive import Member, member
@@ -122,7 +122,7 @@ def _elsewhere(trial: Trial, taken: set[str]) -> tuple[Elsewhere, ...]:
 def _files(folder: Path) -> Iterator[str]:
     for root, _, names in os.walk(folder):
         paths = (Path(root) / name for name in names)
-        yield from (str(path.relative_to(folder)) for path in paths if path.is_file() and not path.is_symlink())
+        yield from (str(path.relative_to(folder)) for path in paths if path.is_file())
 
 
 def _latencies(trial: Trial) -> bytes:
@@ -134,8 +134,9 @@ def _latencies(trial: Trial) -> bytes:
         waits = read_sent(*sides, manifest.workload.audiences).deliveries
         found = sent_in_window(waits, manifest.window)
         least, missing = found.seconds, found.absent
-    except DAMAGE:
-        pass
+    except DAMAGE as error:
+        if is_of_the_machine(error):
+            raise
     sink = pa.BufferOutputStream()
     pq.write_table(histogram(least, missing), sink, compression="none", write_statistics=False, store_schema=False)
     return bytes(sink.getvalue())

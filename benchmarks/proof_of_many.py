@@ -65,7 +65,8 @@ def _profile(medium: str, rate: float, own: dict[str, dict[str, Any]]) -> LinkPr
 
 def proven(network: Network, name: str, profile: LinkProfile) -> bool:
     """Whether it holds, and was proven in time."""
-    plan = linkplan.plan(profile, [node.name for node in network.stations], seed=_SEED, seconds=60, timeline_s=0)
+    names = [node.name for node in network.stations]
+    plan = linkplan.plan(profile, names, seed=_SEED, seconds=60, timeline_s=0, times_frames=features.times_frames())
     began = time.monotonic()
     with shaper.applied(plan, network.ports):
         applied_s = time.monotonic() - began

@@ -32,6 +32,7 @@ _PATIENCE: dict[KernelName, int] = {"host": 1, "lab": 5}
 _MARK = "AIRWIRE_DEPLOYMENT"
 _PACKAGES, _PACKAGES_S = frozenset({"apt-get", "dpkg"}), 300.0  # which are let end, and how long that may take
 _LAST_LINES = 20
+INSTALL_LIMIT_S = 600.0
 
 
 class DeployError(CannotGoOn):
@@ -195,15 +196,18 @@ def _end_marked(mark: str) -> None:
     """
     wanted = f"{_MARK}={mark}".encode()
     deadline = time.monotonic() + _PACKAGES_S
-    try:
-        while time.monotonic() < deadline and any(_program(pid) in _PACKAGES for pid in _marked_by(wanted)):
+    said: set[str] = set()
+    while time.monotonic() < deadline and (installing := _PACKAGES & set(map(_program, _marked_by(wanted)))):
+        for name in sorted(installing - said):
+            print(f"waiting for {name}, which must not be broken off", file=sys.stderr)
+        said |= installing
+        with suppress(KeyboardInterrupt):  # who sees nothing happen asks again
             time.sleep(0.2)
-    finally:
-        while found := _marked_by(wanted):
-            for pid in found:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            time.sleep(0.01)
+    while found := _marked_by(wanted):
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
 
 
 def _marked_by(wanted: bytes) -> list[int]:

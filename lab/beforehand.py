@@ -18,6 +18,7 @@ from experiments.campaign.world import Now, differences
 from experiments.scenario.scenario import Scenario
 from experiments.scenario.settings import Settings
 from experiments.trial import provenance
+from experiments.trial.checks.sharedmachine import shared_machine
 from experiments.workers.kernels import NOT_IN_THE_LAB, WANTED, Kernels
 from experiments.workers.place import Place
 from lab.common import Status, err, fail, is_terminal, shown
@@ -42,7 +43,11 @@ class Care:
 
 
 def kernels(wanted: str, medium: str = "auto") -> Kernels:
-    """The kernels and media to choose from, by the user's words."""
+    """The kernels and media to choose from, by the user's words.
+
+    Raises NeitherYesNorNo: what the environment says has to be readable before anything is made or set aside.
+    """
+    shared_machine()
     if wanted not in WANTED:
         fail(f"--kernel: {wanted!r} is not one of {', '.join(WANTED)}", Status.USAGE)
     if medium not in media.WANTED:

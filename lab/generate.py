@@ -44,13 +44,24 @@ def table() -> str:
     return _table((head, ("---",) * len(head), *rows))
 
 
+def _result(path: Path) -> dict[str, Any]:
+    """What `lab conform --json` wrote, and what the file is called; CannotGoOn when it is not that."""
+    try:
+        said = json.loads(path.read_text())
+        return {"promises": said["promises"], "called": path.stem}
+    except (ValueError, KeyError, TypeError) as error:
+        raise CannotGoOn(
+            f"{path}: not what `lab conform --json` writes ({error!r}); `make conform` makes it anew"
+        ) from error
+
+
 def kept() -> str:
     """The table of what stacks keep of what they declare, by the results of `make conform`, and how they break it.
 
     Raises CannotGoOn where these are not of the same promises.
     """
     found = sorted(CONFORMANCE.glob("*.json"))
-    results: list[dict[str, Any]] = [json.loads(path.read_text()) | {"called": path.stem} for path in found]
+    results = [_result(path) for path in found]
     promises = {tuple((one["promise"], one["about"]) for one in result["promises"]) for result in results}
     if len(promises) != 1:
         raise CannotGoOn(

@@ -42,6 +42,7 @@ def named(results: Path, name: str) -> Named:
         must_be_whole(path)
         return Named(name=name, folders=(path.resolve(),))
     if found:
+        must_be_whole(found[-1])
         return Named(name=name, folders=(found[-1],))
     revision = _revision(name)
     if revision is None:

@@ -24,7 +24,16 @@ def tidy(results: Path) -> None:
 
 
 def find(results: Path, name: str | None) -> Path:
-    """The latest campaign, or the latest one called `name` (its path, its folder's name or its scenario's)."""
+    """The latest campaign, or the latest one called `name` (its path, its folder's name or its scenario's).
+
+    Raises CampaignError when there is none, NotPublished when it has been copied in part.
+    """
+    found = _find(results, name)
+    must_be_whole(found)
+    return found
+
+
+def _find(results: Path, name: str | None) -> Path:
     if name is None:
         known = campaigns.folders(results)
         if not known:
@@ -32,7 +41,6 @@ def find(results: Path, name: str | None) -> Path:
         return known[-1]
     path, found = Path(name), campaigns.called(results, name)
     if name and path.is_dir() and ((path / RECORD).is_file() or not found):
-        must_be_whole(path)
         return path.resolve()
     if not found:
         raise CampaignError(f"{results}: no campaign {name!r}; `lab list` shows those there are")

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from types import FrameType
 
 from lab import daemons
 from records.errors import CannotGoOn, WrongInput
@@ -106,8 +108,16 @@ def say(what: str) -> None:
     print(f"set-up: {what}", file=sys.stderr)
 
 
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
 def main(words: Sequence[str]) -> int:
     """Do what is asked; the exit status."""
+    # A polite kill, or the end of the terminal, is like Ctrl-C: what keeps services from starting has to go.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     try:
         for problem in found().problems:
             say(f"passed over: {problem}")

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from records.comparing import Compared, compared
 from records.record import Record
 from records.stopping import Rule
-from records.store import DamagedTrial, write_record
+from records.store import DamagedTrial, sync, write_record
 
 RECORD = "campaign.json"
 
@@ -75,6 +75,15 @@ def read_campaign(folder: Path) -> Campaign:
         raise DamagedTrial(f"{path}: {error}") from error
 
 
+def put_record(folder: Path, campaign: Campaign) -> None:
+    """Put the record in its place, whole: nobody reads half of it, whatever happens meanwhile."""
+    fresh = folder / f".{RECORD}"
+    write_record(fresh, campaign)
+    sync(fresh)
+    fresh.replace(folder / RECORD)
+    sync(folder)
+
+
 def write_campaign(folder: Path, campaign: Campaign, beside: Mapping[str, bytes] | None = None) -> None:
     """Write the record and the files that lie beside it, by name, and point `latest` beside the folder at it.
 
@@ -84,7 +93,7 @@ def write_campaign(folder: Path, campaign: Campaign, beside: Mapping[str, bytes]
     try:
         for name, content in (beside or {}).items():
             (folder / name).write_bytes(content)
-        write_record(folder / RECORD, campaign)
+        put_record(folder, campaign)
         point_latest(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -14,24 +14,23 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import translate
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
-from records.errors import CannotGoOn, WrongInput
+from records.errors import CannotGoOn
+from records.filesystems import TIMEOUT, BadURI, file_system, timeout_s
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
 
-TIMEOUT = "AIRWIRE_STORAGE_TIMEOUT_S"  # seconds without a byte after which a call has failed; default 30
 _PART_BYTES = 8 << 20  # of one call: so much is read again when one breaks off
 _AT_ONCE = 4  # calls of one read
 _PAUSES_S = (0.5, 2.0)  # before the second and the third attempt
@@ -42,10 +41,6 @@ _WHOLE_WRITES = {"s3", "gcs", "abfs"}  # file systems on which a file is there w
 _NO_RIGHT = ("ACCESS_DENIED", "INVALID_ACCESS_KEY", "SIGNATURE", "INVALID_CLIENT_TOKEN", "EXPIRED_TOKEN", "HTTP 403")
 _log = logging.getLogger("airwire.location")
 T = TypeVar("T")
-
-
-class BadURI(WrongInput):
-    """A URI that cannot be used; the message says why."""
 
 
 class Unreachable(CannotGoOn, OSError):
@@ -154,13 +149,19 @@ class Remote:
         """
         system, path = _system(self)
         whole = system.type_name in _WHOLE_WRITES
-        partial = path if whole else f"{path}.partial-{uuid4().hex}"
+        partial = path if whole else f"{path}{_PARTIAL}{uuid4().hex}"
 
         def work() -> OSError | None:
             if not whole:
                 system.create_dir(path.rpartition("/")[0], recursive=True)
-            with system.open_output_stream(partial) as out:
-                unread = _sent(source, out)
+            try:
+                with system.open_output_stream(partial) as out:
+                    unread = _sent(source, out)
+            except BaseException:
+                if not whole:  # a disk that is full has to have its room back
+                    with suppress(OSError, pa.ArrowException):
+                        system.delete_file(partial)
+                raise
             if unread is not None:  # an object is there as soon as its stream is closed
                 system.delete_file(partial)
             elif not whole:
@@ -183,6 +184,12 @@ class Remote:
 
 
 Place = Path | Remote
+_PARTIAL = ".partial-"
+
+
+def is_partial(name: str) -> bool:
+    """Whether a file's name is of one that was being written, by `Remote.write`, when that was killed."""
+    return re.fullmatch(r".*\.partial-[0-9a-f]{32}", name) is not None
 
 
 def _sent(source: bytes | Path, out: Any) -> OSError | None:
@@ -265,11 +272,14 @@ def locate(text: str | Path) -> Place:
     if scheme == "s3" and (other := {name for name, _ in parse_qsl(query, keep_blank_values=True)} - _OPTIONS):
         named, known = ", ".join(sorted(other)), ", ".join(sorted(_OPTIONS))
         raise BadURI(f"{scheme}://{path}: no option {named} here, but {known}; {_SECRETS}")
+    if secret := [name for name, _ in parse_qsl(query) if _SECRET.search(name)]:
+        raise BadURI(f"{scheme}://{path}: {', '.join(secret)} in a URI is seen by everybody; {_SECRETS}")
     if not path.strip("/"):
         raise BadURI(f"{scheme}://: names no {'bucket' if scheme == 's3' else 'place'}")
     return Remote(scheme, path, query)
 
 
+_SECRET = re.compile("secret|password|token|key|credential|sas", re.IGNORECASE)
 _SECRETS = "secrets come from the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY) or the AWS profile"
 
 
@@ -290,60 +300,9 @@ def size_of(file: BinaryIO | RemoteFile) -> int:
     return file.size if isinstance(file, RemoteFile) else os.fstat(file.fileno()).st_size
 
 
-def timeout_s() -> float:
-    """Seconds without a byte after which a call has failed.  Raises BadURI when the environment says no number."""
-    text = os.environ.get(TIMEOUT, "30")
-    try:
-        if (found := float(text)) > 0:
-            return found
-    except ValueError:
-        pass
-    raise BadURI(f"{TIMEOUT}={text}: it has to be a number of seconds above 0")
-
-
 def _system(place: Remote) -> tuple[FileSystem, str]:
     """The file system behind a URI, and the path there."""
-    if place.scheme == "s3":
-        return _s3(tuple(_s3_options(place.query).items()), timeout_s()), place.path
-    from pyarrow import fs  # noqa: PLC0415 - local files do without it
-
-    if place.scheme == "file":
-        return fs.LocalFileSystem(), place.path
-    # pyarrow decodes the path, in which a `%` of ours stands for itself.
-    uri = f"{place.scheme}://{quote(place.path, safe='/@:')}{f'?{place.query}' if place.query else ''}"
-    if place.scheme in ("gs", "gcs") and "retry_limit_seconds" not in place.query:
-        uri += f"{'&' if place.query else '?'}retry_limit_seconds={timeout_s():g}"  # of its own it tries for 15 minutes
-    try:
-        system, path = fs.FileSystem.from_uri(uri)
-    except (OSError, ValueError, ImportError, pa.ArrowException) as error:
-        raise BadURI(f"{place}: {error}") from error
-    return system, path
-
-
-def _s3_options(query: str) -> dict[str, str]:
-    """What pyarrow is told of a store: by the URI, else by the environment, which pyarrow does not ask for it."""
-    options = dict(parse_qsl(query))
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    if endpoint and "endpoint_override" not in options:
-        parts = urlsplit(endpoint)
-        options |= {"endpoint_override": parts.netloc, "scheme": parts.scheme}
-    if "endpoint_override" in options and not {"AWS_REGION", "AWS_DEFAULT_REGION"} & os.environ.keys():
-        options.setdefault("region", "us-east-1")  # else the client looks for one, which takes seconds
-    return options
-
-
-@cache
-def _s3(options: tuple[tuple[str, str], ...], timeout: float) -> FileSystem:
-    from pyarrow import fs  # noqa: PLC0415 - local files do without it
-
-    told: dict[str, Any] = dict(options)
-    if "anonymous" in told:
-        told["anonymous"] = told["anonymous"].lower() == "true"
-    # Attempts are counted here, where what failed can be said.
-    return fs.S3FileSystem(
-        **told, request_timeout=timeout, connect_timeout=timeout, allow_delayed_open=True,
-        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=1),
-    )  # fmt: skip
+    return file_system(place.scheme, place.path, place.query)
 
 
 def _size(place: Remote) -> int | None:

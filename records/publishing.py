@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from records.bundle import BUNDLE, bundled, encode
 from records.campaign import Campaign, read_campaign
 from records.errors import CannotGoOn
-from records.location import NotThere, Remote
+from records.location import NotThere, Remote, is_partial
 from records.packed import CampaignName, Listed, ScenarioName
 from records.record import Record
 from records.store import FRESH, INDEXES, PARTIAL
@@ -100,8 +100,13 @@ def read_published(target: Remote) -> Published:
 
 def must_be_whole(folder: Path) -> None:
     """NotPublished when `folder`, of this machine, holds a campaign that has been copied there in part."""
-    if any(folder.glob(f"{UNDER_WAY}*")) and not (folder / PUBLISHED).exists():
+    if not is_whole(folder):
         raise NotPublished(f"{folder}: a campaign that was not copied to its end; `lab publish` again goes on with it")
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether no campaign has been copied in part to `folder`."""
+    return (folder / PUBLISHED).exists() or not any(folder.glob(f"{UNDER_WAY}*"))
 
 
 def published_below(place: Remote) -> dict[Remote, Published | NotPublished]:
@@ -241,14 +246,24 @@ def _before(
 
 
 def _names(folder: Path) -> Iterator[str]:
-    """The campaign's files, by their names inside its folder; not those of trials that are being written, nor ours."""
+    """The campaign's files, by their names inside its folder; not those of trials that are being written, nor ours.
+
+    NotPublished for a link: what it points at may be of another machine, or nobody's to give away.
+    """
     for root, folders, names in os.walk(folder):
-        hidden = _NOT_OF_IT if Path(root) == folder else frozenset[str]()
-        folders[:] = [name for name in folders if not name.startswith(PARTIAL) and name not in hidden]
-        for name in names:
-            path = Path(root) / name
-            if path.is_file() and not path.is_symlink() and name not in hidden and not name.startswith(FRESH):
+        top = Path(root) == folder
+        folders[:] = [name for name in folders if not (name.startswith(PARTIAL) or (top and name in _NOT_OF_IT))]
+        mine = [name for name in names if not (name.startswith(FRESH) or (top and _is_ours(name)))]
+        for name in (*folders, *mine):
+            if (path := Path(root) / name).is_symlink():
+                raise NotPublished(f"{path}: a link, and links are not published; put what it points at in its place")
+        for name in mine:
+            if (path := Path(root) / name).is_file() and not is_partial(name):
                 yield path.relative_to(folder).as_posix()
+
+
+def _is_ours(name: str) -> bool:
+    return name in _NOT_OF_IT or name.startswith(UNDER_WAY)
 
 
 def _listed(folder: Path, name: str) -> Listed:

@@ -21,15 +21,22 @@ class YamlError(ValueError):
 def read(path: Path) -> tuple[Any, dict[Key, int]]:
     """The document as plain values, and the line (from 1) of every path in it.  YamlError when that fails."""
     try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise YamlError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+        source = path.read_bytes()
+    except OSError as error:
+        raise YamlError(f"{path}: {error.strerror or error}") from error
+    return parse(source, path)
+
+
+def parse(source: bytes, path: Path) -> tuple[Any, dict[Key, int]]:
+    """The same of what a file has been found to say; path: as messages name it."""
     loader = None
     try:
-        loader = yaml.CSafeLoader(text)
+        loader = yaml.CSafeLoader(source.decode())
         node = loader.get_single_node()
         lines: dict[Key, int] = {}
         return (None if node is None else _value(loader, node, (), lines, path)), lines
+    except UnicodeDecodeError as error:
+        raise YamlError(f"{path}: {error}") from error
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}" if mark else ""

@@ -112,7 +112,9 @@ def main(words: list[str]) -> int:
             print(f"== once more, by themselves: {len(again)}", flush=True)
             with _ending(folder) as running:
                 _start(running, {"again": [*again, "-p", "no:xdist"]}, rest, environment, folder)
-                statuses = [_finished(running, "again", folder)]
+                # A part that has lost its tests stays one.
+                statuses = [one for one in statuses if one != pytest.ExitCode.TESTS_FAILED]
+                statuses.append(_finished(running, "again", folder))
             took["once more"] = time.monotonic() - began
             for test in again:
                 print(f"== failed at first: {test}")

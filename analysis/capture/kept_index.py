@@ -12,6 +12,7 @@ import os
 import threading
 from dataclasses import asdict
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +74,11 @@ def _key(path: Path, range_bytes: int) -> dict[str, object]:
 
 @cache
 def _code() -> str:
-    """Of this package, which cuts ranges and reads the times in them."""
+    """Of this package, which cuts ranges and reads the times in them; a worker may have it from a zip."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.read_bytes())
+    for source in sorted(files(__package__).iterdir(), key=lambda one: one.name):
+        if source.name.endswith(".py"):
+            digest.update(source.read_bytes())
     return digest.hexdigest()
 
 

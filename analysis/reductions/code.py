@@ -33,7 +33,8 @@ def code_digest(start: str = REDUCES, root: Path = ROOT) -> str:
 def changed_since_start(start: str = REDUCES, root: Path = ROOT) -> bool:
     """Whether a file of `imported` is younger than this process, which may have an older version of it in memory."""
     began = _started_at()
-    return any(path.stat().st_mtime > began for path in imported(start, root))
+    # What copies files may keep their time of modification; that of the change of a name or a mode is nobody's to set.
+    return any(max(path.stat().st_mtime, path.stat().st_ctime) > began for path in imported(start, root))
 
 
 def _started_at() -> float:

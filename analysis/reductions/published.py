@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from analysis.details import Reduced, details_of, without
@@ -50,6 +51,7 @@ from records.store import LINK, MANIFEST, VERDICT, DamagedTrial, is_trial
 
 RECORDS = {MANIFEST, LINK, VERDICT, PACKED}
 _AT_ONCE = 8  # reductions that are read
+_REFUSED = "refused"  # table with a row of each trial whose reduction could not be written
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +138,22 @@ def reduce_published(copy: Copy, trial: str, number: int, code: str, *, brief: b
             return pa.Table.from_batches([rows.batch()])
         found = reduce_and_keep(folder, number, code)
         kept = place_of(folder)
-        with suppress(Unreachable, FileNotFoundError):  # whoever asked for the rows sees that they are not kept
+        if not (kept / RECORD).is_file():  # what failed is tried again, and what came out of a pack has its rows
+            return found
+        try:
             for name in (REDUCED, RECORD):
                 (copy.campaign / (kept / name).relative_to(place).as_posix()).write((kept / name).read_bytes())
-            if brief:
-                found = in_brief(found, number, _sha256((kept / REDUCED).read_bytes()))
-        return found
+        except Unreachable:
+            refused = Rows(number)
+            refused.add(_REFUSED)
+            return pa.concat_tables([found, pa.Table.from_batches([refused.batch()])])
+        return in_brief(found, number, _sha256((kept / REDUCED).read_bytes())) if brief else found
+
+
+def _refused(rows: pa.Table) -> tuple[pa.Table, int]:
+    """The rows but for those of table _REFUSED, and how many of these there are."""
+    is_one = pc.equal(rows.column("table"), _REFUSED)
+    return rows.filter(pc.invert(is_one)), pc.sum(is_one).as_py() or 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,17 +188,18 @@ class ReducingPublished:
         tables = [one[0] for one in found if not isinstance(one, State)]
         digests = {number: one[1] for number, one in enumerate(found) if not isinstance(one, State)}
         if left:
-            made, fresh = digests_in(pa.concat_tables(self._made(left, brief=brief)))
+            made, refused = _refused(pa.concat_tables(self._made(left, brief=brief)))
+            made, fresh = digests_in(made)
             tables.append(made)
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 same = dict(zip(fresh, pool.map(lambda one: self._fetched(names[one], fresh[one]), fresh), strict=True))
             for number in (one for one, is_same in same.items() if not is_same):  # another command has made it anew
-                tables.append(details_of(reduce_published(self.copy, names[number], number, self.code)))
+                again, _ = _refused(reduce_published(self.copy, names[number], number, self.code))
+                tables.append(details_of(again))
                 del fresh[number]
             digests |= fresh
-            there = (self.copy.campaign / FOLDER).files()
-            if lacking := sum(self._place(name, RECORD) not in there for name in left.values()):
-                self.say(f"reductions are not kept: of {lacking} trials, at {self.copy.campaign}")
+            if refused:
+                self.say(f"reductions are not kept: of {refused} trials, at {self.copy.campaign}")
         rows = pa.concat_tables([SCHEMA.empty_table(), *tables])
         if not brief:
             return Reduced(rows=rows)

@@ -83,10 +83,14 @@ class Plan:
 
 
 def plan_captures(paths: Sequence[Place], *, below: str = "") -> Plan:
-    """Ranges of capture files; below: partitions above theirs.  A damaged file gives what stands before."""
-    names = [path.name for path in paths]
+    """Ranges of capture files, each once; below: partitions above theirs.
+
+    A damaged file gives what stands before.
+    """
+    once = list({path.resolve(): path for path in reversed(paths)}.values())[::-1]  # a file may be named twice
+    names = [path.name for path in once]
     found, problems = [], []
-    for path in paths:
+    for path in once:
         name = path.name if names.count(path.name) == 1 else str(path)
         try:
             ranges = kept_index(path.resolve())

@@ -17,3 +17,11 @@ def flag(options: Mapping[str, str], name: str, *, default: bool) -> bool:
     if value not in ("true", "false"):
         raise BadOption(f"{name}: {value!r} is neither true nor false")
     return value == "true"
+
+
+def whole_number(options: Mapping[str, str], name: str, *, default: int) -> int:
+    """The value of an option that is a whole number from 1 on.  Raises BadOption."""
+    value = str(options.get(name, default))
+    if not value.isdecimal() or int(value) < 1:
+        raise BadOption(f"{name}: {value!r} is no whole number from 1 on")
+    return int(value)

@@ -146,6 +146,8 @@ def _own_jvm(chosen: dict[str, str], folder: Path, *, ships: bool) -> Iterator[S
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
+    if SparkContext._active_spark_context is not None:
+        raise SparkFailed("this process has a Spark session of its own: stop it first, or use a process without one")
     conf = SparkConf(loadDefaults=False).setAll(list(chosen.items()))
     log = folder / "spark.log"
     with log.open("wb") as out:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import atexit
 import hashlib
 import io
-import shutil
-import tempfile
 import zipfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from records.scratch import scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,9 +51,9 @@ def send(spark: SparkSession, file: Path) -> None:
 
 def ship(spark: SparkSession) -> None:
     """Make `analysis` and `records` importable in all tasks of a session that somebody else started."""
-    folder = tempfile.mkdtemp(prefix="airwire-ship-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    send(spark, bundle(Path(folder)))
+    stack = ExitStack()
+    atexit.register(stack.close)
+    send(spark, bundle(stack.enter_context(scratch("ship"))))
 
 
 def register_source(spark: SparkSession, source: type[DataSource]) -> None:

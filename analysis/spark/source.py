@@ -23,7 +23,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPa
 from analysis.capture.kept_index import kept_index
 from analysis.capture.ranges import RANGE_BYTES, from_json, to_json
 from analysis.capture.reader import read_range
-from analysis.spark.options import flag
+from analysis.spark.options import flag, whole_number
 from analysis.spark.pushed import Wanted, pushed
 from analysis.spark.schema import DDL, TYPES, packet_batches
 from analysis.spark.ship import register_source
@@ -67,7 +67,7 @@ class PcapSource(DataSource):  # type: ignore[misc]
         paths = json.loads(self.options["paths"]) if "paths" in self.options else [self.options.get("path")]
         return PcapReader(
             [path for path in paths if path],
-            range_bytes=int(self.options.get("range_bytes", RANGE_BYTES)),
+            range_bytes=whole_number(self.options, "range_bytes", default=RANGE_BYTES),
             keep_index=flag(self.options, "keep_index", default=True),
             pushdown=flag(self.options, "pushdown", default=False),
             columns=columns_of(schema),

@@ -8,6 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.capture.format import NotACapture
+from analysis.capture.source import read_start
 from analysis.reductions.published import files_of_trials
 from analysis.sql.columns import View
 from analysis.sql.views import VIEWS
@@ -43,11 +45,16 @@ def _of_view(view: View, states: Mapping[str, str]) -> list[str]:
         lines.append(f"{view.name} is empty: no {files} of {len(states)} trials are here; packs leave them out")
     elif away:
         lines.append(f"{view.name} is without {len(away)} of {len(states)} trials, whose {files} are not here")
+    if part := [trial for trial, state in states.items() if state == "part"]:
+        lines.append(f"{view.name} is without some {files} of {_some(part)}, which are not here")
     if broken:
-        some = ", ".join("/".join(trial.split("/")[-2:]) for trial in broken[:_NAMED])
-        more = f" and {len(broken) - _NAMED} more" if broken[_NAMED:] else ""
-        lines.append(f"{view.name} is without {some}{more}, which cannot be read: `reasons` of view trials says why")
+        lines.append(f"{view.name} is without {_some(broken)}, which cannot be read: `reasons` of view trials says why")
     return lines
+
+
+def _some(trials: Sequence[str]) -> str:
+    named = ", ".join("/".join(trial.split("/")[-2:]) for trial in trials[:_NAMED])
+    return f"{named} and {len(trials) - _NAMED} more" if trials[_NAMED:] else named
 
 
 def _at_uri(view: View, place: Remote) -> dict[str, str]:
@@ -66,11 +73,14 @@ def _in_folder(view: View, folder: Path) -> dict[str, str]:
 
 
 def state(view: View, trial: Trial) -> str:
-    """How a trial in a folder stands: '', `away`, or `broken` as far as a file's end shows it."""
+    """How a trial in a folder stands: '', `away`, `part` of it away, or `broken` as far as a file's ends show it."""
     try:
         if view.files == ("captures",):
-            here = [one.file for one in trial.manifest().captures if (trial.path / one.file).is_file()]
-            return "" if here else "away"
+            paths = [trial.path / one.file for one in trial.manifest().captures if one.kept]
+            here = [path for path in paths if path.is_file()]
+            for path in here:
+                read_start(path)
+            return "away" if not here else "part" if len(here) < len(paths) else ""
         for file in view.files:
             path = trial.path / file
             if not path.is_file():
@@ -80,6 +90,6 @@ def state(view: View, trial: Trial) -> str:
                     pq.ParquetFile(opened)  # its footer: one that was cut has none
             else:
                 trial.link()
-    except (OSError, DamagedTrial, pa.ArrowException):
+    except (OSError, DamagedTrial, NotACapture, pa.ArrowException):
         return "broken"
     return ""

@@ -16,7 +16,7 @@ from analysis.sql.brought import Brought, brought
 from analysis.sql.columns import View, batch
 from analysis.sql.notes import state
 from analysis.sql.views import CLOCKS, VIEWS
-from analysis.sql.work import Work
+from analysis.sql.work import NAME_THE_OTHERS, Work
 from records.link import LinkProof
 from records.location import Place
 from records.publishing import NotPublished
@@ -45,13 +45,11 @@ def batches(work: Work) -> Iterator[pa.RecordBatch]:
                 yield from _ledger(view, work, trial)
         except DAMAGE as error:
             # Only captures that could be read are asked for; and rows that are missing make the answer another one, so
-            # they may be where a note says it.
+            # they may be where a note says it: no note looks into files at a URI.
             if view.name == "packets" or is_of_the_machine(error):
                 raise
-            if not state(view, trial):
-                raise DamagedTrial(
-                    f"{str(error).strip()}; name the others by cell IN (...) and trial IN (...)"
-                ) from error
+            if work.at or not state(view, trial):
+                raise DamagedTrial(f"{str(error).strip()}; {NAME_THE_OTHERS}") from error
 
 
 def _ledger(view: View, work: Work, trial: Trial) -> Iterator[pa.RecordBatch]:

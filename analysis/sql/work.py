@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from analysis.capture.format import NotACapture
 from analysis.capture.kept_index import kept_index
 from analysis.capture.ranges import to_json
 from analysis.reductions.published import Copy, copy_records
@@ -13,10 +14,11 @@ from analysis.sql.columns import View
 from records.campaign import RECORD, Campaign, Planned, read_campaign
 from records.errors import WrongInput
 from records.location import Place, Remote, locate
-from records.publishing import read_published
+from records.publishing import must_be_whole, read_published
 from records.scratch import scratch
 from records.store import DamagedTrial, Trial, trial_name, trials
 
+NAME_THE_OTHERS = "name the others by cell IN (...) and trial IN (...)"
 Wanted = Mapping[str, Collection[object]]  # campaign, cell or trial to the values that a query asks for
 
 
@@ -72,6 +74,7 @@ def _folder(place: Path) -> Path:
         raise NoCampaign(f"{place}: there is no such folder")
     if not (place / RECORD).is_file():
         raise NoCampaign(f"{place}: is no campaign's folder, as it has no {RECORD}")
+    must_be_whole(place)
     return place
 
 
@@ -139,14 +142,17 @@ def _of_trial(view: View, plan: Campaign, trial: Trial | None, path: Path, copy:
 
 
 def _ranges(trial: Trial, copy: Copy | None) -> Iterator[tuple[str, str]]:
-    """File name and range of all captures that are here and can be read; of a damaged one, what stands before.
+    """File name and range of all captures that are here; of a damaged one, what stands before.
 
-    At a URI a capture is one piece: whoever reads it finds its ranges, as to find them takes reading it.
+    At a URI a capture is one piece: whoever reads it finds its ranges, as to find them takes reading it.  DamagedTrial
+    for what cannot be read and of which no note (notes.py) says so.
     """
     try:
         manifest = trial.manifest()
-    except DamagedTrial:
-        return
+    except DamagedTrial as error:
+        if copy is None:
+            return
+        raise DamagedTrial(f"{error}; {NAME_THE_OTHERS}") from error
     if copy is not None:
         there = {one.file for one in copy.files[trial.path.relative_to(copy.folder).as_posix()]}
         yield from ((one.file, "") for one in manifest.captures if one.kept and one.file in there)
@@ -157,8 +163,10 @@ def _ranges(trial: Trial, copy: Copy | None) -> Iterator[tuple[str, str]]:
             continue
         try:
             found = kept_index(path).ranges
-        except (OSError, ValueError):  # the trial's reasons say so
+        except NotACapture:  # the notes say so
             continue
+        except OSError as error:
+            raise DamagedTrial(f"{path}: {error.strerror or error}; {NAME_THE_OTHERS}") from error
         yield from ((one.file, to_json(piece)) for piece in found)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from emulation.link import link
+from emulation.link import features, link
 from emulation.plan import linkplan
 from emulation.profile import library
 from experiments.deploy import Target, apply, role_call, service_pid
@@ -115,7 +115,9 @@ def laboratory(scratch: Path, *, program: str, window: int, version: str, body_b
     (service,) = Mosquitto(knobs).services()
     with star(stations=2, congestion_control=CONGESTION_CONTROL) as network:
         names, (server,) = [node.name for node in network.stations], network.servers
-        plan = linkplan.plan(library.load(PROFILE), names, seed=1, seconds=1, timeline_s=0)
+        plan = linkplan.plan(
+            library.load(PROFILE), names, seed=1, seconds=1, timeline_s=0, times_frames=features.times_frames()
+        )
         target = Target(name=server.name, address=server.address, pid=server.pid, roles=(role_call(service),))
         with link.applied(plan, network.ports):
             apply(["install", "configure", "start"], [target], scratch=scratch, timeout_s=_DEPLOY_LIMIT_S)

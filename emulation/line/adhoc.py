@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from functools import cached_property
 from heapq import heappush
 
 from emulation.line.fate import Fate
@@ -18,6 +19,11 @@ class AdHoc(Medium):
 
     _port = 0  # of the station that hears what is being decided on
     _deaf: Set[int] = frozenset()
+
+    @cached_property
+    def _last_ns(self) -> dict[tuple[int, int], int]:
+        """When the last frame comes out, by sender and hearer: each hears a sender's frames in their order."""
+        return {}
 
     def deafen(self, ports: Set[int]) -> None:
         """Name the stations, by port, that nothing gets through to."""
@@ -46,6 +52,13 @@ class AdHoc(Medium):
             return fate
         lane.losses.dark += 1
         return None
+
+    def _later(self, now: int, lane: Lane, delay_ns: int, data: bytes) -> None:
+        at = now + delay_ns
+        if lane.keep_order:
+            way = lane.station, self._port
+            at = self._last_ns[way] = max(at, self._last_ns.get(way, 0))
+        self._give(at, lane, data)
 
     def _give(self, at: int, lane: Lane, data: bytes) -> None:  # noqa: ARG002 - where a frame comes out is its own
         self._order += 1

@@ -134,6 +134,7 @@ class Served:
     def _counts(self, link: Carried) -> Counts:
         self.loop.drain(link)
         line, read, now = link.line, link.tally.read, time.monotonic_ns()
+        link.play(now, time.monotonic_ns)  # what leaves the air by now meets the state that it should
         line.medium.advance(now)
         return Counts(
             t_ns=now,

@@ -16,7 +16,7 @@ from emulation.kernel.kernel import KernelName
 from emulation.kernel.namespace import KernelError, in_namespace, throwaway_namespace
 from emulation.kernel.netlink import Netlink
 from emulation.kernel.nft import Nft
-from emulation.plan.stages import CURE, Feature, needed, needs_line, top_rate
+from emulation.plan.stages import CURE, Feature, needed, needs_line, needs_tc, top_rate
 from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
 from emulation.tc.shaper import index_of
@@ -68,6 +68,11 @@ def missing(
         return (
             f"cannot do with tc what profile {profile.name!r} asks: {why}; the line can: use --medium line, or leave "
             "that out of the profile"
+        )
+    if medium == "line" and (why := needs_tc(profile)):
+        return (
+            f"cannot do by the line what profile {profile.name!r} asks: {why}; tc can: use --medium tc, or leave that "
+            "out of the profile"
         )
     if medium == "tc" and (rate := top_rate(profile)) > kernel.CEILING[on]:
         return (

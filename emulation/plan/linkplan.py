@@ -58,10 +58,13 @@ class LinkPlan:
         """Those whose settings packets meet."""
         return met(self.via)
 
-    @property
+    @cached_property
     def pays_for_frames(self) -> bool:
-        """Whether a frame that finds an idle link takes its transmission time, too, and not just the next one."""
-        return self.made_by == "line" or self.times_frames
+        """Whether a frame that finds an idle link takes its transmission time, too, and not just the next one.
+
+        Where `burst_bytes` says what may pass at once, nothing spaces frames out behind the queue.
+        """
+        return self.made_by == "line" or (self.times_frames and not timeline.bursts(self.profile))
 
     @property
     def first(self) -> LinkState:

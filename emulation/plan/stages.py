@@ -103,6 +103,11 @@ def top_rate(profile: LinkProfile) -> float:
     return max([*rates, *(trace.top_rate for trace in traces)])
 
 
+def needs_tc(profile: LinkProfile) -> str:
+    """What of a profile the line cannot do, and the kernel's queueing disciplines can; '' when there is nothing."""
+    return "burst_bytes (its air gives out no frame before it has been sent)" if timeline.bursts(profile) else ""
+
+
 def needs_line(profile: LinkProfile, *, group_frames: bool = False, between: bool = False) -> str:
     """What of a profile the kernel's queueing disciplines cannot do, and the line can; '' when there is nothing.
 

@@ -120,6 +120,12 @@ def initial(profile: LinkProfile) -> LinkState:
     return LinkState(sides=tuple(profile.all_sides().values()))
 
 
+def bursts(profile: LinkProfile) -> bool:
+    """Whether some of it may, at any time, pass at once after a pause."""
+    sides = [both for state in all_states(profile) for both in state.sides]
+    return any(getattr(both, way).burst_bytes for both in sides for way in DIRECTIONS)
+
+
 def all_states(profile: LinkProfile) -> list[LinkState]:
     """Every state that the link can be in, but for the rates of a trace."""
     plain = [event for event in profile.timeline if event.trace is None]

@@ -95,22 +95,26 @@ def probe_link(plan: LinkPlan, ends: Mapping[int, Ends], samples: Samples = USUA
 
 def probe_way(
     plan: LinkPlan, state: LinkState, way: tuple[int, Direction], ends: Ends, samples: Samples = USUAL, *,
-    clock: Clock | None = None,
+    station: str = "", clock: Clock | None = None,
 ) -> tuple[LinkCheck, ...]:  # fmt: skip
-    """Measure a group in one direction while the link is in `state`; as `probe_link`, right after it was applied."""
+    """Measure a group in one direction while the link is in `state`; as `probe_link`, right after it was applied.
+
+    station: the member of the group whose ends these are, '' = the first.
+    """
     with ExitStack() as paths:
-        (checks,) = run([_lane(plan, state, ends, samples, paths, way=way, port=PORT)], clock=clock)
+        lane = _lane(plan, state, ends, samples, paths, way=way, port=PORT, member=station)
+        (checks,) = run([lane], clock=clock)
     return tuple(checks)
 
 
 def _lane(
     plan: LinkPlan, state: LinkState, ends: Ends, samples: Samples, paths: ExitStack, *, way: tuple[int, Direction],
-    port: int,
+    port: int, member: str = "",
 ) -> Lane[list[LinkCheck]]:  # fmt: skip
     """The probe of one group's direction (`way`) in a state of the link, and the path that it goes through."""
     station, wired = End(ends.station_pid, ends.station_address), End(ends.wired_pid, ends.wired_address)
     sender, receiver = (station, wired) if way[1] == "uplink" else (wired, station)
-    asked = asked_of(plan, state, *way)
+    asked = asked_of(plan, state, *way, member)
     path = opened(asked, sender, receiver, paths, port=port)
     return Lane(path, probe_direction(asked, samples), shared_uses(plan, *way))
 

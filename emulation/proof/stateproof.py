@@ -75,7 +75,7 @@ def later_states(
     for step in timeline.states(_without_traces(profile), until_s=until_s):
         states.append(step.state)
         out = _unreachable(step.state, groups)
-        ways = tuple(way for way in every if groups[way[0]][0] not in out)
+        ways = tuple(way for way in every if _heard(step.state, groups[way[0]]))
         ways = tuple(way for way in ways if _visible(step.state, way) not in proven[way])
         dark = tuple(one for one in out if one not in known_dark)
         if not ways and not dark:
@@ -130,8 +130,10 @@ def prove_state(
             new = [one for one in pairs if not _met(plan, now, one).isdisjoint(state.ways)]
             checks = list(probe_peers(plan, new, SAMPLES, renumber=link.renumber, state=now))
         else:
-            ways = ((way, ends(plan.groups[way[0]][0])) for way in state.ways)
-            checks = [check for way, where in ways for check in probe_way(plan, now, way, where, SAMPLES)]
+            ways = ((way, _heard(now, plan.groups[way[0]])) for way in state.ways)
+            checks = [
+                check for way, who in ways for check in probe_way(plan, now, way, ends(who), SAMPLES, station=who)
+            ]
         for station in state.dark:
             group = next(number for number, members in enumerate(plan.groups) if station in members)
             checks += [
@@ -187,6 +189,11 @@ def _unreachable(state: LinkState, groups: Sequence[Sequence[str]]) -> tuple[str
     if state.dark:
         return tuple(members[0] for members in groups if members)
     return tuple(station for members in groups for station in members if station in state.out)
+
+
+def _heard(state: LinkState, members: Sequence[str]) -> str:
+    """The station that speaks for a group: the first that anything gets through to, '' when there is none."""
+    return "" if state.dark else next((one for one in members if one not in state.out), "")
 
 
 def _key(medium: str, state: LinkState, ways: Sequence[Way], dark: Sequence[str]) -> str:

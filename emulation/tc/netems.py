@@ -103,7 +103,7 @@ def second_chance(device: str) -> Discipline:
 
 def _parts(plan: LinkPlan, group: int, direction: Direction) -> tuple[Part, ...]:
     late = plan.ever_late(group, direction)
-    if not plan.times_frames or side(plan.first, group, direction).rate is None:
+    if not plan.pays_for_frames or side(plan.first, group, direction).rate is None:
         return ("fate",) if late else ()
     kinds = plan.kinds(group, direction)
     steady = len({one.delay for one in kinds}) == 1

@@ -15,11 +15,12 @@ import numpy as np
 from experiments.campaign.stopping import precision
 from experiments.scenario.scenario import Scenario
 from experiments.trial.observers.diskspace import naming
-from records.campaign import RECORD, Campaign, Cell, Planned, read_campaign, write_campaign
+from records.campaign import RECORD, Campaign, Cell, Planned, put_record, read_campaign, write_campaign
 from records.errors import CannotGoOn
+from records.publishing import is_whole
 from records.scratch import remove_abandoned
 from records.stopping import End
-from records.store import FOREIGN, DamagedTrial, remove_partials, trial_name, write_record
+from records.store import FOREIGN, DamagedTrial, remove_partials, trial_name
 
 SCENARIO_COPY = "scenario.yaml"
 
@@ -87,9 +88,7 @@ def extend(folder: Path, more: Sequence[Planned]) -> None:
 def lengthen(folder: Path, more: Sequence[Planned]) -> None:
     """The same, for whoever has the campaign."""
     campaign = read_campaign(folder)
-    partial = folder / f".{RECORD}"
-    write_record(partial, campaign.model_copy(update={"order": (*campaign.order, *more)}))
-    partial.replace(folder / RECORD)
+    put_record(folder, campaign.model_copy(update={"order": (*campaign.order, *more)}))
 
 
 def now() -> str:
@@ -140,12 +139,12 @@ def missing(folder: Path, campaign: Campaign) -> list[Planned]:
 def latest_unfinished(root: Path, digest: str | None = None) -> Path | None:
     """The newest campaign with trials still to run, of the scenario with that digest when one is given.
 
-    Not one with programs that came out of a pack: a pack says what digest it likes.
+    Not one with programs that came out of a pack: a pack says what digest it likes.  Not one that is being copied.
     """
     for folder in reversed(folders(root)):
         with suppress(DamagedTrial):
             campaign = read_campaign(folder)
-            ours = not (folder / FOREIGN).exists()
+            ours = not (folder / FOREIGN).exists() and is_whole(folder)
             if ours and digest in (None, campaign.digest) and missing(folder, campaign):
                 return folder
     return None

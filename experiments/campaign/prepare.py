@@ -30,7 +30,6 @@ from records.campaign import Campaign, Cell
 from records.scratch import scratch
 from stacks.folders import role_folders
 
-INSTALL_LIMIT_S = 600.0
 _TOPIC = "installed"
 _REMEMBERED = 32
 _PACKAGES = Path("/var/lib/dpkg/status")
@@ -135,7 +134,7 @@ def install(campaign: Campaign) -> None:
         return
     target = deploy.Target(name="this-machine", address="127.0.0.1", pid=os.getpid(), roles=roles)
     with scratch("install") as folder:
-        deploy.apply(["install"], [target], scratch=folder, timeout_s=INSTALL_LIMIT_S)
+        deploy.apply(["install"], [target], scratch=folder, timeout_s=deploy.INSTALL_LIMIT_S)
     memo.keep(_TOPIC, dict([*(seen | _looked_at(roles)).items()][-_REMEMBERED:]))
 
 

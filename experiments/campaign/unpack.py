@@ -79,10 +79,10 @@ def _merge(staged: Path, place: Path, campaign: Campaign) -> Unpacked:
             f"{place}: another campaign has this place (made {there.created}, digest {there.digest[:8]}; the pack's: "
             f"{campaign.created}, {campaign.digest[:8]}); unpack below another folder with --results"
         )
-    if more := campaign.order[len(there.order) :]:
-        lengthen(place, more)
     finished, set_aside = trials(staged), aside_of(staged)
     lacking = [path for path in (*set_aside, *(trial.path for trial in finished)) if not _is_there(path, staged, place)]
+    if more := campaign.order[len(there.order) :]:
+        lengthen(place, more)
     added = [trial for trial in finished if trial.path in lacking]
     elsewhere = _elsewhere(added)
     for path in lacking:

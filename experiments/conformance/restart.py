@@ -20,9 +20,9 @@ from pydantic import TypeAdapter
 
 from emulation.kernel.namespace import in_namespace, throwaway_namespace
 from experiments.conformance import syncs
-from experiments.deploy import Action, Target, apply, certify, role_call, service_pid
+from experiments.deploy import INSTALL_LIMIT_S, Action, Target, apply, certify, role_call, service_pid
 from experiments.workers.isolation import isolated, module
-from experiments.workers.lines import read_any
+from experiments.workers.lines import ProtocolError, read_any
 from experiments.workers.worker import Failed, Workers, asked_for
 from records.messaging import Ack, Delivery
 from records.record import Record
@@ -62,13 +62,20 @@ _ANSWER: TypeAdapter[Restarted | Failed] = TypeAdapter(Restarted | Failed)
 def tried(task: Task, *, messages: IO[str]) -> Restarted | str:
     """What becomes of a stack's messages, or why that cannot be told.
 
-    messages: where what is said on standard error goes.  Takes root.
+    messages: where what is said on standard error goes.  Takes root.  Raises DeployError when the stack's servers
+    cannot be installed: that is done here, where there is a network, and where an interrupt lets it end.
     """
+    roles = tuple(role_call(one) for one in registry.get(task.stack, task.knobs).services())
+    machine = Target(name="this-machine", address=_LOOPBACK, pid=os.getpid(), roles=roles)
+    apply(["install"], [machine], scratch=Path(task.folder), timeout_s=INSTALL_LIMIT_S)
     with Workers().started(
         isolated("host", module("experiments.conformance.restart")), task.model_dump_json(), messages=messages
     ) as worker:
         for line in worker.answers:
-            answer = read_any(line, _ANSWER)
+            try:
+                answer = read_any(line, _ANSWER)
+            except ProtocolError:  # half a line of one that was killed
+                break
             return answer.message if isinstance(answer, Failed) else answer
     return "its process ended before it had an answer"
 
@@ -89,7 +96,7 @@ def restarted(stack: Stack, folder: Path) -> Restarted:
             in_namespace(namespace, lambda: asyncio.run(_limited(talk)))
 
         clients = _Clients(stack, certify(((_SERVER, _LOOPBACK, one) for one in stack.services()), scratch=folder))
-        do("install", "configure", "start")
+        do("configure", "start")
         try:
             run(clients.subscribe_and_leave)
             pids = [service_pid(scratch=folder, target=_SERVER, name=one.name) for one in stack.services()]

@@ -93,9 +93,11 @@ def misplaced(
 
 def _read(path: Path, above: tuple[Path, ...]) -> Text:
     try:
-        data, lines = yaml_lines.read(path)
-        source = path.read_bytes()
-    except (yaml_lines.YamlError, OSError) as error:
+        source = path.read_bytes()  # once: a pipe has nothing for a second look
+        data, lines = yaml_lines.parse(source, path)
+    except OSError as error:
+        raise OverlayError(f"{path}: {error.strerror or error}") from error
+    except yaml_lines.YamlError as error:
         raise OverlayError(str(error)) from error
     if not isinstance(data, dict):
         raise OverlayError(f"{path}: a scenario is a mapping of keys, see README.md")

@@ -12,7 +12,7 @@ from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
 from experiments.workers.isolation import isolated, module
 from experiments.workers.kernels import Kernels, NotPossible
-from experiments.workers.lines import read_any
+from experiments.workers.lines import ProtocolError, read_any
 from experiments.workers.place import Place
 from experiments.workers.worker import Failed, Workers
 from records.calibration import Calibrated
@@ -87,7 +87,10 @@ def _on(place: Place, profiles: Sequence[LinkProfile], seed: int, messages: IO[s
     why = "the worker ended before it"
     with Workers().started(words, request.model_dump_json(), messages=messages) as worker:
         for line in worker.answers:
-            answer = read_any(line, _ANSWER)
+            try:
+                answer = read_any(line, _ANSWER)
+            except ProtocolError:  # half a line of one that was killed: what it has not answered is told below
+                break
             if isinstance(answer, Failed):
                 why = answer.message
                 break

@@ -198,7 +198,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _prove(plans: Mapping[str, LinkPlan], network: Network, process: LineProcess) -> None:
     """Probe the links and the paths over them, and say what they delivered, on standard error."""
     between = () if network.emulated[0].plan.wired else tuple(permutations(network.plan.of_role("station"), 2))
-    found = prove(network, plans, to_prove(plans), process, between)
+    found = prove(network, plans, to_prove(plans, segments=len(network.segments)), process, between)
     for name, checks in found.items():
         if len(found) > 1:
             print(f"{name}:", file=sys.stderr)

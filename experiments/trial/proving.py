@@ -59,9 +59,12 @@ def prove(
     return found
 
 
-def to_prove(plans: Mapping[str, LinkPlan]) -> tuple[str, ...]:
-    """Everything that `prove` measures; over a single segment a path is no more than that."""
-    return (*plans, PATHS) if len(plans) > 1 else tuple(plans)
+def to_prove(plans: Mapping[str, LinkPlan], *, segments: int) -> tuple[str, ...]:
+    """Everything that `prove` measures; over a single segment a path is no more than that.
+
+    segments: of the network, plain switches included: routers and address translators lie between them.
+    """
+    return (*plans, PATHS) if segments > 1 else tuple(plans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +96,11 @@ def _different(network: Network, plans: Mapping[str, LinkPlan]) -> Iterator[_Pat
         for sender, receiver, direction in _both_ways(station, server):
             crossed = network.routes.load_path(sender.name, receiver.name)
             ways = tuple((one.segment, one.direction, _group(plans[one.segment], one.station)) for one in crossed)
-            if (ways, server.name) not in seen and len(ways) > 1:
+            answers = network.routes.answers(sender.name, receiver.name)
+            ends = (receiver.name, sender.name) if answers else (sender.name, receiver.name)
+            if (ways, server.name) not in seen and len(network.routes.hops(*ends)) > 1:
                 seen.add((ways, server.name))
                 asked = tuple(asked_of(plans[name], plans[name].first, group, way) for name, way, group in ways)
-                answers = network.routes.answers(sender.name, receiver.name)
                 yield _Path(sender, receiver, direction, tuple(name for name, *_ in ways), asked, answers)
 
 

@@ -185,7 +185,8 @@ def _deploy_and_prove(context: TrialContext, later: LaterStates) -> tuple[Checks
     context.tell(Phase(name="deploy"))
     with ThreadPoolExecutor(1) as pool:
         deployed = pool.submit(_deploy, context)
-        checks = prove(context.network, context.plans, to_prove(context.plans), context.line, context.peer_ways)
+        wanted = to_prove(context.plans, segments=len(context.network.segments))
+        checks = prove(context.network, context.plans, wanted, context.line, context.peer_ways)
         later.prove()
         deployed.result()
     notes: list[str] = []

@@ -26,7 +26,7 @@ def calibrate(
     out_folder: Annotated[
         Path, typer.Option("--out", help="Where the table and the plot go.", file_okay=False)
     ] = DEFAULT_OUT,
-    seed: Annotated[int, typer.Option(help="Of the losses.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the losses.")] = 1,
     agreement: Annotated[
         bool,
         typer.Option("--agreement", help="Compare what a load measures by each medium, instead; by default over six."),

@@ -34,5 +34,6 @@ def conform(
 ) -> None:
     """Try everything that STACK declares over an impaired link with an outage, and say what it keeps.
 
-    Exit status: 0 it keeps all; 1 a trial failed; 2 the command is wrong; 3 a promise is broken.
+    Exit status: 0 it keeps all; 1 a trial failed, or a promise could not be tried; 2 the command is wrong; 3 a promise
+    is broken.  What a killed server has kept takes root to try; --only names promises that do not.
     """

@@ -53,6 +53,7 @@ async def _serve(settings: Settings, stamps: Path | None) -> int:
     print(json.dumps({"listening": settings.port, "node": written(node.own.id)}), flush=True)
     await stop.wait()
     node.close()
+    await asyncio.sleep(0.05)  # connections tell that they have ended
     print(json.dumps({"dropped": node.overlay.counts + node.patterns.counts}), flush=True)
     return 0
 

@@ -59,7 +59,7 @@ class Acked(End):
         self._sent = self._acked = 0
         self._closing = self._closed = self._pumping = False
         self._early: dict[int, Packet] = {}
-        self._expected = self._handed = self._told = 0
+        self._expected = self._handed = self._told = self._untold_bytes = 0
         self._last: int | None = None
         self._promised, self._promised_at = 0, self._heard_at  # what the other end has sent, and since when it says so
 
@@ -125,7 +125,7 @@ class Acked(End):
         elif self._expected < self._promised and self._promised_at < now - STALLED_S:
             self._give_up("something was lost on the way")
         elif now - self._said_at > STALLED_S / 3:
-            self._said_at, self._told = now, self._handed
+            self._said_at, self._told, self._untold_bytes = now, self._handed, 0
             self._say(Kind.ACK, _WORD.pack(self._number, self._handed, self._sent))
 
     def _give_up(self, why: str) -> None:
@@ -184,20 +184,21 @@ class Acked(End):
     def _give(self) -> None:
         if self.over:  # nobody wants it any more, and who sends it has to go on
             while self._ready:
-                self._ready.popleft()
-                self._given()
+                self._given(len(self._ready.popleft().data))
             return
         super()._give()
         if self._handed == self._last and not self.over:
             self._end("")
 
-    def _given(self) -> None:
+    def _given(self, size: int) -> None:
         self._handed += 1
-        self._acknowledge(self._ack_every)
+        self._untold_bytes += size
+        # Large chunks may be all that who sends them was granted, long before there are `ack_every`.
+        self._acknowledge(1 if self._untold_bytes >= REPAY_BYTES else self._ack_every)
 
     def _acknowledge(self, least: int) -> None:
         if self._handed - self._told >= least:
-            self._told = self._handed
+            self._told, self._untold_bytes = self._handed, 0
             self._say(Kind.ACK, _NUMBER.pack(self._handed))
 
 

@@ -39,6 +39,8 @@ class BlockingTunnel:
         self._came: Queue[bytes | None] = Queue()  # None: there is nothing more
         tunnel.on_message, tunnel.on_demand = self._came.put, True
         tunnel.on_end = partial(self._came.put, None)
+        if tunnel.over is not None:  # before anybody could be told
+            self._came.put(None)
 
     def send(self, data: bytes) -> None:
         """Returns when the node has all of it; StackError when the tunnel has ended."""

@@ -78,12 +78,16 @@ class Application(Channel):
         The future ends when the node has room for more, which is no news of anybody's having heard it.
         """
         self._say(relay.Broadcast(cluster, data))
-        return self._taken
+        return self._room()
 
     def publish(self, topic: str, data: bytes) -> asyncio.Future[None]:
         """Have every subscriber of a topic hear something; as `broadcast`."""
         self._say(relay.Publish(topic, data))
-        return self._taken
+        return self._room()
+
+    def _room(self) -> asyncio.Future[None]:
+        """One for all who wait, and who does not wait any longer does not end it for the others."""
+        return self._taken if self._taken.done() else asyncio.shield(self._taken)
 
     def subscribe(self, topic: str, on_event: OnData) -> None:
         """Hear what is published to a topic from now on."""

@@ -77,9 +77,13 @@ class Direct(End):
         else:
             self._grant(GRANT_BYTES)
 
+    def alive(self) -> None:
+        """Bytes have come, be they only a part of a frame: over a slow link a large one takes long."""
+        self._heard_at = self._clock()
+
     def came(self, frames: list[bytes]) -> None:
         """Frames of the other end; FrameError where they are none."""
-        self._heard_at = self._clock()
+        self.alive()
         for frame in frames:
             what = frame[0] if frame else -1
             if what == _DATA:

@@ -22,6 +22,7 @@ from stacks.knobs import Knobs
 
 PORT = 14_142
 _OPEN_S, _RETRY_S = 5.0, 0.1
+_LATE_S = 2.0  # of a beat, and of what is asked where none has come
 
 
 class IrisKnobs(Knobs):
@@ -29,7 +30,7 @@ class IrisKnobs(Knobs):
 
     splits: Annotated[int, Field(ge=1, le=64)] = SPLITS
     """into how many groups, which take turns, a cluster is split"""
-    beat_s: Annotated[float, Field(ge=0.1, le=3600)] = BEAT_S
+    beat_s: Annotated[float, Field(ge=0.25, le=3600)] = BEAT_S
     """how often nodes tell each other that they are there"""
     silent_s: Annotated[float, Field(ge=0.5, le=3600)] = SILENT_S
     """after how long a node that says nothing is given up"""
@@ -48,8 +49,11 @@ class IrisKnobs(Knobs):
 
     @model_validator(mode="after")
     def _silence_is_longer_than_a_beat(self) -> IrisKnobs:
-        if self.silent_s <= self.beat_s:
-            raise ValueError(f"silent_s {self.silent_s:g} has to be longer than beat_s, {self.beat_s:g}")
+        if self.silent_s < self.beat_s + _LATE_S:
+            raise ValueError(
+                f"silent_s {self.silent_s:g} has to be longer than beat_s, {self.beat_s:g}, by {_LATE_S:g} at least: a "
+                "node is asked a second after a beat that has not come whether it is there"
+            )
         return self
 
 

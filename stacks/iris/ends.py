@@ -101,10 +101,10 @@ class End:
                 return  # no room: again when tunnels are tended
             ready.popleft()
             self._allowed -= len(data)
-            self._given()
+            self._given(len(data))
 
-    def _given(self) -> None:
-        """The application has a chunk more."""
+    def _given(self, size: int) -> None:
+        """The application has a chunk of so many bytes more."""
 
     def _end(self, reason: str) -> None:
         self._tell(self.connection, relay.TunnelClosed(self.id, reason))

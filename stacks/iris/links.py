@@ -14,7 +14,8 @@ from stacks.iris.session import Session, SessionError
 
 # What may wait for one receiver; more is dropped.
 ROOM_BYTES = 64 * 1024 * 1024
-RECORD_S = 60.0  # at 9 kbit/s one of the largest takes as long
+RECORD_S = 60.0  # at 2.2 kbit/s one of ours takes as long
+LEAVE_S = 60.0  # what is under way over a connection that is given up has so long
 # What gathers in one turn of the loop, at most: one turn may read many megabytes.
 GATHERED_BYTES = 128 * 1024
 LARGE_BYTES = 16 * 1024  # so large on average, parts are written as they are
@@ -65,6 +66,9 @@ class Owner(Protocol):
     def asked(self, link: RelayLink, message: relay.Message) -> None:
         """An application asks for something."""
 
+    def left_application(self, link: RelayLink) -> None:
+        """An application wants nothing any more, although its connection may have something to give it still."""
+
     def lost_application(self, link: RelayLink) -> None:
         """An application has gone."""
 
@@ -81,11 +85,14 @@ def hello(own: Peer) -> bytes:
 
 
 class PeerLink(asyncio.Protocol):
-    """A session with another node.  peer: who is there, None before that is shown.  known_at: since when it is."""
+    """A session with another node.  peer: who is there, None before that is shown.  known_at: since when it is.
 
-    def __init__(self, owner: Owner, session: Session, *, dialled: bool) -> None:
+    place: what this node has dialled; None where the other one has.
+    """
+
+    def __init__(self, owner: Owner, session: Session, *, place: tuple[str, int] | None = None) -> None:
         self.peer: Peer | None = None
-        self.dialled, self.known_at = dialled, 0.0
+        self.place, self.dialled, self.known_at = place, place is not None, 0.0
         self._owner, self._session = owner, session
         self._frames: OnFrames | None = None  # of a tunnel; the owner's would hold this link, which nothing would free
         self._waits, self._why = False, "the connection ended"
@@ -133,6 +140,8 @@ class PeerLink(asyncio.Protocol):
 
     def send(self, *parts: bytes, beside: bytes = b"") -> bool:
         """Have a frame go with the others of this turn, as Session.send; False where there is no room for it."""
+        if self._transport.is_closing():
+            return False
         session, held = self._session, self._held()
         # What keeps the overlay and tunnels going is small, and has room behind what fills the rest.
         if held > ROOM_BYTES and (held > 2 * ROOM_BYTES or _may_be_dropped(parts[0])):
@@ -159,6 +168,14 @@ class PeerLink(asyncio.Protocol):
         """Cut the connection."""
         self._why = why
         self._transport.abort()
+
+    def leave(self, why: str) -> None:
+        """End the connection behind what either side has sent over it already."""
+        self._why = why
+        self.flush()
+        if not self._transport.is_closing():
+            self._transport.write_eof()
+            asyncio.get_running_loop().call_later(LEAVE_S, self._transport.abort)
 
     def _held(self) -> int:
         return self._session.queued_bytes + self._transport.get_write_buffer_size()
@@ -211,6 +228,8 @@ class RelayLink(asyncio.Protocol):
 
     def say(self, message: relay.Message) -> bool:
         """Have a message go with the others of this turn; False where there is no room for it."""
+        if self.over:
+            return False
         parts = relay.parts(message)
         size = sum(map(len, parts))
         if self._early is not None and not isinstance(message, _ANSWERS):
@@ -233,6 +252,11 @@ class RelayLink(asyncio.Protocol):
         if self._held > GATHERED_BYTES:
             self.flush()
         return True
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing gets to it any more."""
+        return self._transport.is_closing()
 
     def welcome(self) -> None:
         """Tell the application that it may begin, and what has come for it meanwhile."""
@@ -273,6 +297,7 @@ class RelayLink(asyncio.Protocol):
     def _leave(self) -> None:
         self.flush()
         self._transport.close()
+        self._owner.left_application(self)
 
 
 def _may_be_dropped(head: bytes) -> bool:

@@ -98,7 +98,7 @@ class Node:
     async def listen(self) -> None:
         """OSError where a port cannot be had."""
         serve, settings = self._loop.create_server, self._settings
-        self._servers.append(await serve(lambda: self._link(dialled=False), settings.address, settings.port))
+        self._servers.append(await serve(self._link, settings.address, settings.port))
         self._servers.append(await serve(self._application, "127.0.0.1", settings.relay_port))
         at = (settings.address, settings.port)
         await self._loop.create_datagram_endpoint(lambda: self._finder, local_addr=at)
@@ -164,8 +164,9 @@ class Node:
         if peer.id == self.own.id:
             link.end("it is this node itself")
             return
-        self._where[peer.address, peer.port] = peer.id
-        self._useless.discard((peer.address, peer.port))
+        places = {(peer.address, peer.port), link.place or (peer.address, peer.port)}
+        self._where |= dict.fromkeys(places, peer.id)
+        self._useless -= places
         old = self._links.get(peer.id)
         if old is None:
             self._links[peer.id] = link
@@ -183,7 +184,7 @@ class Node:
         if anew:
             self.overlay.peer_up(peer)
         # What the other side has sent over it meanwhile is still taken.
-        self._loop.call_later(SHAKING_S, given_up.end, "there is another connection to this node")
+        self._loop.call_later(SHAKING_S, given_up.leave, "there is another connection to this node")
 
     def tunnel(self, link: PeerLink, number: int) -> OnFrames:
         """It is none of the overlay's: a node has taken a tunnel that was opened here."""
@@ -213,8 +214,7 @@ class Node:
             return
         del self._links[peer.id]
         place = (peer.address, peer.port)
-        if self._where.get(place) == peer.id:  # else another node is there by now
-            del self._where[place]
+        self._where = {one: node for one, node in self._where.items() if node != peer.id}
         if peer.id in self.overlay.table.known:
             self._useless.clear()
         else:
@@ -245,6 +245,10 @@ class Node:
     def lost_application(self, link: RelayLink) -> None:
         """An application has gone."""
         self._relayed.discard(link)
+        self.left_application(link)
+
+    def left_application(self, link: RelayLink) -> None:
+        """An application wants nothing any more."""
         if self._applications.pop(link.number, None) is not None:
             self.patterns.detach(link.number)
 
@@ -268,11 +272,13 @@ class Node:
         link = self._applications.get(application)
         if link is not None and link.say(message):
             return True
-        self.patterns.counts["no room" if link is not None else "the application has gone"] += 1
-        return link is None
+        gone = link is None or link.over
+        if gone or not isinstance(message, relay.TunnelData):  # which is kept, and said again
+            self.patterns.counts["the application has gone" if gone else "no room"] += 1
+        return gone
 
-    def _link(self, *, dialled: bool) -> PeerLink:
-        return PeerLink(self, self._session(dialled, hello(self.own)), dialled=dialled)
+    def _link(self, place: tuple[str, int] | None = None) -> PeerLink:
+        return PeerLink(self, self._session(place is not None, hello(self.own)), place=place)
 
     def _session(self, dialled: bool, introduction: bytes) -> Session:
         settings = self._settings
@@ -316,7 +322,7 @@ class Node:
         try:
             with suppress(OSError, TimeoutError):
                 async with asyncio.timeout(DIAL_S):
-                    await self._loop.create_connection(lambda: self._link(dialled=True), *place)
+                    await self._loop.create_connection(lambda: self._link(place), *place)
                 await asyncio.sleep(SHAKING_S if place not in self._where else 0)
             await asyncio.sleep(RETRY_S)
         finally:

@@ -330,7 +330,7 @@ class Overlay:
         if sent:
             self._said[node] = self._ticked
         else:
-            self.counts["no room"] += 1
+            self.counts["no room" if node in self.peers else "no connection"] += 1
 
     def _tell(self, node: int, frame: bytes) -> bool:
         """Whether it is on its way."""

@@ -14,12 +14,13 @@ import struct
 from collections import deque
 from collections.abc import Iterable
 
-from stacks.iris.noise import MOST, TAG, Cipher, Handshake, NoiseError
+from stacks.iris.noise import TAG, Cipher, Handshake, NoiseError
 
 REKEY_EVERY = 1 << 22  # records
 MAX_FRAME = 16 * 1024 * 1024 + 4096  # a message of a client's at its largest, with its header
 _HELLO = 1024  # bytes of a handshake message, at most: whoever sends it is not known yet
-_PLAIN = MOST - TAG
+# Of a record that is sent, at most: whoever has to wait for the whole of it, over a slow link, has it soon.
+_PLAIN = 16 * 1024 - TAG
 _RECORD, _FRAME, _BESIDE = struct.Struct("!H"), struct.Struct("!I"), struct.Struct("!II")
 _GOES_ON = 1 << 31  # in a frame's length, which counts only what is in records: the length of the rest comes next
 

@@ -215,7 +215,10 @@ class World:
             self._held.append(partial(self.deliver, sender, receiver, frame))
             return
         node = self.nodes.get(receiver)
-        if node is None or self._deaf(sender, receiver) or sender not in node.overlay.peers:
+        if node is None or self._deaf(sender, receiver):
+            return
+        if sender not in node.overlay.peers:  # as TCP does, which knows nothing of that connection
+            self.after(DELAY_S, partial(self.cut, sender, receiver))
             return
         node.overlay.heard(sender)
         node.overlay.received(sender, frame)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import cast
 
 from stacks.iris.direct import Direct, Way
@@ -12,6 +13,7 @@ from stacks.iris.links import GATHERED_BYTES, Flushed, OnFrames, PeerLink, witho
 from stacks.iris.session import Session, SessionError
 
 REACH_S = 3.0  # for a connection, and for the handshake
+AGAIN_S = 0.1  # after one that came to nothing
 HELD_BYTES = 1024 * 1024  # written and not taken by the kernel: the application is granted nothing more meanwhile
 
 Make = Callable[[bool, bytes], Session]
@@ -59,26 +61,36 @@ class Ways:
             link.cut()
 
     async def _reach(self, place: Peer, number: int, end: Direct) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REACH_S):
+                # A node that has many peers at once which it does not know yet refuses more of them for a while.
+                while not await self._reached(place, number, end):
+                    await asyncio.sleep(AGAIN_S)
+                return
+        end.lost()
+
+    async def _reached(self, place: Peer, number: int, end: Direct) -> bool:
         link = TunnelLink(self, self._make(True, tunnel(number)), end, place)
         try:
-            async with asyncio.timeout(REACH_S):
-                await asyncio.get_running_loop().create_connection(lambda: link, place.address, place.port)
-                await link.shaken.wait()
-        except (OSError, TimeoutError):
-            if link.connected:
-                link.cut()  # its end hears of that
-            else:
-                end.lost()
+            await asyncio.get_running_loop().create_connection(lambda: link, place.address, place.port)
+            await link.shaken.wait()
+        except OSError:
+            return False
+        finally:
+            if not link.introduced:
+                link.cut()
+        return link.introduced
 
 
 class TunnelLink(asyncio.Protocol):
     """The connection of one tunnel.  end: who has what comes.  place: the node that has to be there, where this one has
-    dialled.  shaken: whether it is known what became of the handshake.
+    dialled.  shaken: whether it is known what became of the handshake.  introduced: whether it is that node.
     """
 
     def __init__(self, ways: Ways, session: Session, end: Direct | None = None, place: Peer | None = None) -> None:
         self.end = end
         self.shaken = asyncio.Event()
+        self.introduced = place is None
         self._ways, self._session, self._place = ways, session, place
         self._transport: asyncio.Transport | None = None
         self._waits = False
@@ -96,6 +108,7 @@ class TunnelLink(asyncio.Protocol):
         end = self.end
         if end is None:
             return
+        end.alive()
         try:
             found = self._session.feed(data)
             if not self.shaken.is_set() and self._place is not None and self._session.established:
@@ -110,7 +123,7 @@ class TunnelLink(asyncio.Protocol):
         del exc
         self.shaken.set()
         self._ways.lost(self)
-        if self.end is not None:
+        if self.end is not None and self.introduced:
             self.end.lost()
 
     def pause_writing(self) -> None:
@@ -149,11 +162,6 @@ class TunnelLink(asyncio.Protocol):
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
-    @property
-    def connected(self) -> bool:
-        """Whether there is a connection, or was."""
-        return self._transport is not None
-
     def cut(self) -> None:
         """As direct.Way."""
         if self._transport is not None:
@@ -164,6 +172,7 @@ class TunnelLink(asyncio.Protocol):
         found = read_peers(self._session.peer or b"")
         if [one.id for one in found] != [place.id]:
             raise FrameError("another node is there by now")
+        self.introduced = True
         end.begin(self)
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from experiments.campaign.unpack import unpack
 from lab.main import app
-from records import location
+from records import filesystems, location
 from records.location import Remote, locate
 from records.publishing import PUBLISHED, publish
 
@@ -137,9 +137,9 @@ def test_a_uri_that_cannot_be_read_is_one_message_whoever_asks(
     uri = store.uri("lab/none")
     if what == "no right":
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
-        location._s3.cache_clear()
+        filesystems._s3.cache_clear()
     if what == "it stalls":
-        monkeypatch.setenv(location.TIMEOUT, "1")
+        monkeypatch.setenv(filesystems.TIMEOUT, "1")
         monkeypatch.setattr(location, "_PAUSES_S", ())
         store.objects[f"lab/none/{PUBLISHED}"] = b"0123456789"
         store.faults = [Fault(kind="stall", key=PUBLISHED, after=5)]

@@ -12,12 +12,21 @@ from lab_command import lab
 
 pytestmark = [pytest.mark.root, pytest.mark.broker]
 
+NOT_AS_ASKED = "the link was not what the story asks for"
+
 
 def conform(folder: Path, *words: str) -> tuple[int, dict[str, dict[str, Any]], str]:
-    """The exit status, the findings by promise, and all that was printed."""
-    out = folder / "conform.json"
-    done = lab("conform", *words, "--short", "--results", folder, "--json", out, timeout=900)
-    said = json.loads(out.read_text()) if out.exists() else {"promises": []}
+    """The exit status, the findings by promise, and all that was printed.
+
+    Once more where the machine alone has kept a promise from being tried: the command repeats no trial by itself.
+    """
+    for number in range(3):
+        out = folder / f"conform-{number}.json"
+        results = folder / f"results-{number}"
+        done = lab("conform", *words, "--short", "--results", results, "--json", out, timeout=900)
+        said = json.loads(out.read_text()) if out.exists() else {"promises": []}
+        if not any((one["why"] or "").startswith(NOT_AS_ASKED) for one in said["promises"]):
+            break
     return done.returncode, {one["promise"]: one for one in said["promises"]}, done.stdout + done.stderr
 
 

@@ -136,7 +136,7 @@ def test_a_user_is_told_of_what_a_killed_set_up_left(
 
 def test_what_installs_packages_is_waited_for_when_the_user_interrupts(tmp_path: Path) -> None:
     program = "import sys; from lab.system_packages import _run; _run('sh', '-c', sys.argv[1], sys.argv[2], lock=0)"
-    words = ["touch $0/begun; sleep 1; touch $0/ended", str(tmp_path)]
+    words = ["touch $0/begun; until [ -e $0/go ]; do sleep 0.05; done; touch $0/ended", str(tmp_path)]
     with subprocess.Popen(
         [sys.executable, "-c", program, *words], cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -145,7 +145,10 @@ def test_what_installs_packages_is_waited_for_when_the_user_interrupts(tmp_path:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        (tmp_path / "go").touch()
+        process.communicate(timeout=60)
     assert (tmp_path / "ended").exists()
     assert process.returncode == -signal.SIGINT
     assert "waiting for sh, which must not be broken off" in said

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from object_store import Fault, ObjectStore, object_store
 
-from records import location
+from records import filesystems, location
 from records.location import BadURI, NotThere, Remote, Unreachable, locate, remote
 
 BIG = random.Random(1).randbytes(20 << 20)
@@ -114,7 +114,7 @@ def test_what_always_breaks_off_ends_in_a_reason(store: ObjectStore, at_once: No
 
 
 def test_a_stall_ends_after_its_time(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(location.TIMEOUT, "1")
+    monkeypatch.setenv(filesystems.TIMEOUT, "1")
     monkeypatch.setattr(location, "_PAUSES_S", ())
     store.objects["lab/a"] = b"a" * 1000
     store.faults = [Fault(kind="stall", after=10)]
@@ -123,7 +123,7 @@ def test_a_stall_ends_after_its_time(store: ObjectStore, monkeypatch: pytest.Mon
 
 
 def test_a_time_limit_that_is_none_is_refused(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(location.TIMEOUT, "soon")
+    monkeypatch.setenv(filesystems.TIMEOUT, "soon")
     with pytest.raises(BadURI, match="number of seconds"):
         place(store, "a").is_file()
 
@@ -144,7 +144,7 @@ def test_missing_rights_are_said_at_once_and_without_the_secret(
 ) -> None:
     store.objects["lab/a"] = b"a"
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
-    location._s3.cache_clear()
+    filesystems._s3.cache_clear()
     for work in (place(store, "a").read_bytes, place(store, "").files, lambda: place(store, "b").write(b"b")):
         store.calls.clear()
         with pytest.raises(Unreachable, match=r"have no right.*AWS_ACCESS_KEY_ID") as caught:

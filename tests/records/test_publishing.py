@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from object_store import Fault, ObjectStore
@@ -14,6 +16,7 @@ from records.bundle import BUNDLE, encode
 from records.location import Remote, Unreachable, locate, remote
 from records.publishing import (
     PUBLISHED,
+    Listed,
     NotPublished,
     Published,
     Tally,
@@ -126,6 +129,21 @@ def test_bytes_that_come_back_otherwise_are_no_success(
     monkeypatch.setattr(Remote, "write", flipped)
     with pytest.raises(NotPublished, match=r"campaign\.json.*5 bytes are not those"):
         publish(campaign, target)
+
+
+def test_what_goes_after_it_was_read_back_is_no_success(
+    store: ObjectStore, campaign: Path, target: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = publishing._sent
+
+    def and_one_goes(*words: Any) -> Iterator[Listed]:
+        yield from sent(*words)
+        del store.objects[next(name for name in store.objects if name.endswith("trial-002/link.json"))]
+
+    monkeypatch.setattr(publishing, "_sent", and_one_goes)
+    with pytest.raises(NotPublished, match=r"1 files are not there as they were sent, the first .*trial-002/link.json"):
+        publish(campaign, target)
+    assert PUBLISHED not in store.under("lab/runs/one")
 
 
 def test_nothing_of_somebody_else_is_touched(

@@ -22,7 +22,7 @@ from typing import BinaryIO
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 from xml.sax.saxutils import escape
 
-from records import location
+from records import filesystems
 
 ACCESS_KEY = "airwire"
 # What its clients have to have: from the start of the tests on, because Spark's workers have what their session had.
@@ -100,7 +100,7 @@ def object_store(*, bucket: str = "lab", page_keys: int = 1000) -> Iterator[Obje
         yield store
     finally:
         store.closing.set()
-        location._s3.cache_clear()
+        filesystems._s3.cache_clear()
         server.shutdown()
         for connection in tuple(store.connections):
             with suppress(OSError):  # it has just ended

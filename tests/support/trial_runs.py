@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
+from typing import Any
 
 from lab_runs import scenario_file
 
@@ -16,6 +18,24 @@ from experiments.trial.context import Phase
 from records.campaign import read_campaign
 from records.store import Trial
 from records.verdict import Verdict
+
+
+def sent_and_handled(
+    trial: Trial, begins_ns: int, ends_ns: int | None = None, *, consumers: Container[int] | None = None
+) -> list[dict[str, Any]]:
+    """Deliveries between two moments of what had been sent after the first: none where nothing gets through.
+
+    A client handles later, when it gets a processor, what had come before.
+    """
+    sent_ns = {(row["producer"], row["seq"]): row["t_send_ns"] for row in trial.table("published").to_pylist()}
+    return [
+        row
+        for row in trial.table("delivered").to_pylist()
+        if (consumers is None or row["consumer"] in consumers)
+        and begins_ns < row["t_recv_ns"]
+        and (ends_ns is None or row["t_recv_ns"] < ends_ns)
+        and sent_ns[row["producer"], row["seq"]] > begins_ns
+    ]
 
 
 def run(tmp_path: Path, *, made_by: MediumName = "tc", **settings: object) -> tuple[Trial, Verdict, list[Phase]]:

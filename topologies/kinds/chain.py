@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from topologies import topology
 from topologies.plan import Host, Segment, TopologyPlan
@@ -16,7 +18,7 @@ class Chain(Linked):
     """
 
     kind: Literal["chain"] = "chain"
-    routers: Several = 1
+    routers: Annotated[Several, Field(le=63)] = 1  # a packet passes 63 (RFC 1700: a TTL of 64), and no more
     servers: Several = 1
 
     def plan(self, *, stations: int, network: str) -> TopologyPlan:

@@ -100,8 +100,9 @@ def test_the_guest_is_root_and_has_what_experiments_need(scratch: Path) -> None:
 
 @boots
 def test_the_guest_has_the_hosts_time(scratch: Path) -> None:
+    before = time.time()
     done = lab(scratch, "sh", "-c", "read line; date +%s.%N", text=b"\n")
-    assert abs(float(done.stdout) - time.time()) < 5
+    assert before - 1 < float(done.stdout) < time.time() + 1
 
 
 @boots
@@ -170,7 +171,7 @@ def test_a_signal_during_the_boot_ends_it(scratch: Path) -> None:
 
 @boots
 def test_time_that_is_up_is_124(scratch: Path) -> None:
-    done = lab(scratch, "sh", "-c", "trap 'echo asked; exit 3' TERM; sleep 100 & wait", options=["--timeout", "0.5"])
+    done = lab(scratch, "sh", "-c", "trap 'echo asked; exit 3' TERM; sleep 100 & wait", options=["--timeout", "3"])
     assert (done.returncode, done.stdout) == (124, b"asked\n")
 
 

@@ -37,6 +37,15 @@ def test_every_cell_runs_once_per_round_in_an_order_that_the_seed_decides(scenar
     assert len({tuple(entry.cell for entry in one) for one in rounds}) > 1
 
 
+def test_another_seed_gives_another_order_and_other_trials(scenario: scenarios.Scenario) -> None:
+    content = scenario.path.read_text()
+    assert "seed: 9\n" in content
+    scenario.path.write_text(content.replace("seed: 9\n", "seed: 10\n"))
+    ours, others = campaigns.plan(scenario), campaigns.plan(scenarios.load(scenario.path))
+    assert [entry.cell for entry in ours] != [entry.cell for entry in others]
+    assert not {entry.seed for entry in ours} & {entry.seed for entry in others}
+
+
 def test_a_trial_number_has_one_seed_in_all_cells(scenario: scenarios.Scenario) -> None:
     seeds: dict[int, set[int]] = {}
     for entry in campaigns.plan(scenario):

@@ -20,10 +20,15 @@ from records.store import trials
 pytestmark = [pytest.mark.root]
 
 
-def outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> tuple[Path, launch.Outcome]:
-    """A trial whose process is this command, and its campaign."""
+def outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, limit_s: float = 60
+) -> tuple[Path, launch.Outcome]:
+    """A trial whose process is this command, and its campaign.
+
+    limit_s: what it may take beside its window of a second.
+    """
     monkeypatch.setattr(launch, "command", lambda *_, **__: words)
-    monkeypatch.setitem(launch.HANG_LIMIT_S, "host", 0.5)
+    monkeypatch.setitem(launch.HANG_LIMIT_S, "host", limit_s)
     none = ConnectTime(expected_s=0, client_s=0, all_s=0, quiet_s=0)
     monkeypatch.setattr(launch, "connect_time_of", lambda *_, **__: none)
     window = {"warmup_s": 0, "window_s": 1, "drain_s": 0}
@@ -41,7 +46,8 @@ def outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -
 
 
 def test_a_trial_that_hangs_is_ended_and_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, found = outcome(tmp_path, monkeypatch, [sys.executable, "-c", "import signal; signal.pause()"])
+    words = [sys.executable, "-c", "import signal; signal.pause()"]
+    folder, found = outcome(tmp_path, monkeypatch, words, limit_s=0.5)
     assert found.state == "failed"
     (reason,) = found.reasons
     assert "ended (after 2 s, the most that it may take) while in phase 'start'" in reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,10 +39,14 @@ def as_row(settings: scenarios.Settings) -> dict[str, str]:
     }
 
 
+@cache
+def matrix() -> dict[str, PubSub]:
+    return {one.levels["case"]: one.settings.workload for one in scenarios.load(FOLDER / papers.MATRIX).cells}
+
+
 def studys(cell: scenarios.Cell) -> PubSub:
     """The workload of the study's case that a cell of another scenario has."""
-    matrix = {one.levels["case"]: one.settings.workload for one in scenarios.load(FOLDER / papers.MATRIX).cells}
-    return matrix[cell.levels["case"]]
+    return matrix()[cell.levels["case"]]
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -82,5 +82,6 @@ def test_behind_a_translator_the_way_down_is_that_of_an_answer() -> None:
 
 
 def test_paths_are_proven_where_there_are_several_segments() -> None:
-    assert to_prove(plans(0.001)) == ("medium",)
-    assert to_prove(plans(0.001, 0.001)) == ("medium", "link1", PATHS)
+    assert to_prove(plans(0.001), segments=1) == ("medium",)
+    assert to_prove(plans(0.001), segments=2) == ("medium", PATHS), "a router is between it and a plain switch"
+    assert to_prove(plans(0.001, 0.001), segments=2) == ("medium", "link1", PATHS)

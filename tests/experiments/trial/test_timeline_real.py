@@ -8,6 +8,7 @@ import pytest
 import yaml
 from collections_seen import Collection, noting, seen
 from lab_runs import failed, lab, scenario_file
+from trial_runs import sent_and_handled
 
 from experiments.campaign import campaign as campaigns
 from experiments.load.nursery import PROCESS
@@ -69,12 +70,16 @@ def test_each_later_state_is_proven_by_one_trial_for_both(run: Run) -> None:
     # On a noisy machine a state may not hold in the first trial, and a trial may be repeated.
     by = {one.change: one for one in run.proven}
     assert len(by) == len(run.proven), "a state was proven twice"
-    assert set(by) == set(states) or Check.LINK_RATE in failed(run.trials[-1].verdict())
-    assert {(one.direction, one.source, one.asked) for one in by[slow].checks if one.quantity == "rate"} == {
-        (way, "probe", 5e5) for way in ("uplink", "downlink")
-    }
+    assert set(by) <= set(states)
+    assert set(by) == set(states) or failed(run.trials[-1].verdict()) & {
+        Check.LINK_RATE, Check.LINK_LOSS, Check.LINK_DELAY,
+    }  # fmt: skip
+    if slow in by:
+        assert {(one.direction, one.source, one.asked) for one in by[slow].checks if one.quantity == "rate"} == {
+            (way, "probe", 5e5) for way in ("uplink", "downlink")
+        }
     last = run.trials[-1].link()
-    for one in last.later or ():
+    for one in (one for one in last.later or () if one.state in by):
         assert one.proven_by == by[one.state].trial
         own = [check for check in last.checks if check.state == one.state]
         assert bool(own) == (one.proven_by == "only/trial-002")
@@ -109,8 +114,9 @@ def test_a_timeline_is_played_recorded_and_judged(run: Run) -> None:
         assert event.t_ns >= window.start_ns + event.at_s * 1e9
     (change,) = [check for check in proof.checks if check.quantity == "change"]
     assert change.detail == "the latest of 4 changes; 4 were due"
-    losses = [check.holds for check in proof.checks if check.quantity in ("loss", "losses")]
-    assert all(losses) or Check.LINK_LOSS in failed(trial.verdict())
+    losses = [check.holds for check in proof.checks if check.quantity == "loss"]
+    assert losses
+    assert all(losses)
     bypass = {check.direction: check for check in proof.checks if check.quantity == "bypass"}
     assert set(bypass) == {"uplink", "downlink"}
     assert all(check.holds for check in bypass.values()), bypass
@@ -118,12 +124,9 @@ def test_a_timeline_is_played_recorded_and_judged(run: Run) -> None:
     assert whole.dark
     assert sum(whole.dark.values()) > 0, "messages are sent into the outage, in both directions together"
     # Nothing crosses the dark link: what is handled in it had been sent before it began.
-    sent_ns = {(row["producer"], row["seq"]): row["t_send_ns"] for row in trial.table("published").to_pylist()}
-    delivered = trial.table("delivered").to_pylist()
     begins, ends = (event.t_ns for event in proof.events[:2])
-    in_the_dark = [row for row in delivered if begins < row["t_recv_ns"] < ends]
-    assert [row for row in in_the_dark if sent_ns[row["producer"], row["seq"]] > begins] == []
-    assert any(row["t_recv_ns"] > ends for row in delivered)
+    assert sent_and_handled(trial, begins, ends) == []
+    assert any(row["t_recv_ns"] > ends for row in trial.table("delivered").to_pylist())
     rates = [
         row["value"]
         for row in trial.table("resources").to_pylist()

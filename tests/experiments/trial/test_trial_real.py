@@ -183,9 +183,7 @@ def test_the_same_seed_gives_the_same_loss_lists_in_two_trials(
     wireless: tuple[Trial, Verdict, list[Proof]], plain: tuple[Trial, Verdict, list[Phase]]
 ) -> None:
     lists = []
-    for trial, verdict in (wireless[:2], plain[:2]):
+    for trial, _ in (wireless[:2], plain[:2]):
         lists.append([(one.direction, one.seed, one.sha256) for one in trial.link().loss_lists])
-        checks = [one for one in trial.link().checks if one.quantity in ("losses", "loss")]
-        assert len(checks) == 4
-        assert all(one.holds for one in checks) or Check.LINK_LOSS in failed(verdict)
+        assert [one.holds for one in trial.link().checks if one.quantity == "loss"] == [True, True]
     assert lists[0] == lists[1]

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from lab_runs import ROOT, assert_sound, command, failed, lab, only_trial, scenario_file, traces
+from lab_runs import ROOT, assert_sound, command, lab, only_trial, scenario_file, traces
 
 from records.store import Trial
-from records.verdict import Check
 
 pytestmark = [pytest.mark.root, pytest.mark.broker, pytest.mark.labkernel]
 
@@ -85,10 +84,11 @@ def test_the_same_seed_drops_the_same_packets_on_both_kernels(both: dict[str, Tr
     assert both["host"].manifest().kernel.chosen == "host"
     assert [one.sha256 for one in host.loss_lists] == [one.sha256 for one in inside.loss_lists]
     for kernel, proof in (("host", host), ("lab", inside)):
-        # No probe packet and no drop of the trial differs from the list.
-        fates = [check for check in proof.checks if check.quantity in ("losses", "loss")]
-        assert len(fates) == 4
-        assert all(check.holds for check in fates) or Check.LINK_LOSS in failed(both[kernel].verdict()), fates
+        assert len([check for check in proof.checks if check.quantity == "losses"]) == 2, "probes were sent each way"
+        # No drop of the trial differs from the list: that is counted, and no stall of the machine excuses it.
+        lost = [check for check in proof.checks if check.quantity == "loss"]
+        assert len(lost) == 2
+        assert all(check.holds for check in lost), (kernel, lost)
         assert any(counter.dropped for one in proof.counters if one.during == "trial" for counter in one.losses)
 
 
@@ -136,7 +136,7 @@ def test_an_ordinary_user_runs_a_link_with_delay(both: dict[str, Trial]) -> None
     assert trial.manifest().kernel.chosen == "lab"
     assert trial.path.stat().st_uid == NOBODY
     checks = {(one.quantity, one.direction): one for one in trial.link().checks if one.source == "probe"}
+    assert [one.holds for one in trial.link().checks if one.quantity == "loss"] == [True, True]
     for direction in ("uplink", "downlink"):
-        assert checks["losses", direction].holds or Check.LINK_LOSS in failed(trial.verdict())
         assert checks["duplicates", direction].delivered > 0
         assert checks["delay", direction].delivered > 0.029
