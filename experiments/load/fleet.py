@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,8 @@ from records.manifest import PlacedWorkload
 from records.nodes import NodeChange, absences, by_node
 from records.schema import DELIVERED, PUBLISHED
 from records.store import DamagedTrial, read_table
+
+UnderWay = Callable[[Collection[str]], Awaitable[int]]
 
 
 class FleetTimeoutError(Exception):
@@ -219,8 +221,12 @@ class Fleet:
         while (left_s := (t_ns - time.monotonic_ns()) / 1e9) > 0:
             await self._listen(left_s)
 
-    async def drain(self, *, limit_s: float, quiet_s: float) -> Drained:
-        """Wait for the end of the window, then for what is under way, see Drain, at most limit_s."""
+    async def drain(self, *, limit_s: float, quiet_s: float, under_way: UnderWay | None = None) -> Drained:
+        """Wait for the end of the window, then for what is under way, see Drain, at most limit_s.
+
+        under_way: bytes that kernels still have to bring to these nodes, or from them; None where nobody knows.  TCP
+        may say nothing for many seconds before it repeats what was lost: silence alone is no end.
+        """
         if self._times is None:
             raise RuntimeError("drain before go")
         await self.until(self._times.end_ns)
@@ -232,7 +238,8 @@ class Fleet:
         deadline = time.monotonic() + limit_s
         while time.monotonic() < deadline:
             reports = {node: report for node, report in self._reports().items() if node in there}
-            if (reason := state.over(reports)) is not None:
+            reason = state.over(reports)
+            if reason == "complete" or (reason and not (under_way and await under_way(there))):
                 break
             await self._listen(0.1)
         else:

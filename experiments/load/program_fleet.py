@@ -80,9 +80,9 @@ class Programs:
             else:
                 await asyncio.sleep(left_s)
 
-    async def drain(self, *, limit_s: float, quiet_s: float) -> Drained:
+    async def drain(self, *, limit_s: float, quiet_s: float, under_way: object = None) -> Drained:
         """Wait for the end of the window, and then for that of every program, which its limit ends."""
-        del limit_s, quiet_s
+        del limit_s, quiet_s, under_way
         await self.until(self._limit_ns - int(self._drain_s * 1e9))
         while going := self._going():
             await asyncio.wait(going, return_when=asyncio.FIRST_COMPLETED)

@@ -281,7 +281,11 @@ async def _load(
     context.tell(Phase(name="drain"))
     if nodes:
         await asyncio.wait_for(nodes.ended(), FINISH_LIMIT_S)
-    drained = await clients.drain(limit_s=times.drain_s, quiet_s=QUIET_S)
+    drained = await clients.drain(
+        limit_s=times.drain_s,
+        quiet_s=QUIET_S,
+        under_way=lambda stations: asyncio.to_thread(connections.under_way, stations),
+    )
     last = await _read(link, further)
     window = Window(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns, drained_ns=drained.drained_ns, started_at=started_at)
     return _Loaded(

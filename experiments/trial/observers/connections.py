@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Literal
 
@@ -40,9 +40,10 @@ class Connections:
         found = [_record(state, *place) for state, place in self._mine(answers)]
         return tuple(sorted(found, key=lambda one: (one.end, order[one.station], one.port)))
 
-    def under_way(self) -> int:
-        """Bytes on these connections that are not acknowledged yet."""
-        return sum(state.unacked_bytes for state, _ in self._mine(self.read()))
+    def under_way(self, stations: Container[str] | None = None) -> int:
+        """Bytes on these connections, or on those of some stations, that are not acknowledged yet."""
+        found = self._mine(self.read())
+        return sum(state.unacked_bytes for state, (_, name, _) in found if stations is None or name in stations)
 
     async def quiet(self, *, limit_s: float) -> bool:
         """Wait until nothing is under way on any connection; False when something still is after `limit_s` seconds.

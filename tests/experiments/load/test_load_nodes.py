@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,14 @@ class Story:
     killed_pid: int
     drained: str
 
+    def __init__(self) -> None:
+        self.looks: list[tuple[int, tuple[str, ...]]] = []
+
+    async def under_way(self, stations: Collection[str]) -> int:
+        """Less each time that it is asked."""
+        self.looks.append((2 - len(self.looks), tuple(sorted(stations))))
+        return self.looks[-1][0]
+
     def received(self, consumer: int) -> np.ndarray:
         table = self.result.delivered
         found: np.ndarray = table.column("t_recv_ns").to_numpy()[table.column("consumer").to_numpy() == consumer]
@@ -69,7 +78,7 @@ async def tell(folder: Path) -> Story:
             await running.until(story.go_ns + round(JOINED_S * 1e9))
             story.asked_ns = time.monotonic_ns()
             running.join("sta3")
-            story.drained = (await running.drain(limit_s=20, quiet_s=0.5)).reason
+            story.drained = (await running.drain(limit_s=20, quiet_s=0.5, under_way=story.under_way)).reason
             story.ready_ns = running.ready_ns("sta3")
             story.result = await running.finish(timeout_s=120)
     return story
@@ -112,8 +121,10 @@ def test_what_an_open_loop_would_have_sent_before_it_joined_is_left_out(story: S
     assert table.column("seq").to_numpy()[mine].tolist() == list(range(len(due)))
 
 
-def test_the_drain_does_not_wait_for_who_is_gone(story: Story) -> None:
+def test_the_drain_does_not_wait_for_who_is_gone_but_for_what_is_under_way_to_the_others(story: Story) -> None:
     assert story.drained == "quiet"
+    assert [left for left, _ in story.looks] == [2, 1, 0]
+    assert {there for _, there in story.looks} == {("sta1", "sta3")}
 
 
 def test_who_joins_late_and_has_not_connected_at_the_end_has_no_ledger(tmp_path: Path) -> None:
