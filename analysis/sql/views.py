@@ -53,7 +53,7 @@ TRIALS = View(
         _named("stack", TEXT, "messaging stack; empty where the load is programs"),
         _GUARANTEE, _PATTERN,
         _named("kernel", TEXT, "host: the machine's own; lab: the embedded one"),
-        _named("medium", TEXT, "what made the link: tc or line"),
+        _named("medium", TEXT, "what made the link: tc or line; the profile's medium is in links"),
         _named("started_at", TEXT, "wall clock of the window's start, ISO 8601, UTC"),
         _named("window_s", REAL, "length of the measurement window", "s"),
         _named("clock_offset_ns", LONG, "added to a ledger's time it gives the packets' clock", "ns"),
@@ -259,7 +259,7 @@ LINKS = View(
     per="trial",
     columns=(
         *WHICH, _named("segment", TEXT, "empty where the network has one"), _named("profile", TEXT, "its name"),
-        _named("made_by", TEXT, "tc, line; empty: not recorded"), _named("medium", TEXT, "shared or duplex"),
+        _named("made_by", TEXT, "tc, line; empty: not recorded"), _named("medium", TEXT, "shared or duplex, as the profile says; what made the link is made_by"),
         _named("between_servers", FLAG, "a link between routers or servers, not a medium that stations hang on"),
         *(_named(f"rate_{way}", REAL, f"{way}; null: no limit", "bit/s") for way in _WAYS),
         *(_named(f"overhead_{way}_s", REAL, f"time of each frame beside its bits, {way}", "s") for way in _WAYS),

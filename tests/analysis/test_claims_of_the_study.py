@@ -81,8 +81,18 @@ SUPPORTED_IF: dict[str, Change] = {
     ),
     "auto-beats-dups-ok": times(0.9, metric="delivered_per_s", cases=["set2-02"], networks=WIRE),
     "m2f-durable-poor-with-publishers": times(0.1, metric="delivered_per_s", cases=["set1-29", "set1-30"]),
+    "selector-loads-the-broker": times(0.5, metric="published_per_s", cases=["set2-14"], networks=WIRE),
+    "connections-cost-throughput": times(
+        0.005, metric="delivered_per_s", cases=["set1-13", "set1-14", "set1-15", "set1-16"]
+    ),
+    "persistence-costs-throughput-everywhere": times(
+        0.9,
+        metric="delivered_per_s",
+        cases=["set2-01", "set2-02", "set2-05", "set2-06", "set2-09", "set2-10", "set2-13", "set2-14"],
+    ),
 }
 VIOLATED_BY: dict[str, Change] = {
+    "selector-loads-the-broker": as_published,
     "m2f-durable-poor-with-publishers": as_published,
     "durable-wireless-in-time": publishers_far_ahead,
     "nondurable-small-share-late": publishers_far_ahead,
