@@ -39,7 +39,8 @@ _EVENT: TypeAdapter[Phase | Finished | Failed] = TypeAdapter(
 # What a trial may take beside its own times: each step has a limit of its own; this is for what has none, and more than
 # all of those together (deploying, finishing, stopping), but for connecting, whose limit is the link's.
 HANG_LIMIT_S: dict[KernelName, float] = {"host": 500.0, "lab": 1200.0}
-# A further segment is proven up to three times, in seconds where it is not lossy and slow.
+# A further segment, and the paths to it, are proven up to three times, in seconds where nothing is lossy and slow; of a
+# plain switch the paths.
 _FURTHER_S: dict[KernelName, float] = {"host": 60.0, "lab": 180.0}
 
 
@@ -142,7 +143,7 @@ def limit(spec: TrialSpec, kernel: KernelName) -> float:
     times, connecting = settings.window, connect_time_of(settings, profile, spec.links, kernel=kernel)
     own_s: float = times.warmup_s + times.window_s + times.drain_s
     linked_s = connecting.all_s + connecting.quiet_s + longest_seconds(settings, profile, kernel)
-    further_s = _FURTHER_S[kernel] * (len(topology_plan(settings).emulated) - 1)
+    further_s = _FURTHER_S[kernel] * (len(topology_plan(settings).segments) - 1)
     return HANG_LIMIT_S[kernel] + own_s + linked_s + further_s + servers_s(settings)
 
 

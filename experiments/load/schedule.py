@@ -15,7 +15,7 @@ from records.sending import Sending
 _NS = 1e9
 _CHUNK = 4096
 _GOLDEN = (math.sqrt(5) - 1) / 2
-_LOAD = 0x10AD  # so that nothing here is drawn as the losses of a link are, which have the same seed
+LOAD = 0x10AD  # so that nothing of a load is drawn as the losses of a link are, which have the same seed
 _LETTERS = np.frombuffer(string.ascii_lowercase.encode(), dtype=np.uint8)
 
 
@@ -42,7 +42,7 @@ def _even(producer: int) -> Iterator[float]:
 
 def _exponential(producer: int, seed: int) -> Iterator[float]:
     """Turns whose distances are exponential, of mean 1."""
-    generator = np.random.default_rng((seed, producer, 1, _LOAD))
+    generator = np.random.default_rng((seed, producer, 1, LOAD))
     turn = 0.0
     while True:
         for gap in generator.exponential(1, _CHUNK).tolist():
@@ -79,7 +79,7 @@ def properties(*, upper: int | None, producer: int, seed: int) -> Iterator[int |
     """The property of each message in turn: uniform in [0, upper), or None."""
     if upper is None:
         return repeat(None)
-    return _uniform(upper, np.random.default_rng((seed, producer, 0, _LOAD)))
+    return _uniform(upper, np.random.default_rng((seed, producer, 0, LOAD)))
 
 
 def _uniform(upper: int, generator: np.random.Generator) -> Iterator[int]:
@@ -92,11 +92,11 @@ def bodies(sizes: Mapping[int, float], *, producer: int, seed: int) -> Iterator[
 
     Lower-case letters, so that they never look like a marker.
     """
-    letters = np.random.default_rng((seed, producer, 2, _LOAD)).choice(_LETTERS, max(sizes)).tobytes()
+    letters = np.random.default_rng((seed, producer, 2, LOAD)).choice(_LETTERS, max(sizes)).tobytes()
     buffers = [bytearray(letters[:size]) for size in sizes]
     if len(buffers) == 1:
         return repeat(buffers[0])
-    return _drawn(buffers, list(sizes.values()), np.random.default_rng((seed, producer, 3, _LOAD)))
+    return _drawn(buffers, list(sizes.values()), np.random.default_rng((seed, producer, 3, LOAD)))
 
 
 def _drawn(

@@ -10,7 +10,7 @@ from emulation.line import ceiling
 from emulation.line.ceiling import Load
 from emulation.plan import linkplan
 from emulation.plan.linkplan import LinkPlan
-from emulation.plan.stages import Feature, needed
+from emulation.plan.stages import Feature, needed, needs_tc
 from emulation.profile.media import MediumName, WantedMedium
 from emulation.profile.profile import LinkProfile
 from experiments.scenario import placement
@@ -89,7 +89,7 @@ def carried(
 
     Where that is the line, all media of stations, and links between routers and servers as long as it carries them
     without being heavy, all of one profile or none, so that equal links are equal; in any case links that need netem,
-    where there is none.  All together they may be too much.
+    where there is none.  All together they may be too much.  Never a link that only tc can make.
     """
     plan = topology_plan(settings)
     of = {
@@ -101,12 +101,14 @@ def carried(
         )
         for one in plan.emulated
     }
-    unlike = [name for name, load in of.items() if not has_netem and Feature.NETEM in needed(load.profile)]
+    able = {name: load for name, load in of.items() if not needs_tc(load.profile)}
+    unlike = [name for name, load in able.items() if not has_netem and Feature.NETEM in needed(load.profile)]
     if first == "tc":
         return {name: of[name] for name in unlike}
     found = {one.name: of[one.name] for one in plan.emulated if is_medium(plan, one) or one.name in unlike}
     for profile in dict.fromkeys(str(one.profile) for one in plan.emulated):
-        some = {one.name: of[one.name] for one in plan.emulated if one.profile == profile and one.name not in found}
+        left = [one.name for one in plan.emulated if one.profile == profile and one.name not in found]
+        some = {name: able[name] for name in left if name in able}
         together = (*found.values(), *some.values())
         if not ceiling.why_not(*together) and not ceiling.is_heavy(*together):
             found |= some
@@ -122,6 +124,12 @@ def left_to_tc(settings: Settings, network: LinkProfile, links: Mapping[str, Lin
     left = [one for one in topology_plan(settings).emulated if one.name not in by_line]
     if not left:
         return ""
+    for one in left:
+        if why := needs_tc(profile_of(one, network, links, settings.network)):
+            return (
+                f"the line cannot make {one.name} ({one.profile}), which has {why}; use medium auto, which leaves it "
+                "to tc, or leave that out of the profile"
+            )
     names, profiles = ", ".join(one.name for one in left), ", ".join(dict.fromkeys(str(one.profile) for one in left))
     return (
         f"beside the stations' media the line has no room for {names} ({profiles}): together they would take more than "

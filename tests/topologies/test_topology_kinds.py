@@ -5,6 +5,7 @@ from pydantic import ValidationError
 from shapes import plan_of
 
 from topologies import topology
+from topologies.routes import Routes
 
 
 def segments(stations: int = 4, **settings: object) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -41,6 +42,14 @@ def test_a_chain_has_a_link_behind_each_router_and_single_ones_may_differ() -> N
         ("link1", "wire", ("r1",), ("r2",)),
         ("link2", "slow", ("r2",), ("server",)),
     ]
+
+
+def test_a_chain_has_as_many_routers_as_a_packet_passes() -> None:
+    longest = plan_of(1, kind="chain", routers=63, link="wire")
+    assert len(Routes(longest).hops("sta1", "server")) == 64, "of which the sender's own is none to be counted down"
+    for more in (64, 65):
+        with pytest.raises(ValidationError, match="routers\n  Input should be less than or equal to 6"):
+            plan_of(1, kind="chain", routers=more, link="wire")
 
 
 def test_a_tree_has_stations_at_its_leaves_or_where_it_is_said() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from experiments.load.clock import Clock
 from experiments.load.pattern import Site
+from experiments.load.schedule import LOAD
 from records.manifest import Consumer, Producer
 from records.workload import RequestReply, ServiceTime
 from stacks.driver import Caller, Calling, Connection, Handler, Publisher, Serving
@@ -95,7 +96,7 @@ def service_times(asked: ServiceTime, *, service: int, seed: int) -> Iterator[in
     """How long each request in turn is worked on, nanoseconds."""
     if asked.distribution == "constant":
         return repeat(round(asked.mean_s * 1e9))
-    return _exponential(asked.mean_s, np.random.default_rng((seed, service, 4)))
+    return _exponential(asked.mean_s, np.random.default_rng((seed, service, 4, LOAD)))
 
 
 def _exponential(mean_s: float, generator: np.random.Generator) -> Iterator[int]:

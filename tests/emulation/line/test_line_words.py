@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -173,6 +174,18 @@ def test_each_line_has_one_answer_and_a_faulty_one_says_why(line: Conversation) 
     assert [bool(one["error"]) for one in found] == [False, True, False, True, False, False, False]
     assert found[0]["queues"]["uplink-0"] == [0, 0, 0, 0]
     assert line.served._links["link"].carried.line.state.sides[0].uplink.rate == 2e6
+
+
+def test_counters_are_read_behind_the_steps_that_are_due_by_then(process: Conversation) -> None:
+    """A frame that is 10 ms on the air, which it leaves 5 ms after an outage began; nobody has played that yet."""
+    outage = profile(rate=1e6, timeline=[{"at": 1, "outage": 60}]).model_dump(mode="json")
+    assert process.add("link", profile=outage)["error"] == ""
+    carried, start_ns = process.served._links["link"].carried, time.monotonic_ns() - 1_500_000_000
+    process.say(f"start link {start_ns}\n".encode())
+    carried.line.medium.arrive(start_ns + 995_000_000, 1, bytes(12) + b"\x08\x00" + bytes(1236))
+    counts, steps = process.say(b"counts link\nsteps link\n")
+    assert (counts["queues"]["uplink-0"][0], counts["dark"]) == (1, {"uplink": 1, "downlink": 0})
+    assert [number for number, _ in steps["played"]] == [0]
 
 
 def test_a_line_may_come_in_pieces_and_one_without_an_end_is_refused(line: Conversation) -> None:

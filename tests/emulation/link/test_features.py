@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from emulated_links import profile
 
 from emulation.kernel import kernel
 from emulation.link import features
@@ -41,6 +43,29 @@ def test_a_missing_feature_is_named_with_what_needs_it_and_what_brings_it() -> N
     available = dict.fromkeys(Feature, "") | {Feature.NETEM: "No such file or directory"}
     why = features.missing(far, available, "host")
     assert re.search(r"no netem, which profile 'far-away' needs for uplink delay.*sch_netem", why)
+
+
+AT_ONCE = {"burst_bytes": 20_000}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        AT_ONCE,
+        {"downlink": AT_ONCE},
+        {"stations": {"sta2": {"uplink": AT_ONCE}}},
+        {"timeline": [{"at": 1, "change": {"uplink": AT_ONCE}}]},
+    ],
+    ids=["always", "one way", "a station's own", "from a change on"],
+)
+def test_what_may_pass_at_once_at_any_time_is_refused_by_the_line_with_the_way_out(settings: dict[str, Any]) -> None:
+    available = dict.fromkeys(Feature, "")
+    assert features.missing(profile(rate=1e6, **settings), available, "host", "line") == (
+        "cannot do by the line what profile 'made' asks: burst_bytes (its air gives out no frame before it has been "
+        "sent); tc can: use --medium tc, or leave that out of the profile"
+    )
+    assert features.missing(profile(rate=1e6, **settings), available, "host", "tc") == ""
+    assert features.missing(profile(rate=1e6), available, "host", "line") == ""
 
 
 @pytest.mark.parametrize("feature", [Feature.HTB, Feature.IFB, Feature.REDIRECT, Feature.NFT_BRIDGE, Feature.BRIDGE])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -88,3 +89,14 @@ def test_other_stations_do_not_change_a_groups_losses() -> None:
 def test_what_is_late_at_any_time_is_late_from_the_beginning() -> None:
     made = plan(timeline=[{"at": 1, "change": {"uplink": {"delay": 0.01}}}])
     assert (made.ever_late(0, "uplink"), made.ever_late(0, "downlink")) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"burst_bytes": 20_000}, {"timeline": [{"at": 1, "change": {"downlink": {"burst_bytes": 20_000}}}]}],
+    ids=["always", "from a change on"],
+)
+def test_on_an_idle_link_no_frame_pays_where_some_may_pass_at_once(settings: dict[str, Any]) -> None:
+    for one, pays in ((plan(rate=1e6), True), (plan(rate=1e6, **settings), False)):
+        assert replace(one, times_frames=True).pays_for_frames is pays
+        assert replace(one, times_frames=False).pays_for_frames is False

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from emulated_links import profile
 
+from emulation.kernel.accesspoint import Ports
 from emulation.plan import linkplan
 from emulation.profile import library
 from emulation.profile.direction import DirectionProfile
@@ -18,6 +21,7 @@ from emulation.proof import proof, stateproof
 from emulation.proof.probe import Arrivals
 from emulation.proof.proof import Ends
 from emulation.proof.stateproof import LaterState, later_states, proof_plan
+from records.directions import Direction
 
 BOTH = ((0, "uplink"), (0, "downlink"))
 
@@ -60,6 +64,27 @@ def test_each_station_that_goes_out_is_proven_to_be_out_once() -> None:
         ("outage of sta1 begins, at 1 s", (), ("sta1",)),
         ("outage of sta2 begins, at 2 s", (), ("sta2",)),
     ]
+
+
+OUT_WHILE = [
+    {"at": 1, "outage": 9, "stations": ["sta1"]},
+    {"at": 2, "change": {"loss": 0.3, "delay": 0.05}},
+    {"at": 3, "change": {"loss": 0, "delay": 0}},
+]
+
+
+def test_a_state_in_which_a_groups_first_station_is_out_is_proven_by_another_that_is_not() -> None:
+    found = states(profile(timeline=OUT_WHILE), stations=3)
+    assert [(one.change, one.ways, one.dark) for one in found] == [
+        ("outage of sta1 begins, at 1 s", (), ("sta1",)),
+        ("loss 0.3, delay 0.05, at 2 s", BOTH, ()),
+    ]
+    assert [one.dark for one in states(profile(timeline=OUT_WHILE))] == [("sta1",)], "nobody hears anything of it"
+
+
+def test_a_state_that_the_whole_link_is_out_in_has_no_ways() -> None:
+    events = [{"at": 1, "outage": 9}, *OUT_WHILE[1:]]
+    assert [one.ways for one in states(profile(timeline=events), stations=3)] == [()]
 
 
 def test_what_a_trial_does_not_play_is_not_proven() -> None:
@@ -145,6 +170,41 @@ class SimulatedPath:
             received_ns=(rows[:, 2] * 1e9).astype(np.int64),
             frame_bytes=rows[:, 3].astype(np.int64),
         )
+
+
+def test_who_hears_is_probed_and_by_its_own_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    burst = {"model": "gilbert-elliott", "p": 0.1, "r": 0.3}  # in which it loses all
+    one = profile(loss_channel="station", timeline=[OUT_WHILE[0], {"at": 2, "change": {"loss": burst}}])
+    plan = linkplan.plan(one, ["sta1", "sta2", "sta3"], seed=1, seconds=10, timeline_s=10)
+    _, lossy = later_states(one, plan.groups, until_s=10)
+    now, clock = lossy.path[-1], SimulatedClock()
+    assert len({plan.in_force(now, 0, "uplink", station).digest for station in plan.groups[0]}) == 3
+    ways: Iterator[Direction] = iter(("uplink", "downlink"))
+    probed: list[tuple[int, int]] = []
+
+    @contextmanager
+    def in_force(*_: object) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(go_through=lambda _: None)
+
+    @contextmanager
+    def simulated(*, from_pid: int, to_pid: int, **_: object) -> Iterator[SimulatedPath]:
+        """Of sta2: its own list is what it loses."""
+        probed.append((from_pid, to_pid))
+        way = next(ways)
+        lost = plan.in_force(now, 0, way, "sta2").indices.tolist()
+        yield SimulatedPath(linkplan.side(now, 0, way), lost, clock)
+
+    def ends(station: str) -> Ends:
+        return Ends(station_pid=int(station[3:]), station_address="", wired_pid=99, wired_address="")
+
+    monkeypatch.setattr(stateproof, "applied", in_force)
+    monkeypatch.setattr(stateproof, "probe_way", partial(proof.probe_way, clock=clock))
+    monkeypatch.setattr(proof, "probe_path", simulated)
+    ports = Ports(pid=1, stations={}, wired="wired", addresses={})
+    checks = stateproof.prove_state(plan, ports, lossy, ends)
+    assert probed == [(2, 99), (99, 2)]
+    assert {check.quantity for check in checks} >= {"delay", "losses"}
+    assert [str(check) for check in checks if not check.holds] == []
 
 
 def probed_s(monkeypatch: pytest.MonkeyPatch, state: LaterState, made: linkplan.LinkPlan, lost: Sequence[int]) -> float:

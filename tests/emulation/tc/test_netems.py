@@ -55,6 +55,14 @@ def test_nothing_is_late_where_nothing_is_asked() -> None:
     assert where(plan(times_frames=True, loss=0.1)) == [], "without a rate a frame takes no time"
 
 
+@pytest.mark.parametrize("own", [{}, {"stations": {"sta2": {"uplink": {"burst_bytes": 20_000}}}}], ids=["all", "one"])
+def test_no_netem_spaces_out_what_may_pass_at_once(own: dict[str, Any]) -> None:
+    bursts = plan(times_frames=True, rate=1e6, **(own or {"burst_bytes": 20_000}))
+    assert where(bursts) == led(bursts) == []
+    late = plan(times_frames=True, rate=1e6, delay=0.01, **(own or {"burst_bytes": 20_000}))
+    assert {part for _, part in where(late)} == {"fate"}
+
+
 def test_ad_hoc_nothing_is_late_on_the_way_down() -> None:
     made = replace(plan(times_frames=True, rate=1e6, **JITTER), via="ad-hoc")
     assert {one.direction for one in netems.netems(made, PORTS)} == {"uplink"}

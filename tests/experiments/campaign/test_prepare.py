@@ -1,17 +1,23 @@
-"""What a campaign needs is installed once, and again when something that installing looks at has changed."""
+"""What a campaign needs: installed once, and again when something has changed; a medium that can make its links."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+import yaml
 from lab_runs import scenario_file
 
 from emulation.kernel import memo
+from emulation.plan.stages import Feature
+from emulation.profile.media import WantedMedium
 from experiments import deploy
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import prepare
 from experiments.scenario import scenario as scenarios
+from experiments.workers.kernels import Kernels, NotPossible
+from experiments.workers.place import Place
 from records.campaign import Campaign, read_campaign
 
 
@@ -87,3 +93,45 @@ def test_what_failed_is_tried_again(
             prepare.install(planned(tmp_path, "reference"))
     prepare.install(planned(tmp_path, "reference"))
     assert len(installed) == 1
+
+
+def chosen(folder: Path, medium: WantedMedium, **settings: object) -> dict[str, Place]:
+    """The place of each cell of a campaign on a kernel without netem."""
+    kernels = Kernels(medium=medium)
+    kernels.__dict__.update({"host_features": dict.fromkeys(Feature, "") | {Feature.NETEM: "unknown"}, "no_lab": ""})
+    return prepare.choose(planned(folder, "reference", **settings), folder, kernels)
+
+
+def bursty(folder: Path, **own: object) -> str:
+    """A profile beside the scenario, some of whose frames may pass at once."""
+    about = {"name": "bursty", "description": "d", "source": "s", "medium": "duplex", "rate": "1 Mbit/s"}
+    (folder / "bursty.yaml").write_text(yaml.safe_dump(about | {"burst_bytes": 20_000} | own))
+    return "bursty.yaml"
+
+
+def test_a_link_that_only_tc_can_make_is_made_by_it_and_who_insists_on_the_line_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    network = bursty(tmp_path)
+    assert chosen(tmp_path, "auto", network=network) == {"only": Place("host", "tc")}
+    assert chosen(tmp_path, "auto", network=network, topology={"kind": "cells", "cells": 2}) == {
+        "only": Place("host", "tc")
+    }
+    with pytest.raises(NotPossible) as told:
+        chosen(tmp_path, "line", network=network)
+    assert "cannot do by the line what profile 'bursty' asks: burst_bytes (" in str(told.value)
+    assert str(told.value).endswith("; tc could: run with --medium tc")
+
+
+def test_of_a_topology_s_links_one_that_only_tc_can_make_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    wires = {"network": "nistnet-80211", "topology": {"kind": "chain", "routers": 1, "link": bursty(tmp_path)}}
+    assert chosen(tmp_path, "auto", **wires) == {"only": Place("host", "line")}
+    with pytest.raises(NotPossible, match=r"cannot do by the line what profile 'bursty' asks: burst_bytes \("):
+        chosen(tmp_path, "line", **wires)
+    bursty(tmp_path, delay="10 ms")
+    with pytest.raises(NotPossible, match=r"asks: burst_bytes .*has no netem, which profile 'bursty' needs"):
+        chosen(tmp_path, "auto", **wires)

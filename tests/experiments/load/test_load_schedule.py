@@ -1,6 +1,7 @@
 """Schedules, properties and padding follow from the seed."""
 
-from itertools import islice
+from collections.abc import Sequence
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulation.plan import loss
+from experiments.load.patterns.request_reply import service_times
 from experiments.load.schedule import bodies, properties, schedule
+from records.directions import DIRECTIONS
 from records.marker import MAGIC
 from records.sending import Sending
+from records.workload import ServiceTime
 
 WINDOW_S = (2.0, 12.0)
 
@@ -129,3 +134,32 @@ def test_without_a_range_there_are_no_properties() -> None:
 def test_bodies_never_look_like_a_marker() -> None:
     assert not MAGIC.islower()
     assert next(bodies({5000: 1.0}, producer=0, seed=0)).islower()
+
+
+def test_nothing_of_a_load_is_drawn_as_the_losses_of_its_link_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compared are the uniform numbers that each stream begins with; a link's losses have the trial's seed, too."""
+    of_loads, of_losses = list[tuple[float, ...]](), list[tuple[float, ...]]()
+    words_of, generator_of = np.random.SeedSequence, np.random.default_rng
+
+    def begins(words: Sequence[int]) -> tuple[float, ...]:
+        return tuple(np.random.Generator(np.random.PCG64(words_of(words))).random(4).tolist())
+
+    def of_load(words: Sequence[int]) -> np.random.Generator:
+        of_loads.append(begins(words))
+        return generator_of(words)
+
+    def of_loss(words: Sequence[int]) -> np.random.SeedSequence:
+        of_losses.append(begins(words))
+        return words_of(words)
+
+    monkeypatch.setattr(np.random, "default_rng", of_load)
+    monkeypatch.setattr(np.random, "SeedSequence", of_loss)
+    for one in range(4):
+        offsets(1, producer=one, seed=7, arrivals="poisson")
+        next(properties(upper=9, producer=one, seed=7))
+        next(bodies({50: 0.5, 60: 0.5}, producer=one, seed=7))
+        next(service_times(ServiceTime(mean_s=1, distribution="exponential"), service=one, seed=7))
+    for way, group, state, station in product(DIRECTIONS, range(6), range(4), ("", "sta1")):
+        loss.expand(0.5, seed=7, direction=way, modulus=8, group=group, state=state, station=station)
+    assert (len(of_loads), len(of_losses)) == (4 * 5, 2 * 6 * 4 * 2)
+    assert len({*of_loads, *of_losses}) == len(of_loads) + len(of_losses)

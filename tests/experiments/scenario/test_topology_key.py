@@ -62,6 +62,10 @@ def test_it_can_be_a_factor_and_a_campaign_keeps_the_profiles_of_its_links(tmp_p
         ({"kind": "star", "servers": 0}, "6: topology.servers: 0: Input should be greater than or equal to 1"),
         ({"kind": "chain", "hops": 2}, "4: topology: 'hops' is no key of topology chain, which has kind, link, links"),
         ({"kind": "chain"}, "4: topology.link: is missing"),
+        (
+            {"kind": "chain", "link": "3g", "routers": 64},
+            "7: topology.routers: 64: Input should be less than or equal to 63",
+        ),
         ({"kind": "chain", "link": "nowhere"}, "6: topology.link: no link profile 'nowhere'"),
         ({"kind": "chain", "link": "vehicle-handover"}, "6: topology.link: profile 'vehicle-handover' has a timeline"),
         ({"kind": "chain", "link": "3g", "links": {"link9": "3g"}}, "4: topology: links: 'link9' is not one of link1"),
@@ -140,6 +144,29 @@ def test_links_are_the_lines_as_long_as_it_carries_all_of_the_trial_together(tmp
     assert by_line(tmp_path, WIRE, routers=9, first="line", has_netem=True) == ["medium"], "equal links are equal"
     far = profile(rate="30 Mbit/s", delay="20 ms")
     assert len(by_line(tmp_path, far, routers=9, first="line", has_netem=False)) == 10, "what only it can do it has to"
+
+
+def test_what_only_tc_can_make_is_never_the_lines(tmp_path: Path) -> None:
+    bursts, far = profile(rate="1 Mbit/s", burst_bytes=20_000), profile(burst_bytes=20_000, delay="20 ms")
+    for has_netem in (True, False):
+        assert by_line(tmp_path, bursts, first="line", has_netem=has_netem) == ["medium"]
+        assert by_line(tmp_path, far, first="tc", has_netem=has_netem, network=WIRE) == []
+    made = plans(profile(), tmp_path, topology=CHAIN)
+    assert [one.made_by for one in made.values()] == ["line"] * 3
+    cell = scenario(tmp_path, topology=CHAIN).settings
+    found = segments.further_plans(cell, profile(), {"wireline-10m": bursts}, made["first"])
+    assert [one.made_by for one in found.values()] == ["tc"] * 2
+
+
+def test_who_insists_on_the_line_is_told_of_a_link_that_it_cannot_make(tmp_path: Path) -> None:
+    about = {"name": "one", "description": "d", "source": "s", "medium": "duplex", "rate": "10 Mbit/s"}
+    (tmp_path / "one.yaml").write_text(yaml.safe_dump(about | {"burst_bytes": 20_000}))
+    wires = {"kind": "chain", "link": "wireline-10m", "links": {"link2": "one.yaml"}, "routers": 2}
+    with pytest.raises(
+        ScenarioError, match=r":\d+: medium: 'line': the line cannot make link2 \(one.yaml\), which has"
+    ):
+        scenario(tmp_path, network="nistnet-80211", topology=wires, medium="line")
+    assert scenario(tmp_path, network="nistnet-80211", topology=wires).settings.medium == "auto"
 
 
 def test_all_media_of_stations_are_made_by_the_same(tmp_path: Path) -> None:

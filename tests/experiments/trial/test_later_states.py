@@ -167,6 +167,18 @@ def test_a_trial_may_take_as_long_as_the_proofs_of_its_later_states(tmp_path: Pa
     assert usual > 6 + frames_s
 
 
+def test_a_trial_may_take_longer_where_paths_are_proven_be_they_to_a_plain_switch(tmp_path: Path) -> None:
+    def limit_of(topology: object) -> float:
+        path = scenario_file(tmp_path, topology=topology)
+        folder = campaigns.create(scenarios.load(path), tmp_path / "results")
+        campaign = read_campaign(folder)
+        return launch.limit(runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], origin), "host")
+
+    origin = provenance.gather()
+    star, one, two = map(limit_of, ("star", {"kind": "cells", "cells": 1}, {"kind": "cells", "cells": 2}))
+    assert one - star == two - one == launch._FURTHER_S["host"]
+
+
 def test_a_link_without_a_timeline_needs_no_proofs() -> None:
     assert later_states.usual_seconds(Settings.model_construct(), profile(rate=1e6)) == 0
 

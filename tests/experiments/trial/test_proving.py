@@ -81,6 +81,32 @@ def test_behind_a_translator_the_way_down_is_that_of_an_answer() -> None:
     assert (down.sender.name, down.receiver.name, down.direction) == ("server", "sta1", "downlink")
 
 
+@pytest.mark.parametrize("translate", [False, True])
+def test_the_path_over_a_router_to_a_plain_switch_is_proven_in_both_directions(translate: bool) -> None:
+    network = unbuilt(1, {"kind": "cells", "cells": 1, "translate": translate})
+    (cell,) = network.plan.emulated
+    assert [one.name for one in network.plan.segments] == ["cell1", "backbone"]
+    up, down = proving._different(network, {"cell1": plans(0.002)["medium"]})
+    assert up.segments == down.segments == (cell.name,)
+    assert [(one.sender.name, one.receiver.name, one.direction) for one in (up, down)] == [
+        ("sta1", "server", "uplink"),
+        ("server", "sta1", "downlink"),
+    ]
+    assert (up.answers, down.answers) == (False, translate)
+    check = path_check(up, arrived(*[0.002 + FRAMES_S / 3] * 20))
+    assert check.holds, check
+    assert not path_check(up, arrived(*[0.0045] * 20)).holds
+
+
+@pytest.mark.parametrize(
+    "topology", ["star", {"kind": "star", "servers": 2}, {"kind": "cells", "cells": 1, "at": "cell1"}]
+)
+def test_over_a_single_segment_there_is_no_path_to_prove(topology: object) -> None:
+    network = unbuilt(1, topology)
+    (one,) = network.plan.emulated
+    assert list(proving._different(network, {one.name: plans(0.002)["medium"]})) == []
+
+
 def test_paths_are_proven_where_there_are_several_segments() -> None:
     assert to_prove(plans(0.001), segments=1) == ("medium",)
     assert to_prove(plans(0.001), segments=2) == ("medium", PATHS), "a router is between it and a plain switch"

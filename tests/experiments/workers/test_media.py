@@ -6,6 +6,7 @@ import os
 import re
 
 import pytest
+from emulated_links import profile
 
 from emulation.plan.stages import Feature, needed
 from emulation.profile import library
@@ -77,6 +78,17 @@ def test_turns_that_tc_cannot_take_are_the_lines_even_where_there_is_netem() -> 
     for medium, host, wanted in (("tc", EVERYTHING, "host"), ("auto", NO_TUN, "auto"), ("auto", EVERYTHING, "lab")):
         with pytest.raises(NotPossible, match=r"cannot do with tc what profile 'nistnet-80211' asks: turns: airtime"):
             kernels(medium, host, wanted=wanted).choose(one, stations=2)  # type: ignore[arg-type]
+
+
+def test_what_may_pass_at_once_is_tcs_even_where_the_line_comes_first() -> None:
+    near, far = (profile(rate=1e6, burst_bytes=20_000, delay=delay) for delay in (0, 0.01))
+    for host in (EVERYTHING, NO_NETEM):
+        assert kernels("auto", host).choose(near, stations=2) == kernels("tc", host).choose(near, stations=2) == TC
+    assert kernels("auto", NO_NETEM).choose(profile(rate=1e6), stations=2) == LINE
+    assert kernels("auto", EVERYTHING).choose(far, stations=2) == TC
+    assert kernels("auto", NO_NETEM).choose(far, stations=2) == LAB
+    with pytest.raises(NotPossible, match=r"asks: burst_bytes .*no netem.*not installed"):
+        kernels("auto", NO_NETEM, no_lab="not installed").choose(far, stations=2)
 
 
 def test_a_scenario_insists_as_the_command_line_does() -> None:
