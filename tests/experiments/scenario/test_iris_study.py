@@ -26,7 +26,7 @@ ASKED = PAPER.record.computed
 CELLS: dict[str, Settings] = {cell.levels["case"]: cell.settings for cell in papers.whole(FOLDER).cells}
 # What each metric of a trial would be, were the study's text true of it, where that is no published value.
 COUNTED = {"expected": 2000.0, "lost": 0.0, "in_doubt": 0.0, "duplicates": 0.0, "reordered": 0.0}
-SOUND = {"duplicate_share": 0.0, "reordered_share": 0.0, "loss_share": 0.0} | COUNTED
+SOUND = {"duplicate_share": 0.0, "reordered_share": 0.0, "loss_share": 0.0, "in_doubt_share": 0.0} | COUNTED
 
 
 def test_every_case_of_which_something_is_said_is_run_or_computed() -> None:
