@@ -197,11 +197,15 @@ def _end_marked(mark: str) -> None:
     wanted = f"{_MARK}={mark}".encode()
     deadline = time.monotonic() + _PACKAGES_S
     said: set[str] = set()
-    while time.monotonic() < deadline and (installing := _PACKAGES & set(map(_program, _marked_by(wanted)))):
-        for name in sorted(installing - said):
-            print(f"waiting for {name}, which must not be broken off", file=sys.stderr)
-        said |= installing
+    while time.monotonic() < deadline:
         with suppress(KeyboardInterrupt):  # who sees nothing happen asks again
+            installing = _PACKAGES & set(map(_program, _marked_by(wanted)))
+            if not installing:
+                break
+            for name in sorted(installing - said):
+                with suppress(OSError):  # nobody may be left to hear it
+                    print(f"waiting for {name}, which must not be broken off", file=sys.stderr)
+            said |= installing
             time.sleep(0.2)
     while found := _marked_by(wanted):
         for pid in found:

@@ -30,6 +30,7 @@ CONFORMANCE = ROOT / "results" / "reference" / "conformance"
 LOCK = ROOT / "requirements.lock"
 BEGIN, END = "<!-- made by `make generate` -->\n\n", "\n<!-- end of what `make generate` makes -->\n"
 _SIGNS = {"kept": "kept", "broken": "**broken**", "untried": "untried", "not promised": "–"}
+_OF_A_PROMISE = ("promise", "about", "answer", "why")
 _OF_STACKS = Path("build/stacks.in")  # as the lock file names where a requirement is from
 _UV = Path("build/lock")
 
@@ -47,8 +48,10 @@ def table() -> str:
 def _result(path: Path) -> dict[str, Any]:
     """What `lab conform --json` wrote, and what the file is called; CannotGoOn when it is not that."""
     try:
-        said = json.loads(path.read_text())
-        return {"promises": said["promises"], "called": path.stem}
+        promises = [{key: one[key] for key in _OF_A_PROMISE} for one in json.loads(path.read_text())["promises"]]
+        if unknown := {one["answer"] for one in promises} - _SIGNS.keys():
+            raise ValueError(f"no answer is {', '.join(map(repr, unknown))}")
+        return {"promises": promises, "called": path.stem}
     except (ValueError, KeyError, TypeError) as error:
         raise CannotGoOn(
             f"{path}: not what `lab conform --json` writes ({error!r}); `make conform` makes it anew"

@@ -18,6 +18,7 @@ from lab.common import Status, fail, out, shown, told
 from lab.start import find, tidy
 from lab.within import budget, resuming
 from records.campaign import read_campaign
+from records.publishing import is_whole
 from records.store import FOREIGN, DamagedTrial
 
 
@@ -53,7 +54,7 @@ def resume(
 
 def _latest(results: Path, *, retry: bool) -> Path:
     """The newest campaign that has something to run, invalid trials included where they are to be run again."""
-    ours = [folder for folder in campaigns.folders(results) if not (folder / FOREIGN).exists()]
+    ours = [one for one in campaigns.folders(results) if not (one / FOREIGN).exists() and is_whole(one)]
     for folder in reversed(ours) if retry else ():
         with suppress(DamagedTrial):
             campaign = read_campaign(folder)

@@ -11,7 +11,7 @@ from pathlib import Path
 from experiments.campaign import campaign as campaigns
 from lab.common import ROOT, shown
 from records.campaign import RECORD, read_campaign
-from records.publishing import must_be_whole
+from records.publishing import is_whole, must_be_whole
 from records.store import DamagedTrial, trials
 
 _PREFIX = re.compile(r"[0-9a-f]{7,40}")
@@ -90,7 +90,7 @@ def _revision(name: str) -> str | None:
 
 def _measured(folder: Path, revision: str) -> bool:
     try:
-        if campaigns.missing(folder, read_campaign(folder)):
+        if not is_whole(folder) or campaigns.missing(folder, read_campaign(folder)):
             return False
         return all(trial.manifest().git.revision.startswith(revision) for trial in trials(folder))
     except DamagedTrial:

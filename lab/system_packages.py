@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from lab import daemons
@@ -23,6 +24,7 @@ from stacks.folders import found
 from stacks.installed import missing
 
 AS_ROOT = "lab/bootstrap.sh packages"
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LAST_LINES = 20
 _LISTS_TRIES, _LISTS_PAUSE_S = 12, 10.0
 _APT = ("apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=120")
@@ -91,7 +93,8 @@ def _run(*command: str, lock: int) -> None:
         try:
             process.wait()
         except BaseException:
-            say(f"waiting for {command[0]}, which must not be broken off")
+            with suppress(OSError):  # the terminal may be gone
+                say(f"waiting for {command[0]}, which must not be broken off")
             process.wait()
             raise
         if process.returncode:
@@ -109,15 +112,32 @@ def say(what: str) -> None:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    for number in _ENDING:  # a terminal that ends says so twice, and once is enough
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+@contextmanager
+def _tidying() -> Iterator[None]:
+    """A polite kill, or the end of the terminal, is like Ctrl-C: what keeps services from starting has to go."""
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def main(words: Sequence[str]) -> int:
     """Do what is asked; the exit status."""
-    # A polite kill, or the end of the terminal, is like Ctrl-C: what keeps services from starting has to go.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
+    with _tidying():
+        return _done(words)
+
+
+def _done(words: Sequence[str]) -> int:
     try:
         for problem in found().problems:
             say(f"passed over: {problem}")

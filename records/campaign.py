@@ -78,9 +78,12 @@ def read_campaign(folder: Path) -> Campaign:
 def put_record(folder: Path, campaign: Campaign) -> None:
     """Put the record in its place, whole: nobody reads half of it, whatever happens meanwhile."""
     fresh = folder / f".{RECORD}"
-    write_record(fresh, campaign)
-    sync(fresh)
-    fresh.replace(folder / RECORD)
+    try:
+        write_record(fresh, campaign)
+        sync(fresh)
+        fresh.replace(folder / RECORD)
+    finally:
+        fresh.unlink(missing_ok=True)  # a disk that is full has to have its room back
     sync(folder)
 
 

@@ -36,9 +36,9 @@ def file_system(scheme: str, path: str, query: str) -> tuple[FileSystem, str]:
     """The file system behind the URI of these parts, and the path there.  Raises BadURI."""
     shown = f"{scheme}://{path}" + (f"?{query}" if query else "")
     if scheme == "s3":
-        options, timeout = tuple(_s3_options(query).items()), timeout_s()
+        timeout = timeout_s()
         try:
-            return _s3(options, timeout), path
+            return _s3(tuple(_s3_options(query).items()), timeout), path
         except (ValueError, pa.ArrowException) as error:
             raise BadURI(f"{shown}: {error}; an endpoint (AWS_ENDPOINT_URL) is one as https://HOST:PORT") from error
     from pyarrow import fs  # noqa: PLC0415 - local files do without it
@@ -57,11 +57,16 @@ def file_system(scheme: str, path: str, query: str) -> tuple[FileSystem, str]:
 
 
 def _s3_options(query: str) -> dict[str, str]:
-    """What pyarrow is told of a store: by the URI, else by the environment, which pyarrow does not ask for it."""
+    """What pyarrow is told of a store: by the URI, else by the environment, which pyarrow does not ask for it.
+
+    ValueError when the endpoint is none.
+    """
     options = dict(parse_qsl(query))
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     if endpoint and "endpoint_override" not in options:
         parts = urlsplit(endpoint)
+        if not parts.netloc:  # without one, pyarrow would ask Amazon's servers
+            raise ValueError(f"{endpoint!r} names no host")
         options |= {"endpoint_override": parts.netloc, "scheme": parts.scheme}
     if "endpoint_override" in options and not {"AWS_REGION", "AWS_DEFAULT_REGION"} & os.environ.keys():
         options.setdefault("region", "us-east-1")  # else the client looks for one, which takes seconds

@@ -119,7 +119,7 @@ def rows_published(copy: Copy, trial: str, code: str) -> pa.Table:
     Its records are in the copy's folder.  What a task of a query does; raises Unreachable.
     """
     kept = ReducingPublished(copy=copy, code=code, master=None, say=silent).kept(0, trial)
-    return reduce_published(copy, trial, 0, code) if isinstance(kept, State) else kept[0]
+    return _refused(reduce_published(copy, trial, 0, code))[0] if isinstance(kept, State) else kept[0]
 
 
 def reduce_published(copy: Copy, trial: str, number: int, code: str, *, brief: bool = False) -> pa.Table:

@@ -45,10 +45,10 @@ def batches(work: Work) -> Iterator[pa.RecordBatch]:
                 yield from _ledger(view, work, trial)
         except DAMAGE as error:
             # Only captures that could be read are asked for; and rows that are missing make the answer another one, so
-            # they may be where a note says it: no note looks into files at a URI.
+            # they may be where a note says it; of a file at a URI none says more than that it is not there.
             if view.name == "packets" or is_of_the_machine(error):
                 raise
-            if work.at or not state(view, trial):
+            if state(view, trial) not in ({"away"} if work.at else {"away", "broken"}):
                 raise DamagedTrial(f"{str(error).strip()}; {NAME_THE_OTHERS}") from error
 
 

@@ -41,6 +41,7 @@ from records.directions import DIRECTIONS
 from records.equivalence import Answer, compared, looks
 from records.link import LinkProof
 from records.manifest import Manifest
+from records.publishing import is_whole
 from records.schema import TABLES
 from records.store import DamagedTrial, Trial, trials_of
 from records.window_metrics import read_ledger
@@ -138,10 +139,10 @@ def planned_looks(cap: int) -> tuple[int, ...]:
 
 
 def begun(scenario: Scenario, root: Path) -> Path | None:
-    """The newest campaign of a scenario below `root`, finished or not; None when there is none."""
+    """The newest campaign of a scenario below `root`, finished or not, that is not being copied; None without one."""
     for folder in reversed(campaigns.folders(root)):
         with suppress(DamagedTrial):
-            if read_campaign(folder).digest == scenario.digest:
+            if read_campaign(folder).digest == scenario.digest and is_whole(folder):
                 return folder
     return None
 

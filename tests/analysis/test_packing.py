@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from packs import REVISION, copy, files, pack, reduced
@@ -160,6 +165,24 @@ def test_rows_that_older_code_made_of_captures_that_are_gone_are_not_called_this
     by = {trial.path.relative_to(trial.path.parents[1]): trial.packed().reduced_by for trial in back}
     assert [where for where, one in by.items() if one.revision == UNKNOWN] == [gone.relative_to(gone.parents[1])]
     assert {one for one in by.values() if one.revision != UNKNOWN} == {REVISION}
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.ENOENT])
+def test_a_ledger_that_this_machine_cannot_open_ends_packing_and_one_that_is_gone_does_not(
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    opened = pa.OSFile
+
+    def refused(path: str) -> pa.OSFile:
+        if path.endswith("trial-001/delivered.parquet"):
+            raise OSError(number, os.strerror(number), path)
+        return opened(path)
+
+    monkeypatch.setattr(pa, "OSFile", refused)
+    ends = pytest.raises(DamagedTrial, match=rf"delivered\.parquet: .*{re.escape(os.strerror(number))}")
+    with nullcontext() if number == errno.ENOENT else ends:
+        pack(original, tmp_path / "pack")
+    assert (tmp_path / "pack").exists() == (number == errno.ENOENT)
 
 
 def test_ledgers_that_stand_elsewhere_cannot_be_packed(packed: Path, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import json
 import operator
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -28,8 +30,10 @@ from analysis.capture.kept_index import index_file, kept_index
 from analysis.capture.ranges import index, to_json
 from analysis.spark import captures
 from analysis.spark.export import plan_campaign, plan_captures
+from analysis.spark.options import BadOption
 from analysis.spark.schema import PLAIN
-from analysis.spark.source import NoCapture, NoColumn, PcapReader, columns_of, matching
+from analysis.spark.ship import bundle
+from analysis.spark.source import NoCapture, NoColumn, PcapReader, PcapSource, columns_of, matching
 from analysis.sql.views import VIEWS
 from analysis.sql.work import planned
 from records.store import MANIFEST, trials
@@ -309,6 +313,32 @@ def test_what_export_analysis_and_the_view_of_packets_read_again_is_not_walked_a
     again = captures._large([str(capture)], 1000, 100_000)
     assert again.ranges == cut.ranges == {0: tuple(map(to_json, index(capture, range_bytes=100_000).ranges))}
     assert walks == [capture, capture]
+
+
+def test_a_worker_that_has_the_code_from_a_zip_has_the_same_key(tmp_path: Path) -> None:
+    zipped = bundle(tmp_path)
+    program = "from analysis.capture import kept_index as kept; print(kept.__file__, kept._code())"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(zipped)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == [f"{zipped}/analysis/capture/kept_index.py", kept._code()]
+
+
+def test_a_file_that_is_named_twice_gives_its_ranges_once(capture: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.pcap").symlink_to(capture)
+    wanted = plan_captures([capture])
+    assert plan_captures([capture, capture, tmp_path / "link.pcap", Path(os.path.relpath(capture))]) == wanted
+    other = Path(shutil.copy(capture, tmp_path / "other.pcap"))
+    plan = plan_captures([other, capture, other])
+    assert sorted(piece.capture for piece in plan.pieces) == sorted([other.name, capture.name] * len(wanted.pieces))
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "x", "1.5", ""])
+def test_a_size_of_ranges_that_is_no_whole_number_from_1_on_is_refused(value: str, capture: Path) -> None:
+    with pytest.raises(BadOption, match=f"^range_bytes: '{value}' is no whole number from 1 on$"):
+        PcapSource({"path": str(capture), "range_bytes": value}).reader(StructType())
+    assert PcapSource({"path": str(capture), "range_bytes": "1"}).reader(StructType()).range_bytes == 1
 
 
 def test_a_damaged_capture_is_damaged_by_its_kept_index_too(tmp_path: Path, walks: list[Path], capture: Path) -> None:

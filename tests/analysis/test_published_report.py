@@ -6,12 +6,14 @@ import html
 import shlex
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from object_store import Fault, ObjectStore
+from packs import pack
 from synthetic_campaign import Spec, write_campaign
 
 from analysis import report
@@ -21,10 +23,11 @@ from analysis.packed import encode
 from analysis.reductions import published
 from analysis.reductions.code import code_digest
 from analysis.reductions.kept import place_of
-from analysis.reductions.published import Copy, ReducingPublished, copy_records, reducing_published
+from analysis.reductions.published import Copy, ReducingPublished, copy_records, reducing_published, rows_published
 from analysis.reductions.reduce import reducing
 from analysis.report.build import WRITTEN
 from analysis.report.published import build_published
+from experiments.campaign.unpack import unpack
 from records.location import Remote
 from records.publishing import NotPublished, publish, read_published
 from records.store import trials
@@ -122,6 +125,49 @@ def test_where_nothing_may_be_written_the_rows_are_given_and_that_they_are_not_k
     assert [b"damage" in rows for rows in found] == [False] * 4
 
 
+def test_of_trials_of_which_none_is_ever_kept_nothing_is_said(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    damaged = trials(campaign)[0].path
+    (damaged / "delivered.parquet").write_bytes(b"PAR1")
+    publish(campaign, target)
+    found, said = rows_of(target, tmp_path / "copy")
+    assert ([b"damage" in rows for rows in found], said) == ([True, False, False, False], [])
+    assert sum(name.endswith("_reduction.json") for name in store.under("lab/runs/one")) == 3
+    shutil.rmtree(damaged)
+    unpacked = unpack(pack(campaign, tmp_path / "pack"), tmp_path / "unpacked").folder
+    two = replace(target, path="lab/runs/two")
+    publish(unpacked, two)
+    assert rows_of(two, tmp_path / "of the pack")[1] == []
+    assert not any(name.endswith("_reduction.json") for name in store.under("lab/runs/two"))
+
+
+def test_a_query_has_the_rows_of_a_trial_where_nothing_may_be_written(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    publish(campaign, target)
+    copy = copy_records(target, read_published(target), tmp_path / "copy")
+    trial, code = next(iter(copy.files)), code_digest()
+    store.faults = [Fault(kind=503, operation="put", times=99)]
+    refused = rows_published(copy, trial, code)
+    store.faults = []
+    assert encode(rows_published(copy, trial, code)) == encode(refused)
+
+
+def test_that_none_is_kept_is_said_where_one_of_other_code_stands(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(campaign, target)
+    wanted, _ = rows_of(target, tmp_path / "copy")
+    before = dict(store.objects)
+    monkeypatch.setattr(published, "code_digest", lambda: "0" * 64)
+    store.faults = [Fault(kind=503, operation="put", times=99)]
+    found, (again, not_kept) = rows_of(target, tmp_path / "other")
+    assert "reduced again: 4 trials, whose reductions are by other code" in again
+    assert not_kept == f"reductions are not kept: of 4 trials, at {target}"
+    assert (found, store.objects) == (wanted, before)
+
+
 def test_a_file_that_is_not_what_was_published_is_damage_of_its_trial_alone(
     store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path
 ) -> None:
@@ -173,7 +219,7 @@ def test_a_report_costs_two_calls_for_each_trial_that_was_published_with_its_red
     store.calls.clear()
     rows_of(target, tmp_path / "first")
     files = len(["published.parquet", "delivered.parquet", "resources.parquet", "sta1.pcap"])
-    assert store.calls == {"list": 2, "head": 2 + files * 4, "get": 2 + files * 4, "put": 2 * 4}
+    assert store.calls == {"list": 1, "head": 2 + files * 4, "get": 2 + files * 4, "put": 2 * 4}
     store.calls.clear()
     rows_of(target, tmp_path / "again")
     assert store.calls == {"list": 1, "head": 2 + 2 * 4, "get": 2 + 2 * 4}, "the records of reductions, too"

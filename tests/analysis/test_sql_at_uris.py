@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,17 +18,18 @@ from typer.testing import CliRunner, Result
 from analysis.sql.notes import notes
 from analysis.sql.source import register
 from analysis.sql.views import VIEWS
-from analysis.sql.work import NoCampaign, campaigns
+from analysis.sql.work import NAME_THE_OTHERS, NoCampaign, campaigns
 from experiments.campaign.unpack import unpack
 from lab.main import app
 from records.location import Remote, Unreachable
 from records.publishing import NotPublished, publish
-from records.store import trials
+from records.store import DamagedTrial, trials
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CELL = "nistnet-80211_100_dp"
+CELL, OTHER = "nistnet-80211_100_dp", "wireline-100m_100_dp"
+BROKEN = "delivered"  # view whose file cannot be read in one trial
 SPEC = Spec(
     bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211", "wireline-100m"), trials=2,
     packets=6, events=((2.0, "slower"),), rates=((2.0, 5e5),), absent=frozenset({(CELL, 2)}),
@@ -39,7 +41,7 @@ SPEC = Spec(
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of three trials, one of which has a ledger that cannot be read; one more was not run."""
     folder = write_campaign(tmp_path_factory.mktemp("sql"), SPEC)
-    (folder / "wireline-100m_100_dp" / "trial-002" / "delivered.parquet").write_bytes(b"PAR1")
+    (folder / OTHER / "trial-002" / f"{BROKEN}.parquet").write_bytes(b"PAR1")
     return folder
 
 
@@ -56,10 +58,35 @@ def without_places(rows: list[Row]) -> list[Row]:
     return rows
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", [name for name in VIEWS if name != BROKEN])
 def test_a_view_has_the_rows_that_it_has_of_the_folder(name: str, campaign: Path, target: Remote) -> None:
     publish(campaign, target)
     assert without_places(view(name, target)) == without_places(view(name, campaign))
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("published", "published.parquet"), (BROKEN, f"{BROKEN}.parquet"), ("links", "link.json")]
+)
+def test_a_file_that_was_published_as_one_that_cannot_be_read_ends_the_query_and_the_others_have_their_rows(
+    name: str, file: str, campaign: Path, target: Remote
+) -> None:
+    (campaign / OTHER / "trial-002" / file).write_bytes(b"PAR1")
+    publish(campaign, target)
+    with pytest.raises(DamagedTrial, match=rf"(?s)trial-002/{file}.*; {re.escape(NAME_THE_OTHERS)}"):
+        view(name, target)
+    for others in ({"cell": CELL}, {"cell": OTHER, "trial": 1}):
+        assert view(name, target, **others) == view(name, campaign, **others) != []
+
+
+def test_a_manifest_that_cannot_be_read_ends_a_query_of_packets_and_the_others_have_their_rows(
+    campaign: Path, target: Remote
+) -> None:
+    (campaign / OTHER / "trial-002" / "manifest.json").write_text("{")
+    publish(campaign, target)
+    with pytest.raises(DamagedTrial, match=rf"(?s)trial-002/manifest\.json.*; {re.escape(NAME_THE_OTHERS)}"):
+        view("packets", target)
+    for others in ({"cell": CELL}, {"cell": OTHER, "trial": 1}):
+        assert view("packets", target, **others) == view("packets", campaign, **others) != []
 
 
 def test_what_is_reduced_for_a_query_is_kept_at_the_uri_and_used_by_the_next(
@@ -97,7 +124,7 @@ def test_a_trial_that_cannot_be_fetched_is_a_row_that_says_so_and_the_others_are
     rows = {(row["cell"], row["trial"]): row for row in view("trials", target)}
     assert rows[CELL, 1]["state"] == "damaged"
     assert "published.parquet" in str(rows[CELL, 1]["reasons"])
-    assert rows["wireline-100m_100_dp", 1]["state"] == "valid"
+    assert rows[OTHER, 1]["state"] == "valid"
     with pytest.raises(Unreachable, match=r"published\.parquet"):
         view("published", target)
 
@@ -106,7 +133,7 @@ def test_files_that_are_not_what_was_published_end_the_query(
     store: ObjectStore, campaign: Path, target: Remote
 ) -> None:
     publish(campaign, target)
-    good = store.objects["lab/runs/one/wireline-100m_100_dp/trial-001/published.parquet"]
+    good = store.objects[f"lab/runs/one/{OTHER}/trial-001/published.parquet"]
     store.objects[f"lab/runs/one/{CELL}/trial-001/published.parquet"] = good[:-8] + b"\0" * 8
     with pytest.raises(NotPublished, match=r"published\.parquet"):
         view("published", target, cell=CELL)
@@ -136,7 +163,7 @@ def test_pages_of_comparisons_are_no_trials(campaign: Path, target: Remote) -> N
 def test_a_campaign_out_of_a_pack_has_its_rows_and_the_note_of_what_it_lacks(
     campaign: Path, target: Remote, tmp_path: Path
 ) -> None:
-    shutil.rmtree(campaign / "wireline-100m_100_dp" / "trial-002")
+    shutil.rmtree(campaign / OTHER / "trial-002")
     unpacked = unpack(pack(campaign, tmp_path / "pack"), tmp_path / "unpacked").folder
     publish(unpacked, target)
     assert without_places(view("trials", target)) == without_places(view("trials", unpacked))

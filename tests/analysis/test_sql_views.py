@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from sql_views import CODE, view
 from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner
 
+from analysis.capture.kept_index import kept_index
+from analysis.capture.ranges import Index
 from analysis.details import Reduced
 from analysis.findings import Findings
 from analysis.report.build import found
@@ -23,14 +28,15 @@ from analysis.sql.recorded import batches
 from analysis.sql.reduced import OF_REDUCTIONS, _trial, rows
 from analysis.sql.source import AirwirePartition, AirwireReader, AirwireSource, NoView
 from analysis.sql.views import METRIC_NAMES, VIEWS
-from analysis.sql.work import NoCampaign, campaigns, planned
+from analysis.sql.work import NAME_THE_OTHERS, NoCampaign, campaigns, planned
 from experiments.campaign.unpack import unpack
 from lab.main import app
 from lab.verbs.sql import sql
 from records.campaign import RECORD, read_campaign
 from records.location import Unreachable
+from records.publishing import PUBLISHED, NotPublished
 from records.stopping import Rule
-from records.store import DamagedTrial, Trial, trials, write_record
+from records.store import MANIFEST, DamagedTrial, Trial, trials, write_record
 
 CELL = "nistnet-80211_100_dp"
 SPEC = Spec(
@@ -200,6 +206,53 @@ def test_notes_name_what_is_not_here_and_what_cannot_be_read(campaign: Path, tmp
         "published is without 1 of 5 trials, whose published.parquet are not here",
         f"delivered is without {CELL}/trial-002, which cannot be read: `reasons` of view trials says why",
     ]
+
+
+def test_one_of_several_captures_that_is_not_here_is_in_a_note_and_the_others_have_their_rows(
+    campaign: Path, tmp_path: Path
+) -> None:
+    folder = copy(campaign, tmp_path)
+    trial = Trial(folder / CELL / "trial-001")
+    (one,) = trial.manifest().captures
+    more = (one, one.model_copy(update={"file": "srv.pcap"}), one.model_copy(update={"file": "x.pcap", "sha256": ""}))
+    write_record(trial.path / MANIFEST, trial.manifest().model_copy(update={"captures": more}))
+    said = f"packets is without some captures of {CELL}/trial-001, which are not here"
+    assert notes([folder], ("packets",)) == [said]
+    assert view("packets", folder) == view("packets", campaign)
+    shutil.copy(trial.path / one.file, trial.path / "srv.pcap")
+    assert notes([folder], ("packets",)) == [], "the third was counted and not kept"
+
+
+def test_a_capture_that_is_none_is_in_a_note_and_the_others_have_their_rows(campaign: Path, tmp_path: Path) -> None:
+    folder = copy(campaign, tmp_path)
+    (folder / CELL / "trial-001" / "sta1.pcap").write_text("no capture at all, but long enough to have a header")
+    assert notes([folder], ("packets",)) == [
+        f"packets is without {CELL}/trial-001, which cannot be read: `reasons` of view trials says why"
+    ]
+    rows = view("packets", campaign)
+    assert view("packets", folder) == [row for row in rows if (row["cell"], row["trial"]) != (CELL, 1)] != []
+    assert "sta1.pcap" in str(view("trials", folder, cell=CELL, trial=1)[0]["reasons"])
+
+
+def test_a_capture_that_may_not_be_read_ends_the_query(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(path: Path) -> Index:
+        if "trial-002" in str(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return kept_index(path)
+
+    monkeypatch.setattr("analysis.sql.work.kept_index", refused)
+    with pytest.raises(DamagedTrial, match=rf"trial-002/sta1\.pcap: Permission denied; {re.escape(NAME_THE_OTHERS)}"):
+        view("packets", campaign)
+    assert view("packets", campaign, trial=1) != []
+
+
+def test_a_campaign_that_was_copied_in_part_is_refused(campaign: Path, tmp_path: Path) -> None:
+    folder = copy(campaign, tmp_path)
+    (folder / "_publishing-00000.json").write_text("{}")
+    with pytest.raises(NotPublished, match="not copied to its end"):
+        campaigns([str(folder)])
+    (folder / PUBLISHED).write_text("{}")
+    assert campaigns([str(folder)]) == [folder.resolve()]
 
 
 def test_paths_that_are_no_campaigns_are_named(campaign: Path, tmp_path: Path) -> None:

@@ -24,10 +24,11 @@ from experiments.scenario import scenario as scenarios
 from experiments.scenario.repeats import SideBySide
 from experiments.scenario.settings import Settings
 from experiments.trial import provenance
+from experiments.trial.checks.sharedmachine import VARIABLE, NeitherYesNorNo
 from experiments.trial.provenance import Provenance
 from experiments.workers.kernels import Kernels, NotPossible
 from experiments.workers.place import Place
-from lab.beforehand import Care, _beside, look, look_at_room
+from lab.beforehand import Care, _beside, kernels, look, look_at_room
 from lab.common import Status, told
 from lab.main import app
 from lab.resume import _latest
@@ -199,6 +200,17 @@ def test_only_invalid_trials_are_run_again(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["resume", "--retry", "valid", "--results", str(tmp_path)])
     assert done.exit_code == Status.USAGE
     assert "--retry: 'valid' is not invalid" in done.stderr
+
+
+def test_a_machine_that_is_maybe_shared_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "maybe")
+    with pytest.raises(NeitherYesNorNo, match=f"^{VARIABLE}=maybe: say 1"):
+        kernels("auto")
+    results = tmp_path / "results"
+    done = CliRunner().invoke(app, ["run", str(scenario_file(tmp_path)), "--results", str(results)])
+    assert (done.exit_code, f"{VARIABLE}=maybe" in done.stderr, results.exists()) == (Status.USAGE, True, False)
 
 
 def test_where_nothing_is_unfinished_and_nothing_invalid_there_is_nothing_to_run(tmp_path: Path) -> None:

@@ -86,7 +86,12 @@ def test_a_profile_that_no_wanted_kernel_can_do_is_listed_with_the_reason(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("words", "message"), [(["no-such"], "no link profile 'no-such'"), (["--kernel", "moon"], "'moon' is not one of")]
+    ("words", "message"),
+    [
+        (["no-such"], "no link profile 'no-such'"),
+        (["--kernel", "moon"], "'moon' is not one of"),
+        (["no-such", "--seed", "-1"], "Invalid value for '--seed'"),
+    ],
 )
 def test_a_wrong_command_ends_with_status_2(tmp_path: Path, words: list[str], message: str) -> None:
     done = calibrate(*words, "--out", tmp_path / "none")

@@ -84,6 +84,23 @@ def test_results_of_other_promises_make_no_table(monkeypatch: pytest.MonkeyPatch
         generate.kept()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"stack": "one", "promises": [{"promise": "que', "", "[]", '{"stack": "one"}', '{"promises": 1}',
+        '{"promises": [{"promise": "queue", "about": "", "answer": "kept"}]}',
+        '{"promises": [{"promise": "queue", "about": "", "answer": "perhaps", "why": ""}]}',
+    ],
+)  # fmt: skip
+def test_a_result_that_is_none_is_named_with_the_cure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    monkeypatch.setattr(generate, "CONFORMANCE", tmp_path)
+    (tmp_path / "one.json").write_text(text)
+    with pytest.raises(CannotGoOn, match=r"one\.json: not what `lab conform --json` writes .*; `make conform`"):
+        generate.kept()
+
+
 def test_the_lock_file_has_what_the_project_and_its_stacks_need_and_no_more() -> None:
     text = generate.LOCK.read_text()
     assert lacking(text, of_project(), PROJECT) == [], CURE

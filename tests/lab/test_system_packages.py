@@ -134,24 +134,84 @@ def test_a_user_is_told_of_what_a_killed_set_up_left(
     assert "keeps services from starting; run as root: lab/bootstrap.sh packages" in capsys.readouterr().err
 
 
-def test_what_installs_packages_is_waited_for_when_the_user_interrupts(tmp_path: Path) -> None:
-    program = "import sys; from lab.system_packages import _run; _run('sh', '-c', sys.argv[1], sys.argv[2], lock=0)"
-    words = ["touch $0/begun; until [ -e $0/go ]; do sleep 0.05; done; touch $0/ended", str(tmp_path)]
+# When it has begun, whoever started it waits for it.
+INSTALL = "sleep 0.2; touch $0/begun; until [ -e $0/go ]; do sleep 0.05; done; touch $0/ended"
+OURS = "import sys; from lab import system_packages as ours"
+RUN = f"{OURS}; run = lambda *_: ours._run('sh', '-c', *sys.argv[1:], lock=0)\n"
+MAIN = f"{RUN}ours.missing, ours.install = lambda _: (), run\nsys.exit(ours.main([]))"
+
+
+@contextmanager
+def installing(place: Path, program: str = MAIN) -> Iterator[subprocess.Popen[str]]:
+    """A process that has begun to install, which ends when `place` has a file `go`, and leaves `ended` there then."""
     with subprocess.Popen(
-        [sys.executable, "-c", program, *words], cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "begun").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        [sys.executable, "-c", program, INSTALL, str(place)],
+        cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        try:
+            deadline = time.monotonic() + 60
+            while not (place / "begun").exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            yield process
+        finally:
+            (place / "go").touch()
+
+
+@pytest.mark.parametrize(
+    ("program", "number", "status"),
+    [
+        (f"{RUN}run()", signal.SIGINT, -signal.SIGINT), (MAIN, signal.SIGINT, 130), (MAIN, signal.SIGTERM, 130),
+        (MAIN, signal.SIGHUP, 130),
+    ],
+)  # fmt: skip
+def test_what_installs_packages_is_waited_for_when_the_user_interrupts(
+    tmp_path: Path, program: str, number: signal.Signals, status: int
+) -> None:
+    with installing(tmp_path, program) as process:
+        process.send_signal(number)
         assert process.stderr is not None
         said = process.stderr.readline()
         (tmp_path / "go").touch()
         process.communicate(timeout=60)
     assert (tmp_path / "ended").exists()
-    assert process.returncode == -signal.SIGINT
+    assert process.returncode == status
     assert "waiting for sh, which must not be broken off" in said
+
+
+def test_it_is_waited_for_when_the_terminal_is_gone_and_says_so_twice(tmp_path: Path) -> None:
+    with installing(tmp_path) as process:
+        assert process.stderr is not None
+        process.stderr.close()
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGHUP):
+            process.send_signal(number)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1)
+        (tmp_path / "go").touch()
+        process.wait(60)
+    assert (tmp_path / "ended").exists()
+
+
+def test_who_asks_to_be_left_running_is_not_interrupted(tmp_path: Path) -> None:
+    """As nohup does."""
+    with installing(tmp_path, f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{MAIN}") as process:
+        process.send_signal(signal.SIGHUP)
+        (tmp_path / "go").touch()
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (0, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_whoever_calls_it_has_its_own_signals_again(number: signal.Signals) -> None:
+    def ours(*_: object) -> None:
+        """Ours."""
+
+    before = signal.signal(number, ours)
+    try:
+        assert system_packages.main(["--missing"]) == 0
+        assert signal.getsignal(number) is ours
+    finally:
+        signal.signal(number, before)
 
 
 def test_the_lists_lock_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

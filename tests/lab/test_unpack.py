@@ -155,6 +155,20 @@ def test_a_campaign_that_was_given_more_trials_is_the_same_one(
         unpack(packed, tmp_path)
 
 
+def test_one_that_was_given_more_trials_and_ran_another_one_otherwise_is_refused_and_stays_as_it_was(
+    original: Path, packed: Path, tmp_path: Path
+) -> None:
+    home = copy(original, tmp_path)
+    order = read_campaign(home).order
+    write_record(home / RECORD, read_campaign(home).model_copy(update={"order": order[:-1]}))
+    path = home / CELL / "trial-002" / MANIFEST
+    write_record(path, Trial(path.parent).manifest().model_copy(update={"seed": 7}))
+    before = files(home)
+    with pytest.raises(CampaignError, match=f"{CELL}/trial-002: this trial and the pack's are two different runs"):
+        unpack(packed, tmp_path)
+    assert files(home) == before
+
+
 def test_another_campaign_in_its_place_is_refused(original: Path, packed: Path, tmp_path: Path) -> None:
     home = copy(original, tmp_path)
     write_record(home / RECORD, read_campaign(home).model_copy(update={"digest": "e" * 64}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import random
@@ -9,12 +10,13 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from object_store import Fault, ObjectStore, object_store
 
 from records import filesystems, location
-from records.location import BadURI, NotThere, Remote, Unreachable, locate, remote
+from records.location import BadURI, NotThere, Remote, Unreachable, is_partial, locate, remote
 
 BIG = random.Random(1).randbytes(20 << 20)
 
@@ -53,6 +55,11 @@ def test_a_uri_is_its_own_text(text: str) -> None:
         ("s3://key:with/hush@bucket/a", "seen by everybody"),
         ("abfs://box:hush@account/a", "seen by everybody"),
         ("s3://bucket/a?secret_key=hush", "no option secret_key"),
+        ("abfs://c@a/x?client_secret=hush", "abfs://c@a/x: client_secret in a URI is seen by everybody"),
+        ("abfs://c@a/x?tenant_id=1&account%5FKEY=hush&sas=hush", "account_KEY, sas in a URI is seen by everybody"),
+        ("gs://b/a?access_token=hush", "access_token in a URI is seen by everybody"),
+        ("hdfs://h/a?user=me&Password=hush", "Password in a URI is seen by everybody"),
+        ("gs://b/a?credentials=hush", "credentials in a URI is seen by everybody"),
         ("s3://", "names no bucket"),
         ("file://elsewhere/a", "of this machine"),
     ],
@@ -83,6 +90,22 @@ def test_the_environment_names_the_server_where_the_uri_does_not(
 def test_a_scheme_that_nothing_reaches_is_refused() -> None:
     with pytest.raises(BadURI, match=r"ftp://host/a: .*ftp"):
         Remote("ftp", "host/a").is_file()
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["localhost:9000", "127.0.0.1:9000", "localhost", "http://", "http://[::1", "ftp://localhost:9000"]
+)
+def test_an_endpoint_that_is_none_is_refused_with_what_it_should_be(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    with pytest.raises(BadURI, match=r"^s3://lab/a: .*; an endpoint \(AWS_ENDPOINT_URL\) is one as https://HOST:PORT$"):
+        Remote("s3", "lab/a").is_file()
+
+
+def test_a_scheme_of_a_store_that_is_none_is_refused() -> None:
+    with pytest.raises(BadURI, match=r"^s3://lab/a\?scheme=ftp: .*'ftp'"):
+        Remote("s3", "lab/a", "scheme=ftp").is_file()
 
 
 def test_a_long_read_is_several_calls_and_ends_with_the_file(store: ObjectStore) -> None:
@@ -228,6 +251,27 @@ def test_a_folder_of_this_machine_is_written_and_read_like_a_store(tmp_path: Pat
         assert file.load(10, 20).tobytes() == BIG[10:20]
     (folder / "c/d.bin").unlink()
     assert not (folder / "c/d.bin").is_file()
+
+
+def test_a_source_that_cannot_be_read_leaves_no_part_of_a_file_in_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="Input/output error"):
+        (remote(tmp_path) / "c/d.bin").write(Path("/proc/self/mem"))  # nothing is at its beginning
+    assert list((tmp_path / "c").iterdir()) == []
+
+
+def test_a_full_disk_has_its_room_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: None) -> None:
+    seen: list[str] = []
+
+    def full(source: object, out: Any) -> None:
+        out.write(b"half")
+        seen.extend(path.name for path in (tmp_path / "c").iterdir())
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(location, "_sent", full)
+    with pytest.raises(Unreachable, match="No space left"):
+        (remote(tmp_path) / "c/d.bin").write(b"half of it does not fit")
+    assert list((tmp_path / "c").iterdir()) == []
+    assert [is_partial(name) for name in seen] == [True] * len(seen) != []
 
 
 def test_the_stores_of_tests_leave_neither_threads_nor_descriptors() -> None:

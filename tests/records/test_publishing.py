@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from object_store import Fault, ObjectStore
@@ -28,6 +30,7 @@ from records.publishing import (
 from records.store import INDEXES
 
 OURS = {PUBLISHED, BUNDLE}
+CELL = "nistnet-80211_100_dp"
 SPEC = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=2, packets=4)
 
 
@@ -216,6 +219,39 @@ def test_what_is_made_for_the_place_where_a_campaign_stands_does_not_go_along(
     (campaign / INDEXES / "sta1.pcap.json").write_text("{}")
     publish(campaign, remote(tmp_path / "there"))
     publish(tmp_path / "there", target)
+    assert {one.file for one in read_published(target).files} == wanted
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize(
+    ("name", "leads_to"),
+    [
+        ("notes.txt", "{outside}/notes.txt"), (f"{CELL}/trial-001/more.pcap", "sta1.pcap"),
+        (f"{CELL}/trial-003", "trial-001"), ("more", "{outside}"), ("gone.txt", "{outside}/nothing"),
+    ],
+)  # fmt: skip
+def test_a_link_is_refused_by_its_name_and_what_is_there_stays(
+    store: ObjectStore, campaign: Path, target: Remote, tmp_path: Path, *, name: str, leads_to: str, again: bool
+) -> None:
+    (tmp_path / "notes.txt").write_text("nobody's to give away")
+    if again:
+        publish(campaign, target)
+    before = dict(store.objects)
+    (campaign / name).symlink_to(leads_to.format(outside=tmp_path))
+    with pytest.raises(NotPublished, match=rf"{re.escape(f'{campaign}/{name}')}: a link"):
+        publish(campaign, target)
+    assert store.objects == before
+    assert bool(store.objects) == again
+
+
+def test_what_a_killed_copying_left_does_not_go_along(campaign: Path, target: Remote) -> None:
+    wanted = set(contents(campaign)) | {"notes.partial-1", f"{CELL}/trial-001/_publishing-00000.json"}
+    (campaign / "notes.partial-1").write_text("somebody's own")
+    (campaign / CELL / "trial-001" / "_publishing-00000.json").write_text("somebody's own")
+    for folder in (campaign, campaign / CELL / "trial-001"):
+        (folder / f"sta1.pcap.partial-{uuid4().hex}").write_bytes(b"half of it")
+    (campaign / "_publishing-00000.json").write_text("{}")
+    publish(campaign, target)
     assert {one.file for one in read_published(target).files} == wanted
 
 

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 import yaml
+from packs import files
 
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.campaign import CampaignError
 from experiments.scenario import scenario as scenarios
-from records.campaign import read_campaign
+from records.campaign import RECORD, read_campaign
+from records.publishing import PUBLISHED
+from records.record import Record
 from records.store import TrialWriter
 
 
@@ -69,6 +74,50 @@ def test_two_campaigns_in_one_second_get_two_folders(scenario: scenarios.Scenari
     assert len(campaigns.folders(root)) == 3
 
 
+def half_written(path: Path, campaign: Record) -> None:
+    """As a disk that is full has it."""
+    path.write_text(campaign.model_dump_json()[:100])
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_campaign_that_cannot_be_given_more_trials_has_those_that_it_had(
+    scenario: scenarios.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = campaigns.create(scenario, tmp_path / "results", first=1)
+    before, campaign = files(folder), read_campaign(folder)
+    more = campaigns.plan(scenario)[len(campaign.order) :]
+    with monkeypatch.context() as patch:
+        patch.setattr("records.campaign.write_record", half_written)
+        with pytest.raises(OSError, match="No space left"):
+            campaigns.lengthen(folder, more)
+    assert (files(folder), read_campaign(folder)) == (before, campaign)
+    campaigns.lengthen(folder, more)
+    assert read_campaign(folder).order == campaigns.plan(scenario)
+    assert files(folder).keys() == before.keys()
+
+
+def test_a_campaign_that_cannot_be_made_leaves_nothing_and_the_one_before_is_the_latest(
+    scenario: scenarios.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "results"
+    folder = campaigns.create(scenario, root)
+    before = files(root)
+    seen: list[set[str]] = []
+
+    def seen_half_written(path: Path, campaign: Record) -> None:
+        try:
+            half_written(path, campaign)
+        finally:
+            seen.append({one.name for one in path.parent.iterdir()})
+
+    monkeypatch.setattr("records.campaign.write_record", seen_half_written)
+    with pytest.raises(OSError, match="No space left"):
+        campaigns.create(scenario, root)
+    assert (files(root), campaigns.folders(root)) == (before, [folder])
+    assert [RECORD in names for names in seen] == [False], "nobody sees half of a record"
+    assert (folder.parent / "latest").resolve() == folder.resolve()
+
+
 def test_what_is_finished_is_not_missing(scenario: scenarios.Scenario, tmp_path: Path) -> None:
     folder = campaigns.create(scenario, tmp_path / "results")
     campaign = read_campaign(folder)
@@ -89,6 +138,16 @@ def test_the_latest_unfinished_campaign_of_the_same_scenario_is_found(
     folder = campaigns.create(scenario, root)
     assert campaigns.latest_unfinished(root, scenario.digest) == folder
     assert campaigns.latest_unfinished(root, "0" * 64) is None
+
+
+def test_one_that_was_copied_in_part_is_passed_over(scenario: scenarios.Scenario, tmp_path: Path) -> None:
+    root = tmp_path / "results"
+    whole, part = campaigns.create(scenario, root), campaigns.create(scenario, root)
+    assert campaigns.latest_unfinished(root) == part
+    (part / "_publishing-00000.json").write_text("{}")
+    assert campaigns.latest_unfinished(root, scenario.digest) == whole
+    (part / PUBLISHED).write_text("{}")
+    assert campaigns.latest_unfinished(root, scenario.digest) == part
 
 
 def test_one_command_at_a_time_owns_a_campaign(scenario: scenarios.Scenario, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,17 @@ def test_a_scenario_says_what_differs_from_the_one_below(tmp_path: Path) -> None
     assert (work.body_bytes, work.ack.value, work.clients.publishers) == (2048, "dups_ok", 1)
     assert cell.settings.checks.waive == ()
     assert (cell.settings.parallel.trials, cell.settings.parallel.when) == (1, {})
+
+
+def test_a_scenario_may_be_a_pipe_which_is_read_once() -> None:
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, BELOW.encode())
+        os.close(writer)
+        found = scenarios.load(Path(f"/dev/fd/{reader}"))
+    finally:
+        os.close(reader)
+    assert (found.name, found.source) == ("below", BELOW.encode())
 
 
 def test_its_copy_is_a_scenario_that_says_the_same(tmp_path: Path) -> None:

@@ -176,6 +176,8 @@ def test_an_interrupted_comparison_is_taken_up(scenario: Scenario, tmp_path: Pat
     assert agreement.begun(scenario, root) == folder
     other = agreement.write_scenario(tmp_path / "other.yaml", LTE)
     assert agreement.begun(other, root) is None
+    (folder / "_publishing-00000.json").write_text("{}")
+    assert agreement.begun(scenario, root) is None, "it is being copied"
 
 
 def one_comparison(tmp_path: Path, measures: Callable[[str, By, int], Measured]) -> agreement.Agreement:
