@@ -17,14 +17,15 @@ _RATES, _TIMES = ((1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")), ((1.0, "s")
 
 _METHOD = """\
 Each profile is applied to an access point of its own and probed both ways: the rate by a burst of full frames (asked is
-what `frame_overhead` leaves of the profile's rate: 6.285 Mbit/s of 80211b-11m's 11), the one-way delay by the medians of single small and single full frames on an idle link and the jitter by their
-interquartile range (expected of the asked distribution), losses by the fate of every packet against the seeded list
-(*losses*: packets whose fate differs) and by the share that was dropped (*loss*). By the line all of a packet's fate is
-seeded: *duplicates*, *damage* and *reordered* are packets that differ from theirs, and *fates* is how far nine of ten
-delays are from theirs at most. The median of a pareto jitter is below its mean, so such a link's median delay is below
-the delay that is asked. What is tolerated is in `emulation/proof/delayproof.py`, `rateproof.py`, `lossproof.py`,
-`order.py` and `expectation.py`. A profile with a timeline is measured as it begins. What does not hold is probed again,
-up to three times in all, because a stall of the machine spoils times."""
+what `frame_overhead` leaves of the profile's rate: 6.285 Mbit/s of 80211b-11m's 11), the one-way delay by the medians
+of single small and single full frames on an idle link and the jitter by their interquartile range (expected of the
+asked distribution), losses by the fate of every packet against the seeded list (*losses*: packets whose fate differs)
+and by the share that was dropped (*loss*). By the line all of a packet's fate is seeded: *duplicates*, *damage* and
+*reordered* are packets that differ from theirs, and *fates* is how far nine of ten delays are from theirs at most. The
+median of a pareto jitter is below its mean, so such a link's median delay is below the delay that is asked. What is
+tolerated is in `emulation/proof/delayproof.py`, `rateproof.py`, `lossproof.py`, `order.py` and `expectation.py`. A
+profile with a timeline is measured as it begins. What does not hold is probed again, up to three times in all, because
+a stall of the machine spoils times."""
 
 
 def page(found: Sequence[Calibrated], *, command: str, revision: str, machine: str, picture: str) -> str:

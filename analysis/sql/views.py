@@ -259,7 +259,8 @@ LINKS = View(
     per="trial",
     columns=(
         *WHICH, _named("segment", TEXT, "empty where the network has one"), _named("profile", TEXT, "its name"),
-        _named("made_by", TEXT, "tc, line; empty: not recorded"), _named("medium", TEXT, "shared or duplex, as the profile says; what made the link is made_by"),
+        _named("made_by", TEXT, "tc, line; empty: not recorded"),
+        _named("medium", TEXT, "shared or duplex, as the profile says; what made the link is made_by"),
         _named("between_servers", FLAG, "a link between routers or servers, not a medium that stations hang on"),
         *(_named(f"rate_{way}", REAL, f"{way}; null: no limit", "bit/s") for way in _WAYS),
         *(_named(f"overhead_{way}_s", REAL, f"time of each frame beside its bits, {way}", "s") for way in _WAYS),

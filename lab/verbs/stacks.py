@@ -13,4 +13,4 @@ from lab.verbs.dispatch import done_by
 def stacks(
     json: Annotated[bool, typer.Option("--json", help="Print the stacks as JSON, and nothing else.")] = False,
 ) -> None:
-    """List the stacks: what they offer and guarantee, their knobs, what is installed, the command that brings the rest."""
+    """List the stacks: what they offer and guarantee, their knobs, what is installed, and what brings the rest."""
