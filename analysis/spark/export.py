@@ -87,7 +87,10 @@ def plan_captures(paths: Sequence[Place], *, below: str = "") -> Plan:
 
     A damaged file gives what stands before.
     """
-    once = list({path.resolve(): path for path in reversed(paths)}.values())[::-1]  # a file may be named twice
+    files: dict[Place, Place] = {}
+    for path in paths:  # a file may be named twice
+        files.setdefault(path.resolve(), path)
+    once = tuple(files.values())
     names = [path.name for path in once]
     found, problems = [], []
     for path in once:
