@@ -53,8 +53,9 @@ async def _serve(settings: Settings, stamps: Path | None) -> int:
     print(json.dumps({"listening": settings.port, "node": written(node.own.id)}), flush=True)
     await stop.wait()
     node.close()
+    dropped = node.overlay.counts + node.patterns.counts  # without what is for those that have just been cut
     await asyncio.sleep(0.05)  # connections tell that they have ended
-    print(json.dumps({"dropped": node.overlay.counts + node.patterns.counts}), flush=True)
+    print(json.dumps({"dropped": dropped}), flush=True)
     return 0
 
 

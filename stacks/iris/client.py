@@ -87,7 +87,11 @@ class Application(Channel):
 
     def _room(self) -> asyncio.Future[None]:
         """One for all who wait, and who does not wait any longer does not end it for the others."""
-        return self._taken if self._taken.done() else asyncio.shield(self._taken)
+        if self._taken.done():
+            return self._taken
+        room = asyncio.shield(self._taken)
+        room.add_done_callback(_known)
+        return room
 
     def subscribe(self, topic: str, on_event: OnData) -> None:
         """Hear what is published to a topic from now on."""
@@ -242,6 +246,12 @@ class Application(Channel):
 def _end(waiting: asyncio.Future[None]) -> None:
     if not waiting.done():
         waiting.set_result(None)
+
+
+def _known(waiting: asyncio.Future[None]) -> None:
+    """That nobody waits for it any more is no news."""
+    if not waiting.cancelled():
+        waiting.exception()
 
 
 def _unheard(data: bytes) -> None:

@@ -134,13 +134,17 @@ class PeerLink(asyncio.Protocol):
         if self._begun_at is not None and now - self._begun_at > RECORD_S:
             self.end(f"a record has not come to its end within {RECORD_S:g} s")
 
+    def eof_received(self) -> None:
+        """Called by asyncio, which then closes the connection: behind what has gathered."""
+        self.flush()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by asyncio."""
         self._owner.lost_peer(self, str(exc) if exc else self._why)
 
     def send(self, *parts: bytes, beside: bytes = b"") -> bool:
         """Have a frame go with the others of this turn, as Session.send; False where there is no room for it."""
-        if self._transport.is_closing():
+        if self.over:
             return False
         session, held = self._session, self._held()
         # What keeps the overlay and tunnels going is small, and has room behind what fills the rest.
@@ -159,6 +163,11 @@ class PeerLink(asyncio.Protocol):
         self._waits = False
         if (written := self._session.outgoing()) and not self._transport.is_closing():
             self._transport.writelines(written)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing gets to the node any more."""
+        return self._transport.is_closing()
 
     def give_away(self) -> tuple[asyncio.Transport, Session]:
         """What another protocol goes on with."""
@@ -216,6 +225,8 @@ class RelayLink(asyncio.Protocol):
         """Called by asyncio."""
         try:
             for message in self._reader.feed(data):
+                if self.over:  # what comes behind its Close would stay
+                    return
                 self._take(message)
         except RelayError as error:
             self.say(relay.Closed(str(error)) if self.initiated else relay.Denied(str(error)))

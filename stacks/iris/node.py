@@ -67,7 +67,7 @@ class Node:
         drawn = secrets.randbits(BITS) if settings.identifier is None else settings.identifier
         self.own = Peer(drawn, settings.address, settings.port)
         clock = self._loop.time
-        self._ways = Ways(self.flush_soon, self._session)
+        self._ways = Ways(self.flush_soon, self._session, clock)
         self.patterns = Patterns(
             self._tell, reach=self._ways.reach, random=random, clock=clock, splits=settings.splits,
             ack_every=settings.ack_every, direct=settings.direct,
@@ -125,6 +125,11 @@ class Node:
         """Have a frame go to a node."""
         link = self._links.get(node)
         return link is not None and link.send(*parts, beside=beside)
+
+    def connected(self, node: int) -> bool:
+        """Whether something may get to a node."""
+        link = self._links.get(node)
+        return link is not None and not link.over
 
     def dial(self, peer: Peer) -> None:
         """Connect to a node."""
@@ -213,12 +218,12 @@ class Node:
                 _say(f"a peer is refused or lost before it has shown that it has the key: {why}")
             return
         del self._links[peer.id]
-        place = (peer.address, peer.port)
+        places = {one for one, node in self._where.items() if node == peer.id}
         self._where = {one: node for one, node in self._where.items() if node != peer.id}
         if peer.id in self.overlay.table.known:
             self._useless.clear()
         else:
-            self._useless.add(place)
+            self._useless |= places
         _say(f"peer {written(peer.id)} is gone: {why}")
         self.overlay.peer_down(peer.id)
 

@@ -44,6 +44,9 @@ class Outside(Protocol):
         beside: the rest of it, which is sealed already.
         """
 
+    def connected(self, node: int) -> bool:
+        """Whether there is a connection to a node, which has not just been ended."""
+
     def dial(self, peer: Peer) -> None:
         """Connect to a node, unless it is connected or being dialled; `Overlay.peer_up` when it is there."""
 
@@ -330,7 +333,7 @@ class Overlay:
         if sent:
             self._said[node] = self._ticked
         else:
-            self.counts["no room" if node in self.peers else "no connection"] += 1
+            self.counts["no room" if self._outside.connected(node) else "no connection"] += 1
 
     def _tell(self, node: int, frame: bytes) -> bool:
         """Whether it is on its way."""

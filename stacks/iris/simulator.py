@@ -60,6 +60,10 @@ class SimulatedNode:
         self._world.after(DELAY_S, partial(self._world.deliver, self.own.id, node, frame))
         return True
 
+    def connected(self, node: int) -> bool:
+        """Whether there is a link."""
+        return node in self.overlay.peers
+
     def dial(self, peer: Peer) -> None:
         """A session takes two round trips: TCP's own and the handshake's."""
         if peer.id not in self._dialled:

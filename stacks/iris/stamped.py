@@ -64,7 +64,8 @@ class StampedNode(Node):
         t_ns = time.monotonic_ns()
         if not super()._tell(application, message):
             return False
-        if application in self._applications and (mark := _mark_of(message)):
+        link = self._applications.get(application)
+        if link is not None and not link.over and (mark := _mark_of(message)):
             reply = isinstance(message, relay.Replied)
             self._stamps.add(mark, t_ns, Point.TO_APPLICATION, reply, _APPLICATION)
         return True

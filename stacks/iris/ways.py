@@ -9,7 +9,7 @@ from typing import cast
 
 from stacks.iris.direct import Direct, Way
 from stacks.iris.frames import FrameError, Peer, read_peers, tunnel
-from stacks.iris.links import GATHERED_BYTES, Flushed, OnFrames, PeerLink, without_delay
+from stacks.iris.links import GATHERED_BYTES, RECORD_S, Flushed, OnFrames, PeerLink, without_delay
 from stacks.iris.session import Session, SessionError
 
 REACH_S = 3.0  # for a connection, and for the handshake
@@ -20,10 +20,12 @@ Make = Callable[[bool, bytes], Session]
 
 
 class Ways:
-    """All of one node.  flush_soon: as links.Owner has it.  make: a session, dialled or not, with an introduction."""
+    """All of one node.  flush_soon, now: as links.Owner has them.  make: a session, dialled or not, with its
+    introduction.
+    """
 
-    def __init__(self, flush_soon: Callable[[Flushed], None], make: Make) -> None:
-        self.flush_soon, self._make = flush_soon, make
+    def __init__(self, flush_soon: Callable[[Flushed], None], make: Make, now: Callable[[], float]) -> None:
+        self.flush_soon, self._make, self.now = flush_soon, make, now
         self._links: set[TunnelLink] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -71,15 +73,16 @@ class Ways:
 
     async def _reached(self, place: Peer, number: int, end: Direct) -> bool:
         link = TunnelLink(self, self._make(True, tunnel(number)), end, place)
+        there = False
         try:
-            await asyncio.get_running_loop().create_connection(lambda: link, place.address, place.port)
-            await link.shaken.wait()
-        except OSError:
-            return False
+            with suppress(OSError):
+                await asyncio.get_running_loop().create_connection(lambda: link, place.address, place.port)
+                await link.shaken.wait()
+                there = link.introduced
         finally:
-            if not link.introduced:
+            if not there:  # nor where time is up just when it is
                 link.cut()
-        return link.introduced
+        return there
 
 
 class TunnelLink(asyncio.Protocol):
@@ -94,6 +97,7 @@ class TunnelLink(asyncio.Protocol):
         self._ways, self._session, self._place = ways, session, place
         self._transport: asyncio.Transport | None = None
         self._waits = False
+        self._begun_at, self._records = 0.0, -1  # since when a record comes; those that had come by then
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by asyncio, for a connection that was accepted by `Ways.given`."""
@@ -116,6 +120,10 @@ class TunnelLink(asyncio.Protocol):
             if found:
                 end.came(found)
         except (SessionError, FrameError):
+            self.cut()
+        if not self._session.in_a_record or self._records != self._session.records:
+            self._begun_at, self._records = self._ways.now(), self._session.records
+        elif self._ways.now() - self._begun_at > RECORD_S:  # its length, which anybody can change, may be another one
             self.cut()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -160,6 +168,7 @@ class TunnelLink(asyncio.Protocol):
     def go_on(self) -> None:
         """As direct.Way."""
         if self._transport is not None and not self._transport.is_closing():
+            self._begun_at = self._ways.now()
             self._transport.resume_reading()
 
     def cut(self) -> None:

@@ -102,6 +102,15 @@ def test_a_tunnel_carries_messages_both_ways() -> None:
     told(story)
 
 
+def test_a_tunnel_that_has_ended_before_anybody_had_it_says_so_at_once() -> None:
+    tunnel = Tunnel(lambda _: None, 7)
+    tunnel.heard(relay.TunnelClosed(7, "the other end is gone"))
+    late = BlockingTunnel(None, tunnel)  # type: ignore[arg-type]
+    for _ in range(2):
+        with pytest.raises(StackError, match="the other end is gone"):
+            late.receive(timeout_s=0)
+
+
 def test_tunnels_are_served_side_by_side_and_one_whose_handler_fails_is_closed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -10,16 +10,21 @@ from free_ports import LOOPBACK
 from hypothesis import given
 from hypothesis import strategies as st
 from iris_nodes import KEY, nodes_here, run
+from iris_sessions import sent, shaken
+from iris_transports import Full
 from iris_tunnel_ends import Ends
 from pattern_stories import until
 
-from stacks.iris import frames
+from stacks.iris import frames, relay
+from stacks.iris.direct import Direct
 from stacks.iris.ends import REPAY_BYTES, STALLED_S
 from stacks.iris.frames import FrameError, Op
+from stacks.iris.links import RECORD_S
 from stacks.iris.payload import BULK_BYTES
 from stacks.iris.relay import TunnelAccept, TunnelAllow, TunnelClose, TunnelClosed, TunnelData
 from stacks.iris.session import Session
 from stacks.iris.tunnel import Tunnel
+from stacks.iris.ways import TunnelLink, Ways
 
 
 @given(st.lists(st.binary(min_size=1, max_size=50), max_size=40), st.integers(1, 200))
@@ -95,6 +100,64 @@ def test_who_has_closed_while_it_was_full_gives_up_an_end_that_says_nothing() ->
     assert not ends.lines[1].there
     ends.pass_on()
     assert ends.live == [0, 0]
+
+
+class Slow:
+    """An end with its connection, which brings what the test says.  there: the session of who sends.  said: what the
+    application is told.
+    """
+
+    def __init__(self) -> None:
+        self.now, self.said = 0.0, list[relay.Message]()
+        self.there, here = shaken()
+        self.end = Direct(7, 9, lambda _, message: self.said.append(message), lambda: None, clock=lambda: self.now)
+        ways = Ways(lambda _: None, lambda *_: here, lambda: self.now)
+        self.link = TunnelLink(ways, here, self.end)
+        self.link._transport = self.transport = Full(0)  # type: ignore[assignment]
+        self.end.begin(self.link)
+        self.end.allow(100)
+
+    def wait(self, seconds: int, bring: bytes = b"", *, every_s: int = 1) -> None:
+        """Let time pass until the connection is cut; meanwhile there comes one byte after the other."""
+        for second in range(seconds):
+            if not self.transport.cut:
+                self.now += 1
+                if second % every_s == 0 and (byte := bring[second // every_s : second // every_s + 1]):
+                    self.link.data_received(byte)
+                self.end.tend(self.now)
+
+
+def test_parts_of_a_record_are_signs_of_life_and_silence_is_none() -> None:
+    slow = Slow()
+    record = sent(slow.there, b"\0" + (20).to_bytes(4, "big") + bytes(20))
+    assert STALLED_S < len(record) < RECORD_S
+    slow.wait(len(record), record)
+    assert not slow.transport.cut
+    assert slow.said[1:] == [TunnelData(9, 20, bytes(20))]
+    slow.wait(int(2 * STALLED_S))
+    assert slow.now == len(record) + STALLED_S + 1
+    assert slow.said[-1] == TunnelClosed(9, f"no word of the other end for {STALLED_S:g} s")
+
+
+def test_a_record_whose_length_was_changed_ends_the_tunnel_though_there_are_signs_of_life() -> None:
+    slow = Slow()
+    record = sent(slow.there, b"\2")
+    slow.link.data_received(bytes((record[0] | 0x80, *record[1:])))
+    for _ in range(20):
+        slow.wait(10, sent(slow.there, b"\2"), every_s=10)
+    assert slow.transport.cut
+    assert RECORD_S < slow.now <= RECORD_S + 10
+
+
+def test_a_record_that_waits_for_room_is_no_changed_one() -> None:
+    slow = Slow()
+    record = sent(slow.there, b"\2")
+    slow.link.data_received(record[:9])
+    slow.now += 2 * RECORD_S
+    slow.link.go_on()
+    slow.link.data_received(record[9:12])
+    slow.link.data_received(record[12:])
+    assert not slow.transport.cut
 
 
 def test_who_cannot_be_reached_is_gone_and_who_has_left_meanwhile_is_cut() -> None:

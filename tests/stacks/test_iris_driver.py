@@ -117,9 +117,27 @@ def test_a_host_without_a_node_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     run(talk)
 
 
-def test_a_silence_shorter_than_a_beat_is_refused() -> None:
-    with pytest.raises(KnobsError, match=r"silent_s 2 has to be longer than beat_s, 3"):
-        parse("iris", IrisKnobs, {"silent_s": 2})
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"silent_s": 2}, r"silent_s 2 has to be longer than beat_s, 3, by 2 at least: a node is asked a second after"),
+        ({"silent_s": 4.9}, r"silent_s 4\.9 has to be longer than beat_s, 3, by 2 at least"),
+        ({"silent_s": 2, "beat_s": 0.25}, r"silent_s 2 has to be longer than beat_s, 0\.25, by 2 at least"),
+        ({"beat_s": 0.2}, r"beat_s.*greater than or equal to 0\.25"),
+    ],
+)
+def test_a_silence_that_leaves_no_time_to_ask_and_too_many_beats_are_refused(given: dict[str, float], why: str) -> None:
+    with pytest.raises(KnobsError, match=why):
+        parse("iris", IrisKnobs, given)
+
+
+def test_a_silence_that_leaves_just_as_much_time_is_taken() -> None:
+    for beat_s, silent_s in ((3.0, 5.0), (0.25, 2.25)):
+        knobs = parse("iris", IrisKnobs, {"beat_s": beat_s, "silent_s": silent_s})
+        assert (knobs.beat_s, knobs.silent_s) == (beat_s, silent_s)
+
+
+def test_the_service_is_a_node_on_every_host_and_what_is_offered_follows_from_the_knobs() -> None:
     assert Iris().why_not(Subscription(prefetch=3)) == "Iris has no prefetch"
     (service,) = Iris(IrisKnobs(splits=1, tunnel="direct")).services()
     assert service.variables["iris_tunnel"] == "direct"

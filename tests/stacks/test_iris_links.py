@@ -8,7 +8,8 @@ import weakref
 import pytest
 from free_ports import LOOPBACK
 from iris_nodes import KEY, nodes_here, run
-from iris_sessions import sent
+from iris_sessions import sent, shaken
+from iris_transports import Busy, Full
 from pattern_stories import until
 
 from stacks.iris import links, relay
@@ -17,40 +18,6 @@ from stacks.iris.frames import Peer, beat
 from stacks.iris.node import Processors, places
 from stacks.iris.relay import encode
 from stacks.iris.session import Session
-
-
-class Full:
-    """A transport that nobody reads from.  waits: bytes in it."""
-
-    def __init__(self, waits: int) -> None:
-        self.waits, self.cut = waits, False
-
-    def get_write_buffer_size(self) -> int:
-        return self.waits
-
-    def is_closing(self) -> bool:
-        return self.cut
-
-    def abort(self) -> None:
-        self.cut = True
-
-
-class Busy:
-    """What a link's owner does here: nothing.  at: what its clock says."""
-
-    at = 0.0
-
-    def flush_soon(self, link: object) -> None:
-        pass
-
-    def alive(self, link: object) -> None:
-        pass
-
-    def frames(self, link: object, frames: list[bytes]) -> None:
-        pass
-
-    def now(self) -> float:
-        return self.at
 
 
 def test_how_requests_end_has_room_behind_what_may_be_dropped_and_else_the_application_is_cut_off() -> None:
@@ -108,6 +75,36 @@ def test_a_record_whose_length_was_changed_ends_the_session_after_a_minute() -> 
         link.data_received(sent(one, beat(True)))
         assert full.cut is (second > 199 + links.RECORD_S)
     assert link._why == "a record has not come to its end within 60 s"
+
+
+def test_a_connection_that_is_left_ends_behind_what_has_gathered_and_is_cut_after_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert links.LEAVE_S == 60
+    monkeypatch.setattr(links, "LEAVE_S", 0.01)
+
+    async def talk() -> None:
+        one, other = shaken()
+        link = links.PeerLink(Busy(), one)  # type: ignore[arg-type]
+        link._transport = full = Full(1)  # type: ignore[assignment]
+        link.send(beat(True))
+        link.leave("there is another one")
+        assert other.feed(b"".join(full.written)) == [beat(True)]
+        assert (full.ended, full.cut) == (True, False)
+        await until(lambda: full.cut)
+        link.leave("there is another one")
+
+    run(talk)
+
+
+def test_what_has_gathered_goes_before_a_connection_is_closed_that_the_other_side_has_ended() -> None:
+    one, other = shaken()
+    link = links.PeerLink(Busy(), one)  # type: ignore[arg-type]
+    link._transport = full = Full(0)  # type: ignore[assignment]
+    link.send(beat(True))
+    assert full.written == []
+    link.eof_received()
+    assert other.feed(b"".join(full.written)) == [beat(True)]
 
 
 def test_a_connection_that_has_ended_leaves_nothing_even_without_a_garbage_collector() -> None:

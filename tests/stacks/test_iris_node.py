@@ -11,14 +11,15 @@ import pytest
 from free_ports import LOOPBACK
 from iris_nodes import KEY, nodes_here, run
 from iris_sessions import CHANGES, changed, sent
+from iris_transports import Full
 from pattern_stories import until
 
 from stacks.driver import StackError
 from stacks.iris import links, relay
 from stacks.iris.client import FaultError, TimedOutError
 from stacks.iris.frames import beat
-from stacks.iris.links import hello
-from stacks.iris.node import UNKNOWN, Node
+from stacks.iris.links import RelayLink, hello
+from stacks.iris.node import UNKNOWN, Node, Settings
 from stacks.iris.relay import FROM_NODE, Closed, Denied, Init, Reader, Request, encode
 from stacks.iris.session import Session
 
@@ -265,6 +266,68 @@ def test_a_receiver_that_does_not_read_costs_no_more_than_its_room(monkeypatch: 
                 assert sent < 1000
             link = next(one for one in world.nodes[0]._applications.values() if one.number == 1)
             assert link._held + link._transport.get_write_buffer_size() < 400_000
+            writer.close()
+
+    run(talk)
+
+
+def test_what_there_is_no_room_for_is_counted_but_what_is_said_again_is_not_and_who_is_going_has_gone() -> None:
+    async def talk() -> None:
+        node = Node(Settings(address=LOOPBACK, port=1, key=KEY, network="test"))
+        link = node._applications[1] = RelayLink(node, 1)
+        link._transport = full = Full(links.ROOM_BYTES + 1)  # type: ignore[assignment]
+        link._early, counts = None, node.patterns.counts  # it is welcome
+        assert node._tell(1, relay.TunnelData(1, 1, b"x")) is False
+        assert counts == {}
+        assert node._tell(1, relay.Broadcasted(b"x")) is False
+        assert counts == {"no room": 1}
+        full.waits = 0
+        full.abort()
+        for number, message in enumerate((relay.TunnelData(1, 1, b"x"), relay.Broadcasted(b"x")), 1):
+            assert node._tell(1, message) is True
+            assert counts == {"no room": 1, "the application has gone": number}
+        assert node._tell(2, relay.Broadcasted(b"x")) is True
+
+    run(talk)
+
+
+async def entered(port: int, cluster: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """An application that has been welcomed, and reads no more than it is asked to."""
+    reader, writer = await asyncio.open_connection(LOOPBACK, port, limit=1000)
+    writer.write(encode(Init(relay.VERSION, cluster)))
+    await reader.readexactly(len(encode(relay.Welcome(relay.VERSION))))
+    return reader, writer
+
+
+def test_who_has_said_that_it_closes_has_no_more_requests_though_much_waits_for_it() -> None:
+    async def talk() -> None:
+        async with nodes_here(1) as world:
+            _, writer = await entered(world.relays[0], "c")
+            (link,) = world.nodes[0]._applications.values()
+            caller = await world.application(0)
+            while not link._transport.get_write_buffer_size():
+                caller.broadcast("c", bytes(1_000_000))
+                await asyncio.sleep(0)
+            await world.application(0, "c", on_request=lambda body, reply: reply(body))
+            writer.write(encode(relay.Close()))
+            await until(lambda: link.over)
+            assert link._transport.get_write_buffer_size()
+            for number in range(20):
+                assert await caller.request("c", b"%d" % number, 5000) == b"%d" % number
+            writer.close()
+
+    run(talk)
+
+
+def test_what_an_application_says_behind_its_close_has_no_effect() -> None:
+    async def talk() -> None:
+        async with nodes_here(1) as world:
+            reader, writer = await entered(world.relays[0], "")
+            writer.write(encode(relay.Close()) + encode(relay.Subscribe("t")) + b"\xff")
+            assert list(Reader(FROM_NODE).feed(await reader.read())) == [Closed("")]
+            node = world.nodes[0]
+            await until(lambda: not node._relayed)
+            assert not node.overlay.trees.groups
             writer.close()
 
     run(talk)

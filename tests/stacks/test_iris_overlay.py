@@ -196,6 +196,18 @@ def test_a_message_for_a_node_gets_there_and_one_for_nobody_is_counted() -> None
     assert sum((node.overlay.counts for node in world.nodes.values()), Counter()) == {"its node is gone": 1}
 
 
+def test_what_there_is_no_room_for_and_what_there_is_no_connection_for_are_counted_apart() -> None:
+    world = grown(2)
+    one, other = (node.overlay for node in world.nodes.values())
+    world.no_room = lambda _: True
+    one.send(Message(Op.DIRECT, Kind.REPLY, other.own.id, one.own.id, 1, b"reply"))
+    world.no_room = None
+    assert one.counts == {"no room": 1}
+    one.table.add(7)  # of which it has not been told yet that it is gone
+    one.send(Message(Op.DIRECT, Kind.REPLY, 7, one.own.id, 2, b"reply"))
+    assert one.counts == {"no room": 1, "no connection": 1}
+
+
 @pytest.mark.parametrize(("how", "limit_s"), [("kill", 5), ("vanish", 15)])
 def test_when_the_root_is_gone_all_others_hear_again(how: str, limit_s: float) -> None:
     world = grown(24, seed=8)

@@ -13,7 +13,7 @@ from stacks.iris import frames
 from stacks.iris.frames import Op
 from stacks.iris.ids import digit, shared
 from stacks.iris.overlay import WHOLE_S
-from stacks.iris.simulator import World
+from stacks.iris.simulator import DELAY_S, World
 from stacks.iris.trees import REFRESH
 
 AIR = library.load("nistnet-80211").uplink
@@ -109,6 +109,17 @@ def test_when_only_one_side_has_lost_its_session_a_new_one_makes_the_tree_whole_
         world.connect(one, other)
         world.run(0.05)
         assert_all_hear(world)
+
+
+def test_who_sends_over_a_session_that_the_other_side_does_not_have_learns_that_it_is_over() -> None:
+    world = grown(3)
+    one, other, _ = world.nodes
+    world.cut(one, other)
+    here, there = (world.nodes[node].overlay.peers for node in (one, other))
+    assert (other in here, one in there) == (False, True)
+    world.nodes[other].send(one, frames.beat(True))
+    world.run(2.5 * DELAY_S)
+    assert (other in here, one in there) == (False, False)
 
 
 def test_who_is_no_neighbour_is_told_so_and_given_nothing() -> None:

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from iris_sessions import CHANGES, KEY, changed, pair, sent, shaken
 
+from stacks.iris import session
+from stacks.iris.noise import MOST, TAG
 from stacks.iris.session import Session, SessionError, sealed_bytes
 
 
@@ -37,6 +39,29 @@ def test_a_frame_spans_as_many_records_as_it_needs_and_many_share_one() -> None:
     assert second.feed(stream) == [b"small", large, b"", b"last"]
     assert len(stream) == 300_000 + 5 + 4 + 4 * 4 + 19 * (2 + 16)  # four lengths of frames; 19 records
     assert len(sent(first, *[b"x" * 60] * 100)) == 100 * 64 + 2 + 16
+
+
+@given(st.lists(st.tuples(st.integers(0, 40_000), st.sampled_from([0, 1, 70_000])), min_size=1, max_size=6))
+@settings(max_examples=50)
+def test_no_record_that_is_sent_is_larger_than_16_kib_whatever_goes_beside_it(frames: list[tuple[int, int]]) -> None:
+    first, second = shaken()
+    receives = second._receives
+    assert receives is not None
+    opening, records = receives.open, list[int]()
+    receives.open = lambda message: (records.append(len(message)), opening(message))[1]  # type: ignore[method-assign]
+    for size, beside in frames:
+        first.send(bytes(size), beside=bytes(beside))
+    assert list(map(len, second.feed(b"".join(first.outgoing())))) == [size + beside for size, beside in frames]
+    assert max(records) <= 16 * 1024
+
+
+def test_records_are_taken_as_large_as_noise_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_PLAIN", MOST - TAG)
+    first, second = shaken()
+    body = random.Random(2).randbytes(MOST - TAG - 4)
+    stream = sent(first, body)
+    assert (stream[:2], len(stream)) == (b"\xff\xff", 2 + 65_535)
+    assert [frame for at in (0, 40_000) for frame in second.feed(stream[at : at + 40_000])] == [body]
 
 
 @pytest.mark.parametrize("other", [{"key": bytes(32)}, {"network": "another"}], ids=["key", "network"])

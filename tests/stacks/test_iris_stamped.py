@@ -8,11 +8,15 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from iris_nodes import nodes_here, run
+from free_ports import LOOPBACK
+from iris_nodes import KEY, nodes_here, run
+from iris_transports import Full
 
 from records.marker import Marker, pack_into
 from records.stamped import read
 from records.stamps import Point, Stamps
+from stacks.iris import relay
+from stacks.iris.links import RelayLink
 from stacks.iris.node import Node, Settings
 from stacks.iris.stamped import StampedNode
 from stacks.iris.tunnel import Tunnel
@@ -77,3 +81,18 @@ def test_a_message_of_an_acked_tunnel_is_stamped_once_at_each_point_however_many
 
     run(talk)
     assert stamped(tmp_path) == [[(4, GIVEN, False), (4, OUT, False)], [(4, IN, False), (4, GOT, False)]]
+
+
+def test_what_is_for_an_application_that_is_going_is_given_to_nobody(tmp_path: Path) -> None:
+    async def talk() -> None:
+        node = stamping(tmp_path)(Settings(address=LOOPBACK, port=1, key=KEY, network="test"))
+        assert isinstance(node, StampedNode)
+        link = node._applications[1] = RelayLink(node, 1)
+        link._transport = there = Full(0)  # type: ignore[assignment]
+        assert node._tell(1, relay.Broadcasted(marked(3)))
+        there.abort()
+        assert node._tell(1, relay.Broadcasted(marked(4)))
+        node._stamps.close()
+
+    run(talk)
+    assert stamped(tmp_path) == [[(3, GOT, False)]]

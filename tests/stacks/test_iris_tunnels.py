@@ -76,6 +76,17 @@ def test_only_a_window_is_on_the_way_and_an_acknowledgement_makes_room() -> None
     assert len(ends.got) == WINDOW + 10
 
 
+def test_large_chunks_are_granted_again_before_there_are_enough_of_them_for_an_acknowledgement() -> None:
+    ends = Ends(ack_every=128).opened()
+    ends.allow()
+    count = 3 * GRANT_BYTES // CHUNK_LIMIT
+    for _ in range(count):
+        ends.send(bytes(CHUNK_LIMIT))
+        ends.pass_on()
+    assert len(ends.got) == count
+    assert ends.granted > 2 * GRANT_BYTES
+
+
 @BOTH
 def test_who_has_no_room_is_sent_nothing_and_holds_the_sender_up(direct: bool) -> None:
     ends = Ends(direct=direct).opened()
