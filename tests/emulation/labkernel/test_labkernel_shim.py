@@ -204,5 +204,5 @@ sys.exit(__main__.main())"""
         [sys.executable, "-c", program],
         env=environment(scratch) | {shim.VARIABLE: "on"}, capture_output=True, timeout=120, check=False,
     )  # fmt: skip
+    # What is lost may be the program's that is asked, or what the guest itself needs to come up.
     assert ((done.returncode, done.stdout) == (0, b"0 of 75\n")) == keeps, done.stderr
-    assert done.stdout.endswith(b" of 75\n"), done.stderr
