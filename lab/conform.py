@@ -19,6 +19,7 @@ from experiments.conformance.promises import OF_RESTARTS, PROMISES, E, Promise
 from experiments.conformance.proving import Answer, Finding
 from experiments.conformance.restart import Restarted, Task, tried
 from experiments.conformance.stories import ALL, SHORT, WHOLE
+from experiments.deploy import DeployError
 from experiments.scenario.settings import REFERENCES
 from lab import execution
 from lab.beforehand import Care, kernels
@@ -193,7 +194,10 @@ def _restarted(stack: str, knobs: Mapping[str, KnobValue]) -> Restarted | str:
         return "killing servers and watching their syncs takes root"
     out.print("killing the servers, and starting them again")
     with scratch("conform") as folder, (folder / "log").open("w+") as log:
-        after = tried(Task(stack=stack, knobs=dict(knobs), folder=str(folder)), messages=log)
+        try:
+            after = tried(Task(stack=stack, knobs=dict(knobs), folder=str(folder)), messages=log)
+        except DeployError as error:  # what the trials have shown is not lost with it
+            return str(error)
         log.seek(0)
         return f"{after}\n{log.read()}".strip() if isinstance(after, str) else after
 

@@ -268,15 +268,19 @@ def locate(text: str | Path) -> Place:
     path, _, query = rest.partition("?")
     first = path.partition("/")[0]  # as in CONTAINER@ACCOUNT or HOST:PORT; keys may have a `/` in them
     if re.search(r":(?![0-9]*$)", first) or (scheme == "s3" and "@" in first):
-        raise BadURI(f"{scheme}: URI: a user or key in a URI is seen by everybody; {_SECRETS}")
+        raise BadURI(f"{scheme}: URI: a user or key in a URI is seen by everybody; {_secrets(scheme)}")
     if scheme == "s3" and (other := {name for name, _ in parse_qsl(query, keep_blank_values=True)} - _OPTIONS):
         named, known = ", ".join(sorted(other)), ", ".join(sorted(_OPTIONS))
         raise BadURI(f"{scheme}://{path}: no option {named} here, but {known}; {_SECRETS}")
     if secret := [name for name, _ in parse_qsl(query) if _SECRET.search(name)]:
-        raise BadURI(f"{scheme}://{path}: {', '.join(secret)} in a URI is seen by everybody; {_SECRETS}")
+        raise BadURI(f"{scheme}://{path}: {', '.join(secret)} in a URI is seen by everybody; {_secrets(scheme)}")
     if not path.strip("/"):
         raise BadURI(f"{scheme}://: names no {'bucket' if scheme == 's3' else 'place'}")
     return Remote(scheme, path, query)
+
+
+def _secrets(scheme: str) -> str:
+    return _SECRETS if scheme == "s3" else "secrets come from the environment, as that store's client takes them"
 
 
 _SECRET = re.compile("secret|password|token|key|credential|sas", re.IGNORECASE)

@@ -58,6 +58,11 @@ class Absence(Record):
 E = TypeVar("E", bound=NodeEvent)
 
 
+def silent(changes: Sequence[NodeChange]) -> frozenset[str]:
+    """The nodes that had vanished and had not come back when all of these changes had been made, in this order."""
+    return frozenset(node for node, mine in by_node(changes).items() if mine[-1].event == "vanish")
+
+
 def late(events: Iterable[NodeEvent]) -> frozenset[str]:
     """The nodes that are not there when a trial begins: those whose first event is to join."""
     first: dict[str, NodeEvent] = {}

@@ -24,7 +24,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from records.bundle import BUNDLE, bundled, encode
-from records.campaign import Campaign, read_campaign
+from records.campaign import RECORD, Campaign, read_campaign
 from records.errors import CannotGoOn
 from records.location import NotThere, Remote, is_partial
 from records.packed import CampaignName, Listed, ScenarioName
@@ -263,7 +263,7 @@ def _names(folder: Path) -> Iterator[str]:
 
 
 def _is_ours(name: str) -> bool:
-    return name in _NOT_OF_IT or name.startswith(UNDER_WAY)
+    return name in _NOT_OF_IT or name == f".{RECORD}" or name.startswith(UNDER_WAY)
 
 
 def _listed(folder: Path, name: str) -> Listed:

@@ -183,9 +183,11 @@ def _end(gateway: Any) -> None:
 
     if gateway is None:
         return
-    active = SparkSession.getActiveSession()
+    context: Any = SparkContext._active_spark_context
     with suppress(Exception):  # the JVM may be gone already, which is what is wanted
-        (active or SparkContext.getOrCreate()).stop()
+        (SparkSession.getActiveSession() or context).stop()
+    if SparkContext._active_spark_context is not None:  # it was gone, so nothing was stopped
+        SparkContext._active_spark_context = SparkSession._instantiatedSession = None
     SparkContext._gateway = SparkContext._jvm = None  # a later session starts a Java process of its own
     with suppress(Exception):
         gateway.shutdown()

@@ -155,7 +155,11 @@ def _ranges(trial: Trial, copy: Copy | None) -> Iterator[tuple[str, str]]:
         raise DamagedTrial(f"{error}; {NAME_THE_OTHERS}") from error
     if copy is not None:
         there = {one.file for one in copy.files[trial.path.relative_to(copy.folder).as_posix()]}
-        yield from ((one.file, "") for one in manifest.captures if one.kept and one.file in there)
+        kept = [one.file for one in manifest.captures if one.kept]
+        lacks = [name for name in kept if name not in there]
+        if 0 < len(lacks) < len(kept):  # of one that lacks all a note says so
+            raise DamagedTrial(f"{trial.path / lacks[0]}: was not published; {NAME_THE_OTHERS}")
+        yield from ((name, "") for name in kept if name in there)
         return
     for one in manifest.captures:
         path = trial.path / one.file

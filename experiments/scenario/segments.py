@@ -10,7 +10,7 @@ from emulation.line import ceiling
 from emulation.line.ceiling import Load
 from emulation.plan import linkplan
 from emulation.plan.linkplan import LinkPlan
-from emulation.plan.stages import Feature, needed, needs_tc
+from emulation.plan.stages import Feature, needed, needs_line, needs_tc
 from emulation.profile.media import MediumName, WantedMedium
 from emulation.profile.profile import LinkProfile
 from experiments.scenario import placement
@@ -104,7 +104,7 @@ def carried(
     able = {name: load for name, load in of.items() if not needs_tc(load.profile)}
     unlike = [name for name, load in able.items() if not has_netem and Feature.NETEM in needed(load.profile)]
     if first == "tc":
-        return {name: of[name] for name in unlike}
+        return {name: load for name, load in able.items() if name in unlike or _needs_line(load)}
     found = {one.name: of[one.name] for one in plan.emulated if is_medium(plan, one) or one.name in unlike}
     for profile in dict.fromkeys(str(one.profile) for one in plan.emulated):
         left = [one.name for one in plan.emulated if one.profile == profile and one.name not in found]
@@ -115,21 +115,26 @@ def carried(
     return found
 
 
+def _needs_line(load: Load) -> str:
+    return needs_line(load.profile, group_frames=load.group_frames, between=load.between)
+
+
 def left_to_tc(settings: Settings, network: LinkProfile, links: Mapping[str, LinkProfile]) -> str:
     """Why the line, insisted on, would not make all links of a topology, '' when it does.
 
     Media of stations alone may be heavy: who insists has chosen that.
     """
     by_line = carried(settings, network, links, first="line", has_netem=False)
-    left = [one for one in topology_plan(settings).emulated if one.name not in by_line]
-    if not left:
-        return ""
-    for one in left:
+    emulated = topology_plan(settings).emulated
+    left = [one for one in emulated if one.name not in by_line]
+    for one in emulated:
         if why := needs_tc(profile_of(one, network, links, settings.network)):
             return (
                 f"the line cannot make {one.name} ({one.profile}), which has {why}; use medium auto, which leaves it "
                 "to tc, or leave that out of the profile"
             )
+    if not left:
+        return ""
     names, profiles = ", ".join(one.name for one in left), ", ".join(dict.fromkeys(str(one.profile) for one in left))
     return (
         f"beside the stations' media the line has no room for {names} ({profiles}): together they would take more than "

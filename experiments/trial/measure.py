@@ -40,7 +40,7 @@ from experiments.trial.observers.sampling import sampling
 from experiments.trial.others import READY
 from experiments.trial.reading import Reading, reading
 from records.manifest import Connecting, HalfOpen, Window
-from records.nodes import NodeChange, killed, late, vanishes
+from records.nodes import NodeChange, killed, late, silent, vanishes
 from records.workload import Command
 
 FINISH_LIMIT_S = 60.0
@@ -279,12 +279,14 @@ async def _load(
     await clients.until(end_ns)
     end = await _read(link, further)
     context.tell(Phase(name="drain"))
+    gone: frozenset[str] = frozenset()
     if nodes:
         await asyncio.wait_for(nodes.ended(), FINISH_LIMIT_S)
+        gone = silent(nodes.changes())
     drained = await clients.drain(
         limit_s=times.drain_s,
         quiet_s=QUIET_S,
-        under_way=lambda stations: asyncio.to_thread(connections.under_way, stations),
+        under_way=lambda stations: asyncio.to_thread(connections.under_way, stations, silent=gone),
     )
     last = await _read(link, further)
     window = Window(go_ns=go_ns, start_ns=start_ns, end_ns=end_ns, drained_ns=drained.drained_ns, started_at=started_at)

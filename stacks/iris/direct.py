@@ -63,6 +63,11 @@ class Direct(End):
         """Whether nothing comes any more, neither of the application nor of a connection."""
         return self.over and self._sought and self._way is None
 
+    @property
+    def forsaken(self) -> bool:
+        """Whether its application has gone, without a word that the other end should have."""
+        return self.over and not self._closed
+
     def begin(self, way: Way) -> None:
         """The connection is there: let the application send."""
         self._sought = True

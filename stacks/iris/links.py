@@ -308,6 +308,7 @@ class RelayLink(asyncio.Protocol):
     def _leave(self) -> None:
         self.flush()
         self._transport.close()
+        asyncio.get_running_loop().call_later(LEAVE_S, self._transport.abort)  # who reads nothing is cut off
         self._owner.left_application(self)
 
 

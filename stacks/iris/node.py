@@ -168,6 +168,8 @@ class Node:
         link.known_at = self._loop.time()
         if peer.id == self.own.id:
             link.end("it is this node itself")
+            if link.place is not None:  # another name of its own
+                self._useless.add(link.place)
             return
         places = {(peer.address, peer.port), link.place or (peer.address, peer.port)}
         self._where |= dict.fromkeys(places, peer.id)

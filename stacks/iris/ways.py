@@ -68,7 +68,10 @@ class Ways:
                 # A node that has many peers at once which it does not know yet refuses more of them for a while.
                 while not await self._reached(place, number, end):
                     await asyncio.sleep(AGAIN_S)
-                return
+                    if end.forsaken:
+                        break
+                else:
+                    return
         end.lost()
 
     async def _reached(self, place: Peer, number: int, end: Direct) -> bool:

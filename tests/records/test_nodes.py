@@ -8,7 +8,7 @@ from ledger_tables import delivered, published
 from records.audience import audiences
 from records.ledger import reconcile
 from records.manifest import Consumer
-from records.nodes import Absence, NodeChange, NodeEvent, absences, late, problems
+from records.nodes import Absence, NodeChange, NodeEvent, absences, late, problems, silent
 from records.schema import Outcome
 from records.waits import read_sent
 
@@ -115,6 +115,11 @@ def test_whose_first_event_is_to_join_is_not_there_at_first() -> None:
 )
 def test_who_was_not_there_when(changes: tuple[NodeChange, ...], found: tuple[Absence, ...]) -> None:
     assert absences(changes, GO) == found
+
+
+def test_who_has_vanished_and_not_come_back_is_silent_and_who_was_killed_has_ended() -> None:
+    assert silent([change(500, "vanish")]) == {"sta2"}
+    assert silent([change(800, "join"), change(500, "vanish")]) == silent([change(500, "kill")]) == set()
 
 
 def consumer(number: int, *gone: Absence) -> Consumer:

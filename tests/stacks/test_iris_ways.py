@@ -23,10 +23,14 @@ WHO = pytest.mark.parametrize("who", ["nobody", "somebody who says nothing", "an
 
 
 class Waiting:
-    """The end of a tunnel.  begun, lost_at: its connections, and when it has heard that there is none."""
+    """The end of a tunnel.  begun, lost_at: its connections, and when it has heard that there is none.
+
+    forsaken: whether its application has gone.
+    """
 
     def __init__(self) -> None:
         self.begun, self.lost_at = list[Way](), list[float]()
+        self.forsaken = False
 
     def begin(self, way: Way) -> None:
         self.begun.append(way)
@@ -77,6 +81,18 @@ async def there(who: str) -> AsyncIterator[Peer]:
 
         async with await asyncio.start_server(heard, LOOPBACK, 0) as server:
             yield Peer(1, LOOPBACK, server.sockets[0].getsockname()[1])
+
+
+def test_nobody_is_tried_again_for_an_application_that_has_gone() -> None:
+    async def talk() -> None:
+        async with there("nobody") as place:
+            here, end = Tries(), Waiting()
+            end.forsaken = True
+            here.reach(place, 7, end)  # type: ignore[arg-type]
+            await until(lambda: bool(end.lost_at))
+            assert here.tries == 1
+
+    run(talk)
 
 
 @WHO

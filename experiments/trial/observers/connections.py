@@ -29,6 +29,8 @@ class Connections:
         self._stations = {node.address: node.name for node in network.stations}
         self._servers = {node.address for node in network.servers}
         self._services = frozenset(services)
+        self._names = {node.address: node.name for node in network.nodes}
+        self._passes_on = network.plan.forwards
 
     def read(self) -> tuple[bytes, ...]:
         """Every node's answer; `ends` makes sense of it when there is time.  KernelError when a kernel has none."""
@@ -40,10 +42,20 @@ class Connections:
         found = [_record(state, *place) for state, place in self._mine(answers)]
         return tuple(sorted(found, key=lambda one: (one.end, order[one.station], one.port)))
 
-    def under_way(self, stations: Container[str] | None = None) -> int:
-        """Bytes on these connections, or on those of some stations, that are not acknowledged yet."""
-        found = self._mine(self.read())
-        return sum(state.unacked_bytes for state, (_, name, _) in found if stations is None or name in stations)
+    def under_way(self, stations: Container[str] | None = None, *, silent: Collection[str] = ()) -> int:
+        """Bytes on these connections, or on those of some stations, that are not acknowledged yet.
+
+        silent: nodes that nothing gets through to, so that what is under way to them, or from them, is left out.  0
+        where one of them passes on what others send: who is behind it is not told.
+        """
+        if any(map(self._passes_on, silent)):
+            return 0
+        total = 0
+        for state, (_, station, _) in self._mine(self.read()):
+            ends = {self._names.get(state.local[0]), self._names.get(state.remote[0])}
+            if (stations is None or station in stations) and ends.isdisjoint(silent):
+                total += state.unacked_bytes
+        return total
 
     async def quiet(self, *, limit_s: float) -> bool:
         """Wait until nothing is under way on any connection; False when something still is after `limit_s` seconds.

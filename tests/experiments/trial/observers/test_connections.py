@@ -11,6 +11,8 @@ import pytest
 
 from emulation.kernel.sockdiag import SockDiag
 from experiments.trial.observers.connections import Connections
+from topologies.kinds.chain import Chain
+from topologies.kinds.star import Star
 from topologies.network import Network, Node
 from topologies.plan import TopologyPlan
 
@@ -25,7 +27,7 @@ def node(name: str, address: str) -> Node:
 def connections() -> Iterator[Connections]:
     """Of two stations and a server which all live here."""
     nodes = (node("server", SERVER), *(node(name, address) for name, address in STATIONS.items()))
-    plan = TopologyPlan(hosts=(), segments=())
+    plan = Star().plan(stations=2, network="nistnet-80211")
     diag = SockDiag()
     yield Connections(Network(plan=plan, nodes=nodes, segments={}), {"here": diag})
     diag.close()
@@ -83,6 +85,32 @@ def test_both_ends_are_known_by_the_client_s_station_and_port(
     finally:
         for one in (end for pair in pairs for end in pair):
             one.close()
+
+
+def test_what_is_under_way_is_told_of_stations_and_not_of_who_is_silent(
+    connections: Connections, listener: socket.socket
+) -> None:
+    client, server = connected(listener, STATIONS["sta1"])
+    with client, server:
+        fill(client)
+        assert connections.under_way(["sta1"]) > 0
+        assert connections.under_way(["sta2"]) == 0
+        assert connections.under_way(["sta1"], silent=["sta2"]) > 0
+        assert connections.under_way(["sta1"], silent=["sta1"]) == connections.under_way(silent=["server"]) == 0
+
+
+def test_behind_a_silent_router_nobody_knows_what_is_under_way(listener: socket.socket) -> None:
+    nodes = (node("server", SERVER), *(node(name, address) for name, address in STATIONS.items()))
+    plan = Chain(routers=1, link="wireline-10m").plan(stations=2, network="nistnet-80211")
+    diag = SockDiag()
+    client, server = connected(listener, STATIONS["sta1"])
+    with client, server:
+        fill(client)
+        router = Node(name="r1", role="router", pid=0, address="127.7.0.8", interfaces=())
+        found = Connections(Network(plan=plan, nodes=(*nodes, router), segments={}), {"here": diag})
+        assert found.under_way() > 0
+        assert found.under_way(silent=["r1"]) == 0
+    diag.close()
 
 
 def test_it_is_quiet_when_all_is_acknowledged_and_not_before(connections: Connections, listener: socket.socket) -> None:
