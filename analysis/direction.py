@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from analysis.rows import Rows
 from analysis.series import edges
-from analysis.tcp.analysis import Analysis
-from analysis.tcp.flows import FlowTable
-from analysis.tcp.series import covered_share, episodes_of, per_bin
+from analysis.tcp.series import covered_share
 from records.manifest import Window
 
 _PER_SECOND = {"packets": "packets_per_s", "wire_bytes": "wire_bytes_per_s", "retr_or_ooo": "retr_per_s"}
@@ -31,23 +30,28 @@ class Direction:
     in_recovery: list[np.ndarray] = field(default_factory=list)
 
 
-def empty_direction(window: Window, offset_ns: int) -> Direction:
-    """No flows yet.  offset_ns: what the captures' clock is ahead of the window's."""
-    return Direction(window.start_ns + offset_ns + np.round(edges(window) * 1e9).astype(np.int64))
+def bin_edges(window: Window, offset_ns: int) -> np.ndarray:
+    """Edges of the trial's seconds by the captures' clock, which is ahead of the window's by `offset_ns`."""
+    found: np.ndarray = window.start_ns + offset_ns + np.round(edges(window) * 1e9).astype(np.int64)
+    return found
 
 
-def add_flows(direction: Direction, analysis: Analysis, table: FlowTable, *, chosen: np.ndarray) -> None:
-    """Add the flows that `chosen` (a mask) names."""
-    column = {name: values[chosen] for name, values in table.columns.items()}
+def add_flows(
+    direction: Direction, column: Mapping[str, np.ndarray], bins: Mapping[str, np.ndarray], in_recovery: np.ndarray
+) -> None:
+    """Add the flows of a capture.  column: of analysis.tcp.flows.FlowTable.  bins: by per_bin, over the edges.
+
+    in_recovery: start and end of their episodes (n x 2), by the captures' clock.
+    """
     direction.data_packets += int(column["data_packets"].sum())
     direction.new_bytes += int(column["new_bytes"].sum())
     direction.retr_or_ooo += int(column["retr_or_ooo"].sum())
     direction.rtt_samples += int(column["rtt_samples"].sum())
     direction.rtt_total_s += float(np.nansum(column["rtt_samples"] * column["rtt_mean_s"]))
     direction.recovery_packet_s += float((column["recovery_s"] * column["data_packets"]).sum())
-    for name, counts in per_bin(analysis, chosen, direction.edges_ns).items():
+    for name, counts in bins.items():
         direction.bins[name] = direction.bins.get(name, 0) + counts
-    direction.in_recovery.append(episodes_of(analysis, chosen))
+    direction.in_recovery.append(in_recovery)
 
 
 def direction_rows(name: str, direction: Direction, window: Window, rows: Rows) -> None:

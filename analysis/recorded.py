@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from analysis.capture.reader import Capture as PacketFile
 from analysis.capture.reader import read_capture
 from analysis.partial import PARTIAL, said
@@ -10,9 +12,17 @@ from records.manifest import Capture, Manifest
 from records.store import Trial
 
 Recorded = list[tuple[Capture, PacketFile]]
+Read = Callable[[Capture], PacketFile]
 
 
-def read_captures(trial: Trial, manifest: Manifest, rows: Rows, *, links: bool = False) -> tuple[Recorded, list[str]]:
+def reading(trial: Trial) -> Read:
+    """What reads a trial's captures whole; raises what analysis.capture.reader.read_capture does."""
+    return lambda capture: read_capture(trial.path / capture.file)
+
+
+def read_captures(
+    trial: Trial, manifest: Manifest, rows: Rows, *, read: Read, links: bool = False
+) -> tuple[Recorded, list[str]]:
     """What was kept and can be read, and the names of files that cannot be read to their end.
 
     links: of the links between routers or servers, instead of the stations' media, where the same packets are seen.
@@ -24,7 +34,7 @@ def read_captures(trial: Trial, manifest: Manifest, rows: Rows, *, links: bool =
         if not capture.kept or bool(capture.link) != links:
             continue
         try:
-            file = read_capture(trial.path / capture.file)
+            file = read(capture)
         except Exception as error:  # noqa: BLE001 - the other captures are read all the same
             rows.add(PARTIAL, "capture", key=capture.file, text=said(error))
             broken.append(capture.file)

@@ -15,12 +15,13 @@ from analysis.captures import capture_rows
 from analysis.interruptions import COME_BACK, LEAVE, absences, interruption_metrics
 from analysis.journey.rows import journey_rows, stamped_rows
 from analysis.ledger import account_metrics, latency_ecdf, latency_percentiles
+from analysis.looked import Looked, all_sent
 from analysis.measure import Measure, Measured, known, measured
 from analysis.medium import medium_metrics
 from analysis.packed import packed_rows
 from analysis.partial import DAMAGE, MEASURES, part
 from analysis.rates import overhead_is_known, rate_steps
-from analysis.recorded import read_captures
+from analysis.recorded import Recorded, read_captures, reading
 from analysis.rows import Rows
 from analysis.series import Series, ledger_series, queue_series, window_uses
 from analysis.stationarity import window_trends
@@ -38,8 +39,10 @@ from records.workload import Command, PubSub
 T = TypeVar("T")
 
 
-def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
+def reduce_trial(path: Path, number: int, looked: Looked | None = None) -> pa.RecordBatch:
     """Everything the report needs of the trial at `path`, in the shape of analysis.rows.SCHEMA.
+
+    looked: what other tasks have found in its captures, None where nobody has looked.
 
     Records or a ledger that cannot be read become rows of table `damage`, with the reason; a capture or a part of the
     analysis that fails becomes one of table `partial`; the rest of the trial is given all the same.  A trial of
@@ -69,11 +72,12 @@ def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
         if not stamped:
             rows.add("journey", "why", text=manifest.no_captures or "this trial's captures were not kept")
         return rows.batch()
-    recorded, broken = read_captures(trial, manifest, rows)
+    read = reading(trial) if looked is None else looked.read
+    recorded, broken = read_captures(trial, manifest, rows, read=read)
     # Shares and means over some of the packets would be the trial's for a reader: of a damaged capture only flows and
     # seconds are told.
     without = ("trial",) if broken else ()
-    part("captures", rows, lambda mine: capture_rows(recorded, manifest, mine), without=without)
+    part("captures", rows, lambda mine: _captures(recorded, manifest, looked, mine), without=without)
     if stamped:
         return rows.batch()
     if broken:
@@ -81,9 +85,9 @@ def reduce_trial(path: Path, number: int) -> pa.RecordBatch:
     elif programs:
         rows.add("journey", "why", text="programs send no messages that could be followed")
     elif told:
-        on_links, broken = read_captures(trial, manifest, rows, links=True)
+        on_links, broken = read_captures(trial, manifest, rows, read=read, links=True)
         followed = recorded if broken else recorded + on_links
-        part("journey", rows, lambda mine: journey_rows(trial, manifest, followed, mine))
+        part("journey", rows, lambda mine: journey_rows(trial, manifest, followed, mine, looked))
     return rows.batch()
 
 
@@ -132,6 +136,10 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     _distribution(sent_in_window(sent.deliveries, window), rows)
     for name, trend in (window_trends(ledger, window) | backlog_trend(sent, window)).items():
         rows.add("trend", name, t=trend.p, value=trend.change)
+
+
+def _captures(recorded: Recorded, manifest: Manifest, looked: Looked | None, rows: Rows) -> None:
+    capture_rows(all_sent(recorded, manifest, looked), manifest, rows)
 
 
 def _asked(manifest: Manifest) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """CPU-seconds of the jobs on Spark: driver, Java and Python workers together.
 
     python benchmarks/spark_report.py [--master local[2]]
-        [--only small,large,split,ledger,memory,scan,first,kept,index,elephant]
+        [--only small,large,split,ledger,memory,scan,first,kept,index,whole,shared,elephant]
 
 small: the flow report of 100,000 packets.  large: of a 1 GB capture, one task.  split: the same in ranges of
 64 MB.  ledger: ten trials, ten million deliveries.  memory: the peak of a task's process beside its range, for
@@ -9,11 +9,13 @@ one capture of 300 MB as a whole, without Spark.  scan, first, kept: the packets
 counted by format("pcap"): without an index and pushdown, with both for the first time, and with the index kept.
 index: that capture and a copy are walked one after the other and by threads, without Spark.  elephant: a capture of
 10 GB that is one connection, and the peak of a worker; only when it is asked for, as it takes 10 GB of disk.
+whole, shared: a trial with two captures of 1 GB as one task and shared out, and the peak of a worker.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -31,7 +33,7 @@ from common.cpu import Use, counted  # noqa: E402
 
 # What the design asks, CPU-seconds; split has no target of its own.
 LIMITS = {"small": 13.0, "large": 15.0, "ledger": 32.0}
-_PACKETS = {"small": 100_000, "large": 1_260_000, "memory": 380_000, "elephant": 12_600_000}
+_PACKETS = {"small": 100_000, "large": 1_260_000, "memory": 380_000, "elephant": 12_600_000, "trial": 1_260_000}
 _MEMORY_LIMIT = 3.0
 
 
@@ -66,6 +68,26 @@ def ledger_job(folder: Path, master: str) -> Callable[[], int]:
         damage = [row["text"] for row in found.to_pylist() if row["table"] == "damage"]
         assert not damage, damage
         return rows
+
+    return work
+
+
+def trial_job(folder: Path, master: str, *, shared: bool) -> Callable[[], int]:
+    """The reduction of a trial with two large captures, by one task or by several."""
+    from common.large_trial import write_large_trial  # noqa: PLC0415
+
+    packets = _PACKETS["trial"]
+    trial = write_large_trial(folder / f"shared-{shared}", packets=packets)
+
+    def work() -> int:
+        from analysis.spark.jobs import reduce_trials  # noqa: PLC0415
+        from analysis.spark.session import session  # noqa: PLC0415
+
+        with session(master=master) as spark:
+            found = reduce_trials(spark, [trial.path], large_packets=packets if shared else 1 << 60)
+        digest = hashlib.sha256(str(found.to_pylist()).encode()).hexdigest()
+        print(f"{'':8}{len(found)} rows, digest {digest[:12]}")
+        return 2 * packets
 
     return work
 
@@ -143,6 +165,8 @@ def main() -> None:
                 continue
             if job == "ledger":
                 work = ledger_job(folder, asked.master)
+            elif job in {"whole", "shared"}:
+                work = trial_job(folder, asked.master, shared=job == "shared")
             else:
                 size = job if job in _PACKETS else "large"
                 path = folder / f"{size}.pcap"
@@ -163,9 +187,8 @@ def main() -> None:
                 f"{job:8}{count:12,}{use.driver:9.2f}{use.java:9.2f}{use.workers:9.2f}{use.total:9.2f}{limit}{wall:9.1f}",
                 flush=True,
             )
-            if job == "elephant":
-                gigabytes = path.stat().st_size / 1e9
-                print(f"{'':8}{gigabytes:.1f} GB; a worker had {use.worker_peak_bytes / 1e9:.2f} GB at its peak")
+            if job in {"elephant", "whole", "shared"}:
+                print(f"{'':8}a worker had {use.worker_peak_bytes / 1e9:.2f} GB at its peak")
 
 
 if __name__ == "__main__":

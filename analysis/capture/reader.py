@@ -22,7 +22,7 @@ _BATCH = 16_384  # records decoded at once: their columns stay in the processor'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """packets: the TCP and UDP packets.  records: all whole records.  others: records that are neither, by kind.
+    """packets: the TCP and UDP packets.  records: all whole records.  others: those that are not among them, by kind.
 
     data: the file's bytes (uint8), into which `packets.at` points, from byte `start` of the file on.
     v6: IPv6 addresses by the numbers that stand for them.  interfaces: by the numbers in `packets.interface`.

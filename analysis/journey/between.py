@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from analysis.journey import clients, places
 from analysis.journey.clients import ABSENT, HOME, NOBODY, Deliveries
-from analysis.journey.legs import UNKNOWN, Leg, turned
+from analysis.journey.legs import UNKNOWN, Leg
 from analysis.journey.places import Ends, View
 from analysis.journey.reasons import Kind
 from analysis.journey.split import Split, halved, split_direct, split_relayed
-from analysis.journey.ways import Copies, Crossing, Way, bodies, read_way
+from analysis.journey.ways import Copies, Crossing, Way, read_way
 from records.manifest import Manifest
 
 
@@ -24,26 +24,14 @@ class Between:
 
     Relayed, the way to the broker and the way from it are two of these.  A client that is on the broker's own station
     has a way of which nothing crosses the medium, as has a client of its own receiver's station: HOME instead of a hit.
-    turns: whether packets were captured where they turn from their way up to their way down.
     """
 
     way: Way
     kind: Kind
-    turns: bool
     manifest: Manifest
     ends: Ends
     of_connection: dict[int, int]
     published: pa.Table
-
-    @property
-    def directions(self) -> tuple[Way, ...]:
-        """The one."""
-        return (self.way,)
-
-    @property
-    def told(self) -> bool:
-        """Whether a marker was found at all."""
-        return any(len(way.hits.row) for way in self.directions)
 
     def of_messages(self, wanted: Deliveries) -> tuple[np.ndarray, np.ndarray]:
         """For each delivery the hit that its producer sent, and the one that came to its consumer."""
@@ -71,33 +59,29 @@ class Between:
         )
         return self._by_the_broker(answer, self._came(replied), services, self._stations(replied))
 
-    def crossing(
-        self, row: np.ndarray, *, sent: np.ndarray, got: np.ndarray, t_begin_ns: np.ndarray, t_end_ns: np.ndarray
-    ) -> Crossing:
+    def crossing(self, *, sent: np.ndarray, got: np.ndarray, t_begin_ns: np.ndarray, t_end_ns: np.ndarray) -> Crossing:
         """As ways.Ways.crossing."""
         offset = self.manifest.clock_offset_ns
-        up = self._legs(row, sent, at_home_ns=t_begin_ns + offset)
+        up = self._legs(sent, at_home_ns=t_begin_ns + offset)
         if self.kind == "direct":
             times = split_direct(t_sched_ns=t_begin_ns, t_recv_ns=t_end_ns, leg=up, clock_offset_ns=offset)
-            times = self._halved(times, row, {"air": (sent, up)})
+            times = self._halved(times, {"air": (sent, up)})
             return Crossing(times=times, copies=(Copies(direction="uplink", times=up.copies),))
-        down = self._legs(row, got, at_home_ns=t_end_ns + offset)
+        down = self._legs(got, at_home_ns=t_end_ns + offset)
         times = split_relayed(t_sched_ns=t_begin_ns, t_recv_ns=t_end_ns, up=up, down=down, clock_offset_ns=offset)
-        times = self._halved(times, row, {"to_broker_air": (sent, up), "from_broker_air": (got, down)})
+        times = self._halved(times, {"to_broker_air": (sent, up), "from_broker_air": (got, down)})
         copies = Copies(direction="uplink", times=up.copies, once=True), Copies(direction="uplink", times=down.copies)
         return Crossing(times=times, copies=copies)
 
-    def _halved(self, times: Split, row: np.ndarray, airs: Mapping[str, tuple[np.ndarray, Leg]]) -> Split:
+    def _halved(self, times: Split, airs: Mapping[str, tuple[np.ndarray, Leg]]) -> Split:
         """With air up and air down where it was captured between the two.  airs: by part the hits and their legs."""
-        if not self.turns:
+        if not self.way.turns:
             return times
-        return halved(times, {name: (leg, self._turned(row, hit, leg)) for name, (hit, leg) in airs.items()})
+        return halved(times, {name: (leg, self._turned(hit, leg)) for name, (hit, leg) in airs.items()})
 
-    def _turned(self, row: np.ndarray, hit: np.ndarray, leg: Leg) -> np.ndarray:
+    def _turned(self, hit: np.ndarray, leg: Leg) -> np.ndarray:
         away = np.flatnonzero(hit >= 0)
-        hits = self.way.hits
-        end = hits.position[hit[away]] + bodies(self.published, self.manifest, row[away])
-        seen = turned(self.way.passages, self.way.streams, flow=hits.flow[hit[away]], end=end)
+        seen = self.way.turned[hit[away]]
         found = leg.sent.copy()
         # As the moment when it was sent: not before the message's last byte was first.
         found[away] = np.where(seen == UNKNOWN, UNKNOWN, np.maximum(seen, leg.sent[away]))
@@ -116,7 +100,7 @@ class Between:
 
         senders, receivers: stations.  Where neither way was seen and these are one, nothing tells where the broker is.
         """
-        flows, flow = self.way.passages, self.way.hits.flow
+        flows, flow = self.way.flows, self.way.hits.flow
         into, out = flows.server[flow[np.maximum(sent, 0)]], flows.station[flow[np.maximum(got, 0)]]
         nothing = (sent == ABSENT) & (got == ABSENT) & (senders != NOBODY) & (senders == receivers)
         at_sender = (sent == ABSENT) & (got >= 0) & (out == senders)
@@ -138,10 +122,10 @@ class Between:
         of_group = {group: number >> 16 for number, group in self.of_connection.items()}
         return np.array([of_group.get(int(one), NOBODY) for one in wanted.group], dtype=np.int64)
 
-    def _legs(self, row: np.ndarray, hit: np.ndarray, *, at_home_ns: np.ndarray) -> Leg:
+    def _legs(self, hit: np.ndarray, *, at_home_ns: np.ndarray) -> Leg:
         """Of messages that did not leave their station every moment is that of at_home_ns."""
         away = np.flatnonzero(hit >= 0)
-        seen = self.way.legs(hit[away], bodies(self.published, self.manifest, row[away]))
+        seen = self.way.leg.take(hit[away])
         nothing = np.zeros((len(seen.links), len(hit)), dtype=np.int64)
         home = Leg(
             left=at_home_ns.copy(), sent=at_home_ns.copy(), arrived=at_home_ns.copy(), server=at_home_ns.copy(),
@@ -153,21 +137,26 @@ class Between:
 
 
 def read_between(
-    views: Sequence[View], ends: Ends, manifest: Manifest, *, of_connection: dict[int, int], published: pa.Table,
-    damaging: bool,
-) -> Between:  # fmt: skip
+    views: Sequence[View], ends: Ends, manifest: Manifest, *, published: pa.Table, damaging: bool
+) -> Way:  # fmt: skip
     """What went from station to station, as these views show it.  ValueError for packets that are no TCP streams."""
-    peers = places.peers(ends)
     seen = places.between_stations(views)
-    way = read_way(seen, peers, manifest, "uplink", published=published, damaging=damaging, between=True)
-    work = manifest.workload
+    return read_way(
+        seen, places.peers(ends), manifest, "uplink", published=published, damaging=damaging, between=True
+    )  # fmt: skip
+
+
+def by_stations(
+    way: Way, ends: Ends, manifest: Manifest, *, of_connection: dict[int, int], published: pa.Table
+) -> Between:
+    """The same with the clients whose connections these are."""
+    work, peers = manifest.workload, places.peers(ends)
     known = clients.connections((*work.producers, *work.consumers), peers)
     flows = np.unique(way.hits.flow)
     direct = np.isin(way.senders[flows], known) & np.isin(way.receivers[flows], known)
     return Between(
         way=way,
         kind="direct" if direct.any() else "relayed",
-        turns=bool((way.passages.place == places.SERVER).any()),
         manifest=manifest,
         ends=peers,
         of_connection=of_connection,

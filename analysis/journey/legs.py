@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -31,6 +31,10 @@ class Leg:
     server: np.ndarray
     links: np.ndarray
     copies: np.ndarray
+
+    def take(self, which: np.ndarray) -> Leg:
+        """Those of the messages at these places."""
+        return Leg(**{one.name: getattr(self, one.name)[..., which] for one in fields(self)})
 
 
 def legs(

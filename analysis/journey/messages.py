@@ -34,9 +34,7 @@ def follow_messages(wanted: Deliveries, ways: Ways | Between | NodeWays) -> Foll
     found = to_follow([sent, got])
     row = wanted.row[found]
     t_sched = ways.published.column("t_sched_ns").to_numpy()[row]
-    crossing = ways.crossing(
-        row, sent=sent[found], got=got[found], t_begin_ns=t_sched, t_end_ns=wanted.t_recv_ns[found]
-    )
+    crossing = ways.crossing(sent=sent[found], got=got[found], t_begin_ns=t_sched, t_end_ns=wanted.t_recv_ns[found])
     times = crossing.times
     ambiguous = (sent == AMBIGUOUS) | (got == AMBIGUOUS)
     account = reasons.Account(

@@ -65,11 +65,8 @@ class NodeWays:
         elsewhere = (sent >= 0) & (self.node[np.maximum(sent, 0)] != served.group)
         return np.where(elsewhere, ABSENT, sent), got
 
-    def crossing(
-        self, row: np.ndarray, *, sent: np.ndarray, got: np.ndarray, t_begin_ns: np.ndarray, t_end_ns: np.ndarray
-    ) -> Crossing:
+    def crossing(self, *, sent: np.ndarray, got: np.ndarray, t_begin_ns: np.ndarray, t_end_ns: np.ndarray) -> Crossing:
         """As ways.Ways.crossing.  The nodes' clock is the ledger's."""
-        del row
         times = split_stamped(
             t_sched_ns=t_begin_ns, t_recv_ns=t_end_ns, taken_ns=self.t_ns[sent], given_ns=self.t_ns[got],
             spent=self.walks.spent[:, got], known=self.walks.first[got] == sent,

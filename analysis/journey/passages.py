@@ -23,6 +23,31 @@ MOST_FLOWS = 1 << 20  # flow * SPAN + position is an int64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Flows:
+    """Of each flow its station and server (rows in Ends) with their ports; reused: another connection had these."""
+
+    station: np.ndarray
+    station_port: np.ndarray
+    server: np.ndarray
+    server_port: np.ndarray
+    reused: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.station)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payloads:
+    """Of packets with payload: whether there are any; the most bytes of it that were kept of one; whether of any of
+    them not all were.
+    """
+
+    there: bool
+    most_kept: int
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Passages:
     """Rows in order of time, one array each.
 
@@ -30,9 +55,7 @@ class Passages:
     flow's stream, from 0, the same at every place.  payload: bytes of it, kept or not.  body, kept: positions between
     which the packet's bytes are in the file; they stand from byte `at` of the capture of view number `view` on.  twin:
     row of the same packet where it entered the medium; NONE where it is no packet that left the medium, SEVERAL when
-    that cannot be told.
-
-    Of each flow, station and server (rows in Ends) with their ports.  reused: another connection had the same ports.
+    that cannot be told.  flows: by number.
     """
 
     places: int
@@ -47,14 +70,21 @@ class Passages:
     at: np.ndarray
     view: np.ndarray
     twin: np.ndarray
-    station: np.ndarray
-    station_port: np.ndarray
-    server: np.ndarray
-    server_port: np.ndarray
-    reused: np.ndarray
+    flows: Flows
 
     def __len__(self) -> int:
         return len(self.place)
+
+    @property
+    def payloads(self) -> Payloads:
+        """What was kept of them."""
+        loaded = self.payload > 0
+        kept = (self.kept - self.body)[loaded]
+        return Payloads(
+            there=bool(loaded.any()),
+            most_kept=int(kept.max(initial=0)),
+            cut=bool((kept < self.payload[loaded]).any()),
+        )
 
 
 def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damaging: bool) -> Passages:
@@ -89,11 +119,13 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damagin
         at=rows["at"],
         view=rows["view"],
         twin=rows["twin"],
-        station=pair // servers,
-        station_port=keys >> 16 & 0xFFFF,
-        server=pair % servers,
-        server_port=keys & 0xFFFF,
-        reused=_reused(rows, len(keys)),
+        flows=Flows(
+            station=pair // servers,
+            station_port=keys >> 16 & 0xFFFF,
+            server=pair % servers,
+            server_port=keys & 0xFFFF,
+            reused=_reused(rows, len(keys)),
+        ),
     )
 
 

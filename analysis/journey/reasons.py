@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.journey.passages import Passages
+from analysis.journey.passages import Payloads
 from analysis.journey.places import SERVER, STATION, WIRED, View
 from records.manifest import Consumer, Producer
 
@@ -88,13 +88,12 @@ def cannot(
     return None
 
 
-def uncertain(directions: Sequence[Passages], *, damaging: bool) -> str | None:
+def uncertain(directions: Sequence[Payloads], *, damaging: bool) -> str | None:
     """Why packets that seem to have arrived may not have; None when they have.
 
     damaging: whether the link turns bits over at any time.
     """
-    cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
-    if cut and damaging:
+    if damaging and any(one.cut for one in directions):
         return (
             "the link damages packets, and in packets that were cut that cannot be seen: record them whole "
             "(capture.snap_bytes)"
@@ -102,15 +101,12 @@ def uncertain(directions: Sequence[Passages], *, damaging: bool) -> str | None:
     return None
 
 
-def unreadable(directions: Sequence[Passages]) -> str:
+def unreadable(directions: Sequence[Payloads]) -> str:
     """Why no marker was found at all."""
-    bodies = [one.payload > 0 for one in directions]
-    if not any(mask.any() for mask in bodies):
+    if not any(one.there for one in directions):
         return "the captures hold no packet of the clients with payload"
-    kept = [(one.kept - one.body)[mask] for one, mask in zip(directions, bodies, strict=True)]
-    cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
-    most = max(int(some.max()) for some in kept if len(some))
-    if cut:
+    if any(one.cut for one in directions):
+        most = max(one.most_kept for one in directions)
         return (
             f"no marker stands in the at most {most} bytes of payload that were kept of each packet: record more "
             "(capture.snap_bytes); if none is found in whole packets either, the payload is not plain text"
@@ -121,12 +117,12 @@ def unreadable(directions: Sequence[Passages]) -> str:
     )
 
 
-def explain(account: Account, views: Sequence[View], directions: Sequence[Passages], links: Iterable[str] = ()) -> str:
+def explain(account: Account, views: Sequence[View], directions: Sequence[Payloads], links: Iterable[str] = ()) -> str:
     """What is to be said of the deliveries that were not attributed, and of parts that are not known; '' if nothing.
 
     links: names of the links between routers or servers at whose ends nothing of theirs was seen.
     """
-    cut = any(bool((one.kept - one.body < one.payload).any()) for one in directions)
+    cut = any(one.cut for one in directions)
     unseen = "cut off or not captured" if cut else "not captured"
     broken = "bytes were not all seen on both sides of the link"
     if account.kind == "overlay":

@@ -74,8 +74,8 @@ def follow_responses(wanted: Responses, ways: Ways | Between | NodeWays) -> Foll
     t_served = served.t_recv_ns[found]
     named = {name: ways.published.column(name) for name in ("t_sched_ns", "t_ack_ns")}
     t_sched, t_ack = (column.fill_null(0).to_numpy()[row[found]] for column in named.values())
-    there = ways.crossing(row[found], sent=sent[found], got=got[found], t_begin_ns=t_sched, t_end_ns=t_served)
-    home = ways.crossing(row[found], sent=answer[found], got=back[found], t_begin_ns=t_served, t_end_ns=t_ack)
+    there = ways.crossing(sent=sent[found], got=got[found], t_begin_ns=t_sched, t_end_ns=t_served)
+    home = ways.crossing(sent=answer[found], got=back[found], t_begin_ns=t_served, t_end_ns=t_ack)
     times = there.times.then(home.times)
     ambiguous = np.any([hit == AMBIGUOUS for hit in hits], axis=0)
     absent = [~ambiguous & (hit == ABSENT) for hit in hits]

@@ -6,20 +6,24 @@ from analysis.journey.parts import WIRES
 from analysis.journey.reasons import damaged_before_the_link
 from analysis.journey.summary import summary
 from analysis.journey.trial import Journey, journey, stamped_journey
+from analysis.looked import Looked
 from analysis.recorded import Recorded
 from analysis.rows import Rows
 from records.manifest import Manifest
 from records.store import DamagedTrial, Trial
 
 
-def journey_rows(trial: Trial, manifest: Manifest, recorded: Recorded, rows: Rows) -> None:
-    """Add the rows of table `journey` and the trial's metrics that come of it."""
+def journey_rows(
+    trial: Trial, manifest: Manifest, recorded: Recorded, rows: Rows, looked: Looked | None = None
+) -> None:
+    """Add the rows of table `journey` and the trial's metrics that come of it; `looked` as in analysis.trial."""
     damaging = trial.link().damaging
     if between := [one.segment for one in damaging if one.link]:
         rows.add("journey", "why", text=damaged_before_the_link(between))
         return
     tables = {name: trial.table(name) for name in ("published", "delivered")}
-    found = journey(recorded, manifest, **tables, damaging=bool(damaging))
+    shown = None if looked is None or manifest.workload.tls else looked.ways()
+    found = journey(recorded, manifest, **tables, damaging=bool(damaging), shown=shown)
     add_journey(found, rows)
 
 

@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from analysis.journey import clients, places, reasons
-from analysis.journey.between import Between, read_between
+from analysis.journey import clients, places, reasons, seen
+from analysis.journey.between import Between, by_stations
 from analysis.journey.clients import Deliveries
 from analysis.journey.messages import Followed, follow_messages
 from analysis.journey.nodeways import NodeWays, node_groups, read_node_ways
 from analysis.journey.parts import is_link, kind, of_link
+from analysis.journey.places import Ends, View
 from analysis.journey.responses import Responses, follow_responses, responses
-from analysis.journey.ways import Ways, read_ways
+from analysis.journey.seen import Seen
+from analysis.journey.ways import Way, Ways
 from analysis.recorded import Recorded
 from records.audience import of_messages, of_replies
 from records.directions import Direction
@@ -51,14 +53,16 @@ class Journey:
 
 
 def journey(
-    recorded: Recorded, manifest: Manifest, *, published: pa.Table, delivered: pa.Table, damaging: bool
-) -> Journey:
+    recorded: Recorded, manifest: Manifest, *, published: pa.Table, delivered: pa.Table, damaging: bool,
+    shown: Seen | None = None,
+) -> Journey:  # fmt: skip
     """Split the latency of every first delivery of a message that was due to be sent inside the window, or, where
     messages are replied to, the response time of every answered one.
 
     Where connections are encrypted none is asked for.  recorded: the trial's captures with what they hold.  damaging:
-    whether its link turns bits over at any time.  Tables have the shapes of records.schema.  ValueError for packets
-    that are no TCP streams, DamagedTrial for a manifest that names no addresses.
+    whether its link turns bits over at any time.  shown: what they show, where others have looked; files are then
+    empty.  Tables have the shapes of records.schema.  ValueError for packets that are no TCP streams, DamagedTrial for
+    a manifest that names no addresses.
     """
     work = manifest.workload
     if work.tls:
@@ -67,35 +71,54 @@ def journey(
     views = places.views(recorded, ends)
     of_consumer, of_connection = clients.groups(work.consumers, ends)
     wanted = _wanted(manifest, published, delivered, of_consumer)
-    wired = len(ends.servers) > 0 and any(view.place == places.WIRED for view in views)
-    peers = not wired and (not len(ends.servers) or places.are_peers(views, ends))
+    by_servers = seen.by_servers(views, ends)
+    peers = not by_servers and (
+        not len(ends.servers) or (places.are_peers(views, ends) if shown is None else shown.peers)
+    )
     reason = reasons.cannot(
         views, (*work.producers, *work.consumers), stations=_stations(manifest), between_stations=peers
     )
     if reason is not None or not len(wanted):
         return _nothing(len(wanted), reason or wanted.none)
-
-    def by_servers() -> Ways:
-        return read_ways(
-            views, ends, manifest, links=places.links(recorded), of_connection=of_connection, published=published,
-            damaging=damaging,
-        )  # fmt: skip
-
-    def between() -> Between:
-        return read_between(views, ends, manifest, of_connection=of_connection, published=published, damaging=damaging)
-
-    ways: Ways | Between = between() if peers else by_servers()
-    if not peers and not ways.told and places.are_peers(views, ends):
-        ways = between()
-    seen = [way.passages for way in ways.directions]
-    if not ways.told:
-        return _nothing(len(wanted), reasons.unreadable(seen))
-    if (reason := reasons.uncertain(seen, damaging=damaging)) is not None:
+    if shown is None:
+        shown = seen.see(views, ends, manifest, published=published, damaging=damaging)
+    told = any(len(way.hits.row) for way in shown.ways)
+    directions = shown.ways
+    if peers or (not told and shown.peers):
+        assert shown.between is not None, "it is looked for where no marker was found by servers"
+        directions = (shown.between,)
+    payloads = [way.payloads for way in directions]
+    if not any(len(way.hits.row) for way in directions):
+        return _nothing(len(wanted), reasons.unreadable(payloads))
+    if (reason := reasons.uncertain(payloads, damaging=damaging)) is not None:
         return _nothing(len(wanted), reason)
+    ways = _ways(directions, views, ends, manifest, links=places.links(recorded), of_connection=of_connection,
+                 published=published)  # fmt: skip
     found = _followed(wanted, ways)
     wire_known = any(view.place == places.SERVER for view in views)
-    told = _told(found, wire_known=wire_known)
-    return replace(told, why=reasons.explain(found.account, views, seen, _unseen(manifest, told.names)))
+    told_of = _told(found, wire_known=wire_known)
+    return replace(told_of, why=reasons.explain(found.account, views, payloads, _unseen(manifest, told_of.names)))
+
+
+def _ways(
+    directions: Sequence[Way], views: Sequence[View], ends: Ends, manifest: Manifest, *, links: tuple[str, ...],
+    of_connection: dict[int, int], published: pa.Table,
+) -> Ways | Between:  # fmt: skip
+    """Up and down by servers; or the one from station to station."""
+    if len(directions) == 1:
+        (way,) = directions
+        return by_stations(way, ends, manifest, of_connection=of_connection, published=published)
+    up, down = directions
+    return Ways(
+        up=up,
+        down=down,
+        manifest=manifest,
+        ends=ends,
+        of_connection=of_connection,
+        published=published,
+        server_seen=any(view.place == places.SERVER for view in views),
+        links=links,
+    )
 
 
 def stamped_journey(stamps: pa.Table, manifest: Manifest, *, published: pa.Table, delivered: pa.Table) -> Journey:

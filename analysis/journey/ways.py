@@ -11,37 +11,36 @@ import pyarrow as pa
 
 from analysis.journey import clients, markers
 from analysis.journey.clients import NOBODY, Deliveries
-from analysis.journey.intervals import Intervals, intervals
-from analysis.journey.legs import Leg, legs
+from analysis.journey.intervals import intervals
+from analysis.journey.legs import UNKNOWN, Leg, legs, turned
 from analysis.journey.markers import Hits
-from analysis.journey.passages import Passages, passages
+from analysis.journey.passages import Flows, Payloads, passages
 from analysis.journey.places import ENTER, SERVER, Ends, View
 from analysis.journey.reasons import Kind
 from analysis.journey.split import Split, split
 from records.body import extents
-from records.directions import DIRECTIONS, Direction
+from records.directions import Direction
 from records.manifest import Manifest
 from records.messaging import BodyType
 
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """One direction: its packets, their streams cut at segments' edges, and the markers in them.
+    """One direction: the messages that were found in its streams, and what became of each on its way.
 
-    between: whether it leads from station to station (journey.between); its direction is then where it enters the
-    medium, which is the uplink.
+    leg: of each hit.  turned: of each hit between stations, when it turned (legs.turned).  turns: whether packets were
+    captured there.  between: whether it leads from station to station (journey.between); its direction is then where it
+    enters the medium, which is the uplink.  payloads: what the captures kept of its packets.
     """
 
     direction: Direction
-    passages: Passages
-    streams: Intervals
+    flows: Flows
     hits: Hits
+    leg: Leg
+    turned: np.ndarray
+    turns: bool
+    payloads: Payloads
     between: bool = False
-
-    def legs(self, hit: np.ndarray, body_bytes: np.ndarray) -> Leg:
-        """The legs of the messages of these hits, with bodies of so many bytes."""
-        flow, begin = self.hits.flow[hit], self.hits.position[hit]
-        return legs(self.passages, self.streams, self.direction, flow=flow, begin=begin, end=begin + body_bytes)
 
     @cached_property
     def senders(self) -> np.ndarray:
@@ -54,13 +53,13 @@ class Way:
         return self._clients(at_station=self.direction == "downlink")
 
     def _clients(self, *, at_station: bool) -> np.ndarray:
-        flows = self.passages
+        flows = self.flows
         if at_station:
             found = clients.connection(flows.station, flows.station_port)
         elif self.between:
             found = clients.connection(flows.server, flows.server_port)
         else:
-            return np.full(len(flows.station), NOBODY)
+            return np.full(len(flows), NOBODY)
         return np.where(flows.reused, NOBODY, found)
 
 
@@ -102,19 +101,9 @@ class Ways:
     links: tuple[str, ...]
 
     @property
-    def directions(self) -> tuple[Way, ...]:
-        """All of them."""
-        return self.up, self.down
-
-    @property
     def kind(self) -> Kind:
         """By what messages go."""
         return "server"
-
-    @property
-    def told(self) -> bool:
-        """Whether a marker was found at all."""
-        return any(len(way.hits.row) for way in self.directions)
 
     def of_messages(self, wanted: Deliveries) -> tuple[np.ndarray, np.ndarray]:
         """For each delivery the hit of the way up that its producer sent, and that of the way down that came of it."""
@@ -130,15 +119,9 @@ class Ways:
         answer = self._carried(served, self.up.hits, self.up.senders)
         return answer, self._carried(replied, self.down.hits, self.down.receivers)
 
-    def crossing(
-        self, row: np.ndarray, *, sent: np.ndarray, got: np.ndarray, t_begin_ns: np.ndarray, t_end_ns: np.ndarray
-    ) -> Crossing:
-        """Of the messages at these rows of the published table, between two moments of the ledger's clock.
-
-        sent, got: hits of the way up and of the way down.
-        """
-        body = bodies(self.published, self.manifest, row)
-        up, down = self.up.legs(sent, body), self.down.legs(got, body)
+    def crossing(self, *, sent: np.ndarray, got: np.ndarray, t_begin_ns: np.ndarray, t_end_ns: np.ndarray) -> Crossing:
+        """Of messages, between two moments of the ledger's clock.  sent, got: their hits on the way up and down."""
+        up, down = self.up.leg.take(sent), self.down.leg.take(got)
         times = split(
             t_sched_ns=t_begin_ns, t_recv_ns=t_end_ns, up=up, down=down,
             clock_offset_ns=self.manifest.clock_offset_ns, server_seen=self.server_seen,
@@ -151,36 +134,26 @@ class Ways:
         return clients.carried_copy(wanted, hits, connections, self.of_connection, messages=len(self.published))
 
 
-def read_ways(
-    views: Sequence[View], ends: Ends, manifest: Manifest, *, links: tuple[str, ...], of_connection: dict[int, int],
-    published: pa.Table, damaging: bool,
-) -> Ways:  # fmt: skip
-    """Both directions, as these views show them.  ValueError for packets that are no TCP streams."""
-    up, down = (
-        read_way(views, ends, manifest, direction, published=published, damaging=damaging) for direction in DIRECTIONS
-    )
-    return Ways(
-        up=up,
-        down=down,
-        manifest=manifest,
-        ends=ends,
-        of_connection=of_connection,
-        published=published,
-        server_seen=any(view.place == SERVER for view in views),
-        links=links,
-    )
-
-
 def read_way(
     views: Sequence[View], ends: Ends, manifest: Manifest, direction: Direction, *, published: pa.Table,
     damaging: bool, between: bool = False,
 ) -> Way:  # fmt: skip
-    """One of them."""
+    """One direction, as these views show it.  ValueError for packets that are no TCP streams."""
     found = passages(views, ends, direction, damaging=damaging)
     streams = intervals(found, ENTER[direction])
     in_texts = manifest.workload.messages.body_type is BodyType.TEXT
     hits = markers.find(found, streams, views, published, in_texts=in_texts)
-    return Way(direction=direction, passages=found, streams=streams, hits=hits, between=between)
+    end = hits.position + bodies(published, manifest, hits.row)
+    return Way(
+        direction=direction,
+        flows=found.flows,
+        hits=hits,
+        leg=legs(found, streams, direction, flow=hits.flow, begin=hits.position, end=end),
+        turned=turned(found, streams, flow=hits.flow, end=end) if between else np.full(len(end), UNKNOWN),
+        turns=between and bool((found.place == SERVER).any()),
+        payloads=found.payloads,
+        between=between,
+    )
 
 
 def bodies(published: pa.Table, manifest: Manifest, row: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from analysis.details import without
+from analysis.looked import Looked
 from analysis.packed import encode, read_rows, without_folder
 from analysis.partial import PARTIAL
 from analysis.rows import Rows
@@ -198,14 +199,18 @@ def keep(trial: Path, rows: pa.Table, *, code: str, before: Stamps) -> str:
     return record.reduced_sha256
 
 
-def reduce_and_keep(trial: Path, number: int, code: str, *, brief: bool = False) -> pa.Table:
+def reduce_and_keep(
+    trial: Path, number: int, code: str, *, brief: bool = False, looked: Looked | None = None
+) -> pa.Table:
     """The trial's rows, with file names as seen from its folder, and kept where the disk takes them.
+
+    looked: what other tasks have found in its captures (analysis.trial).
 
     brief: of what is kept, without its details (analysis.details), and with a row of table KEPT, whose text is the
     digest.
     """
     before = stamps(trial)
-    rows = _made(trial, number)
+    rows = _made(trial, number, looked)
     digest = ""
     with suppress(OSError):  # whoever asked for the rows sees that they are not kept, and says so
         digest = keep(trial, rows, code=code, before=before) or _in_pack(trial, rows)
@@ -228,8 +233,8 @@ def digests_in(rows: pa.Table) -> tuple[pa.Table, dict[int, str]]:
     )
 
 
-def _made(trial: Path, number: int) -> pa.Table:
-    return without_folder(pa.Table.from_batches([reduce_trial(trial, number)]), str(trial))
+def _made(trial: Path, number: int, looked: Looked | None = None) -> pa.Table:
+    return without_folder(pa.Table.from_batches([reduce_trial(trial, number, looked)]), str(trial))
 
 
 def _in_pack(trial: Path, rows: pa.Table) -> str:

@@ -1,48 +1,110 @@
-"""The job: one trial is one task, and only small rows come back."""
+"""The job: one trial is one task, a large one as many as it takes, and only small rows come back.
+
+Of a large trial the ranges of all captures are decoded by a task each, the packets are exchanged by connection, each
+bucket of connections is looked at by one task, and one puts the trial together.  Both ways give the same rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from analysis.looked import Looked
 from analysis.partial import must_see
 from analysis.rows import DDL, SCHEMA
+from analysis.spark import partitions, trial_parts, trial_pieces
+from analysis.spark.pieces import by_bucket
+from analysis.spark.trial_plan import LARGE_PACKETS, TrialPlan, plans
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def reduce_trials(
-    spark: SparkSession, paths: Sequence[Path], *, code: str | None = None, token: str | None = None
-) -> pa.Table:
-    """Reduce the trial folders `paths` (number i in the result is paths[i]); one action, no shuffle.
+    spark: SparkSession, paths: Sequence[Path], *, code: str | None = None, token: str | None = None,
+    large_packets: int = LARGE_PACKETS,
+) -> pa.Table:  # fmt: skip
+    """Reduce the trial folders `paths` (number i in the result is paths[i]); one action.
 
     code: digest of the modules that reduce; with it each task keeps its trial's rows beside the campaign as soon as it
     has them (analysis.reductions), and file names are as seen from the trial's folder.
     A trial's folder that a task does not see ends the job.
     token: name of a file (kept.shared); a task that sees it gives back of what it has kept all but the details.
+    large_packets: from so many packets in its captures on, a trial is work for several tasks.
     Returns a table of analysis.rows.SCHEMA.
     """
-    folders = [str(path.resolve()) for path in paths]
+    folders = [path.resolve() for path in paths]
     if not folders:
         return SCHEMA.empty_table()
+    large = plans(folders, large_packets=large_packets)
+    apart = {one.number for one in large}
+    whole = [number for number in range(len(folders)) if number not in apart]
+    reduce_one = _Reduction(code, token)
+    frames = []
+    if whole:
+        frames.append(_whole(spark, [str(folders[number]) for number in whole], whole, reduce_one))
+    if large:
+        frames.append(_shared_out(spark, large, reduce_one))
+    frame = frames[0] if len(frames) == 1 else frames[0].union(frames[1])
+    return frame.toArrow()
 
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+
+class _Reduction:
+    """What a task does with a trial."""
+
+    def __init__(self, code: str | None, token: str | None) -> None:
+        self._code, self._token = code, token
+
+    def __call__(self, folder: str, number: int, looked: Looked | None = None) -> Iterator[pa.RecordBatch]:
         from analysis.reductions.kept import is_shared, reduce_and_keep  # noqa: PLC0415
         from analysis.trial import reduce_trial  # noqa: PLC0415
 
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                path = Path(folders[number])
-                if code is None:
-                    yield reduce_trial(path, number)
-                else:
-                    must_see(path)
-                    brief = token is not None and is_shared(path, token)
-                    yield from reduce_and_keep(path, number, code, brief=brief).to_batches()
+        path = Path(folder)
+        if self._code is None:
+            yield reduce_trial(path, number, looked)
+            return
+        must_see(path)
+        brief = self._token is not None and is_shared(path, self._token)
+        yield from reduce_and_keep(path, number, self._code, brief=brief, looked=looked).to_batches()
 
-    numbers = spark.range(0, len(folders), 1, numPartitions=len(folders))
-    return numbers.mapInArrow(work, DDL).toArrow()
+
+def _whole(spark: SparkSession, folders: Sequence[str], numbers: Sequence[int], reduce_one: _Reduction) -> DataFrame:
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.column(0).to_pylist():
+                yield from reduce_one(folders[row], numbers[row])
+
+    return spark.range(0, len(folders), 1, numPartitions=len(folders)).mapInArrow(work, DDL)
+
+
+def _shared_out(spark: SparkSession, large: Sequence[TrialPlan], reduce_one: _Reduction) -> DataFrame:
+    buckets = partitions.keys(sum(one.buckets for one in large))
+    trials = partitions.keys(len(large))
+    pieces = trial_pieces.pieces_of(large, buckets)
+
+    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.column(0).to_pylist():
+                piece = pieces[row]
+                must_see(Path(large[piece.plan].path))
+                yield from trial_pieces.decode(large[piece.plan], piece)
+
+    def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held = by_bucket(batches, of=("plan", "bucket"))
+        for plan, bucket in list(held):
+            parts = trial_parts.look(large[plan], bucket, held.pop((plan, bucket)))
+            yield trial_parts.to_rows(parts, key=trials[plan], plan=plan, bucket=bucket)
+
+    def put_together(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held = by_bucket(batches, of=("plan",))
+        for (plan,) in list(held):
+            looked = trial_parts.together(held.pop((plan,)))
+            yield from reduce_one(large[plan].path, large[plan].number, looked)
+
+    decoded: Any = spark.range(0, len(pieces), 1, numPartitions=len(pieces)).mapInArrow(decode, trial_pieces.DDL)
+    looked_at: Any = decoded.repartition(len(buckets), "key").mapInArrow(look, trial_parts.DDL)
+    frame: DataFrame = looked_at.repartition(len(trials), "key").mapInArrow(put_together, DDL)
+    return frame

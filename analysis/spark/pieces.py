@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -83,11 +84,8 @@ def _decoded(path: Place, piece: Range, buckets: int) -> tuple[str, list[tuple[i
         "span": [found.low_ns, found.high_ns] if found else None,
         "v6": {str(number): raw.hex() for number, raw in file.v6.items()},
     })  # fmt: skip
-    of = bucket_of(packets, buckets)
-    order = np.argsort(of, kind="stable")
-    edges = np.searchsorted(of[order], np.arange(buckets + 1))
-    chosen = [order[edges[bucket] : edges[bucket + 1]] for bucket in range(buckets)]
-    return about, [(len(rows), _pack(packets, rows)) for rows in chosen]
+    chosen = in_buckets(packets, buckets)
+    return about, [(len(rows), pack(packets, rows)) for rows in chosen]
 
 
 def bucket_of(packets: Packets, buckets: int) -> np.ndarray:
@@ -101,20 +99,39 @@ def bucket_of(packets: Packets, buckets: int) -> np.ndarray:
     return found
 
 
-def _pack(packets: Packets, rows: np.ndarray) -> bytes:
-    names = [field.name for field in fields(packets) if field.name not in _NOT_SENT]
-    batch = pa.RecordBatch.from_arrays([pa.array(getattr(packets, name)[rows]) for name in names], names)
+def in_buckets(packets: Packets, buckets: int) -> list[np.ndarray]:
+    """Rows of the packets of each bucket, in their order."""
+    of = bucket_of(packets, buckets)
+    order = np.argsort(of, kind="stable")
+    edges = np.searchsorted(of[order], np.arange(buckets + 1))
+    return [order[edges[bucket] : edges[bucket + 1]] for bucket in range(buckets)]
+
+
+def pack(packets: Packets, rows: np.ndarray, *, without: Collection[str] = _NOT_SENT) -> bytes:
+    """Those rows but for some columns, for `unpack`."""
+    names = [field.name for field in fields(packets) if field.name not in without]
+    return to_bytes(pa.table({name: getattr(packets, name)[rows] for name in names}))
+
+
+def to_bytes(table: pa.Table) -> bytes:
+    """A table in Arrow's format, for `from_bytes`."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema, options=_PACKED) as stream:
-        stream.write_batch(batch)
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
+    with pa.ipc.new_stream(sink, table.schema, options=_PACKED) as stream:
+        stream.write_table(table)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
-def _unpack(parts: Sequence[bytes | pa.Buffer]) -> Packets:
-    table = pa.concat_tables([pa.ipc.open_stream(part).read_all() for part in parts])
+def from_bytes(content: bytes | pa.Buffer) -> pa.Table:
+    """The table of to_bytes."""
+    return pa.ipc.open_stream(content).read_all()
+
+
+def unpack(parts: Sequence[bytes | pa.Buffer], *, without: Collection[str] = _NOT_SENT) -> Packets:
+    """What was packed, one part behind the other; columns that were left out are 0."""
+    table = pa.concat_tables(map(from_bytes, parts))
     columns = {name: table.column(name).to_numpy() for name in table.column_names}
-    return Packets(**columns, **_zeros(_NOT_SENT, len(table)))
+    return Packets(**columns, **_zeros(without, len(table)))
 
 
 def _zeros(names: Iterable[str], count: int) -> dict[str, np.ndarray]:
@@ -122,17 +139,19 @@ def _zeros(names: Iterable[str], count: int) -> dict[str, np.ndarray]:
     return {name: np.broadcast_to(np.zeros((), dtype=TYPES[name]), count) for name in names}
 
 
-def by_bucket(batches: Iterable[pa.RecordBatch]) -> dict[tuple[int, int], pa.Table]:
-    """Rows of SCHEMA by capture and bucket."""
+def by_bucket(
+    batches: Iterable[pa.RecordBatch], *, of: Sequence[str] = ("capture", "bucket")
+) -> dict[tuple[int, ...], pa.Table]:
+    """Rows by capture and bucket, or by other columns of numbers."""
     if not (some := list(batches)):
         return {}
     held = pa.Table.from_batches(some)
-    of = ["capture", "bucket"]
-    found = [tuple(row[name] for name in of) for row in held.select(of).group_by(of).aggregate([]).to_pylist()]
+    columns = held.select(of).group_by(of).aggregate([])
+    found = [tuple(row[name] for name in of) for row in columns.to_pylist()]
     if len(found) == 1:
         return {found[0]: held}  # without a copy
-    each = [pc.and_(*(pc.equal(held[name], value) for name, value in zip(of, one, strict=True))) for one in found]
-    return {one: held.filter(mine) for one, mine in zip(found, each, strict=True)}
+    masks = [[pc.equal(held[name], value) for name, value in zip(of, one, strict=True)] for one in found]
+    return {one: held.filter(reduce(pc.and_, mine)) for one, mine in zip(found, masks, strict=True)}
 
 
 def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int, long: int = LONG) -> pa.RecordBatch:
@@ -174,7 +193,7 @@ def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int, long: int = L
 def _add(rows: Rows, packed: list[pa.Buffer], *, count: int, within: Span, v6: Mapping[int, bytes], long: int) -> None:
     """Add the rows of so many packets, and empty `packed`."""
     if count <= long:
-        packets = _unpack(packed)
+        packets = unpack(packed)
         packed.clear()
         add_packets(rows, packets, within=within, v6=v6)
         return
@@ -182,7 +201,7 @@ def _add(rows: Rows, packed: list[pa.Buffer], *, count: int, within: Span, v6: M
     many = {ports: _Long(ports, size) for ports, size in sizes.items() if size > long}
     rest = _take(packed, list(many.values()))
     packed.clear()
-    add_packets(rows, _unpack(rest), within=within, v6=v6)
+    add_packets(rows, unpack(rest), within=within, v6=v6)
     for ports in list(many):
         add_long(rows, many.pop(ports).between(), within=within, v6=v6, most=long)
 
@@ -195,7 +214,7 @@ def _counted(packed: Iterable[pa.Buffer]) -> dict[_Ports, int]:
     """How many packets there are between any two ports."""
     sizes = Counter[_Ports]()
     for one in packed:
-        packets = _unpack([one])
+        packets = unpack([one])
         ends = np.stack([getattr(packets, name).astype(np.int64) for name in ("src", "sport", "dst", "dport")])
         found, counts = np.unique(ends, axis=1, return_counts=True)
         for (a, here, b, there), count in zip(found.T.tolist(), counts.tolist(), strict=True):
@@ -207,11 +226,11 @@ def _take(packed: Iterable[pa.Buffer], many: Sequence[_Long]) -> list[bytes]:
     """Move packets to the connections that have many; what is left of each piece."""
     rest = []
     for one in packed:
-        packets = _unpack([one])
+        packets = unpack([one])
         left = np.ones(len(packets), dtype=bool)
         for held in many:
             left &= ~held.take(packets)
-        rest.append(_pack(packets, np.flatnonzero(left)))
+        rest.append(pack(packets, np.flatnonzero(left)))
     return rest
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.arrays import joined
 from analysis.tcp.analysis import Analysis
 from analysis.tcp.connections import RST
-from analysis.tcp.parts import Part, joined
+from analysis.tcp.parts import Part
 from analysis.tcp.recovery import Episodes
 from analysis.tcp.retransmissions import Kind
 from analysis.tcp.rtt import RoundTrips, ended_within
@@ -127,8 +128,9 @@ def _goodput(
 def _recovery(episodes: Episodes, flows: int, *, start_ns: int, end_ns: int) -> dict[str, np.ndarray]:
     inside = np.minimum(episodes.end_ns, end_ns) - np.maximum(episodes.start_ns, start_ns)
     began = (episodes.start_ns >= start_ns) & (episodes.start_ns < end_ns)
+    spent = np.bincount(episodes.flow, weights=np.maximum(inside, 0) / 1e9, minlength=flows)
     return {
-        "recovery_s": np.bincount(episodes.flow, weights=np.maximum(inside, 0) / 1e9, minlength=flows),
+        "recovery_s": spent.astype(np.float64),  # of no episodes they would be whole numbers
         "recoveries": np.bincount(episodes.flow[began], minlength=flows),
     }
 

@@ -9,12 +9,13 @@ waits for an answer; one without such an end grows.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 import numpy as np
 
+from analysis.arrays import joined
 from analysis.capture.columns import Packets
 from analysis.tcp.acknowledgements import repeats
 from analysis.tcp.analysis import Analysis, analyse_flows
@@ -107,13 +108,6 @@ def _with(episodes: Episodes, more: list[tuple[int, int, int]]) -> Episodes:
     flow, start, end = (np.array([one[place] for one in more], dtype=np.int64) for place in range(3))
     none = np.full(len(more), -1, dtype=np.int64)
     return joined([episodes, Episodes(flow=flow, start_ns=start, end_ns=end, row=none, end_frame=none)])
-
-
-def joined(some: Sequence[T]) -> T:
-    """One behind the other."""
-    return type(some[0])(
-        **{part.name: np.concatenate([getattr(one, part.name) for one in some]) for part in fields(some[0])}
-    )
 
 
 def _settled(packets: Packets, flow: np.ndarray, flows: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from common.records import record
 
 CONNECTIONS = 3120
+CLIENT, SERVER = 0x0A000100, 0x0A640001  # the first addresses; 50 connections have one client, and 7 servers
 _PAYLOAD, _HEADERS, _RECORD_BYTES = 1448, 66, 16
 _RTT_NS, _GAP_NS = 8_000_000, 50_000_000
 BEGIN_NS = 1_700_000_000 * 10**9
@@ -67,7 +68,7 @@ def _headers(
     head["kept"] = head["wire"] = _HEADERS + payload
     head["ethertype"], head["version"], head["ttl"], head["protocol"] = 0x0800, 0x45, 64, 6
     head["length"] = _HEADERS - 14 + payload
-    client, server = 0x0A000100 + connection // 50, 0x0A640001 + connection % 7
+    client, server = CLIENT + connection // 50, SERVER + connection % 7
     ports = 40000 + connection % 20000, np.full(len(connection), 443)
     ends = ("src", "dst", "sport", "dport") if forward else ("dst", "src", "dport", "sport")
     for name, column in zip(ends, (client, server, *ports), strict=True):

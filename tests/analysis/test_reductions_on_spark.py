@@ -12,15 +12,18 @@ import pytest
 from object_store import ObjectStore
 from packs import reduced
 from pyspark.errors import PythonException
+from pyspark.sql import SparkSession
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.details import TABLES, Asked, Reduced
+from analysis.packed import without_folder
 from analysis.reductions import reduce
 from analysis.reductions.code import code_digest
 from analysis.reductions.kept import FOLDER, State, look
 from analysis.reductions.published import copy_records, reducing_published
 from analysis.reductions.reduce import reducing
 from analysis.report.build import found
+from analysis.rows import SCHEMA
 from analysis.spark.jobs import reduce_trials
 from records.location import Remote, locate
 from records.publishing import publish, read_published
@@ -39,6 +42,28 @@ def test_tasks_keep_their_trials_and_give_the_same_rows(tmp_path: Path) -> None:
         mine, theirs = (table.filter(pc.equal(table.column("trial"), number)) for table in (rows, plain))
         assert mine == theirs
     assert {look(path, code_digest()).state for path in paths} == {State.CURRENT}
+
+
+@pytest.mark.parametrize("code", [None, code_digest()])
+def test_large_trials_are_shared_out_among_tasks_and_give_the_same_rows(
+    spark: SparkSession, tmp_path: Path, code: str | None
+) -> None:
+    spec = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=3, packets=60)
+    paths = [trial.path for trial in trials(write_campaign(tmp_path, spec))]
+    (paths[1] / "sta1.pcap").write_bytes(b"no capture")  # nothing to share: a task reduces it whole
+    rows = reduce_trials(spark, paths, code=code, large_packets=1)
+    whole = without_folders(reduced(paths), paths) if code else reduced(paths)
+    for number in range(len(paths)):
+        mine, theirs = (table.filter(pc.equal(table.column("trial"), number)) for table in (rows, whole))
+        assert mine.cast(SCHEMA).combine_chunks() == theirs.combine_chunks()
+    found = [look(path, code_digest()).state for path in paths]
+    assert found == ([State.CURRENT, State.NONE, State.CURRENT] if code else [State.NONE] * 3)
+
+
+def without_folders(rows: pa.Table, paths: list[Path]) -> pa.Table:
+    for path in paths:
+        rows = without_folder(rows, str(path))
+    return rows
 
 
 @pytest.mark.usefixtures("shared_session")

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pcap_files import ACK, address, pcap
 from synthetic_campaign import OFFSET, SECOND, START, Load, Spec, manifest
 
+from analysis.capture.ranges import index, to_json
 from analysis.capture.reader import read_capture
+from analysis.journey.places import ends, views
+from analysis.journey.seen import see, together
 from analysis.journey.trial import Journey, journey
+from analysis.looked import without_packets
 from analysis.recorded import Recorded
+from analysis.spark.trial_pieces import SCHEMA, decode, files_of, pieces_of
+from analysis.spark.trial_plan import PlannedCapture, TrialPlan
 from records.manifest import Capture, Cell, Consumer, Manifest, Node, PlacedWorkload, Producer
 from records.marker import Marker, pack_into
 from records.messaging import BodyType
@@ -203,13 +211,49 @@ class World:
         return found
 
     def journey(self, folder: Path) -> Journey:
-        return journey(
-            self.recorded(folder),
-            self.manifest(),
-            published=pa.Table.from_pylist(self.published, schema=PUBLISHED),
-            delivered=pa.Table.from_pylist(self.delivered, schema=DELIVERED),
-            damaging=self.damaging,
+        """What the whole captures tell, which is what connections tell that were looked at apart."""
+        recorded, known = self.recorded(folder), self.manifest()
+        published = pa.Table.from_pylist(self.published, schema=PUBLISHED)
+        delivered = pa.Table.from_pylist(self.delivered, schema=DELIVERED)
+        told = partial(journey, published=published, delivered=delivered, damaging=self.damaging)
+        found = told(recorded, known)
+        if recorded:
+            apart = [
+                see(views(some, ends(known)), ends(known), known, published=published, damaging=self.damaging)
+                for some in in_buckets(recorded, folder, damaging=self.damaging)
+            ]
+            empty = [(capture, NO_PACKETS) for capture, _ in recorded]
+            _same(told(empty, known, shown=together(apart)), found)
+        return found
+
+
+BUCKETS, RANGE_BYTES = 3, 1000
+NO_PACKETS = without_packets(records=0, kinds={}, damage=None)
+
+
+def in_buckets(recorded: Recorded, folder: Path, *, damaging: bool) -> Iterator[Recorded]:
+    """The captures in `folder` with some of the connections each, as the tasks that share a large trial have them."""
+    captures = tuple(
+        PlannedCapture(
+            file=capture.file,
+            ranges=tuple(to_json(one) for one in index(folder / capture.file, range_bytes=RANGE_BYTES).ranges),
         )
+        for capture, _ in recorded
+    )
+    plan = TrialPlan(
+        path=str(folder), number=0, buckets=BUCKETS, captures=captures, bodies=True, damaging=damaging
+    )  # fmt: skip
+    sent = [batch for piece in pieces_of([plan], range(BUCKETS)) for batch in decode(plan, piece)]
+    held = pa.Table.from_batches(sent, SCHEMA)
+    for bucket in range(BUCKETS):
+        files = files_of(plan, held.filter(pc.equal(held["bucket"], bucket)))
+        yield [(capture, files.get(capture.file, NO_PACKETS)) for capture, _ in recorded]
+
+
+def _same(one: Journey, other: Journey) -> None:
+    assert replace(one, parts=None, latency=None) == replace(other, parts=None, latency=None)  # type: ignore[arg-type]
+    assert np.array_equal(one.parts, other.parts)
+    assert np.array_equal(one.latency, other.latency)
 
 
 def parts_ms(found: Journey) -> list[dict[str, float]]:

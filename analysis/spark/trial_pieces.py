@@ -1,0 +1,183 @@
+"""Packets of a large trial's captures on their way from the tasks that decode them to those that look at some of them.
+
+As analysis.spark.pieces does it for one capture; here the packets of a connection come together from all captures of
+the trial, with the bytes that messages stand in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from analysis.arrays import joined
+from analysis.capture.columns import TCP, Packets
+from analysis.capture.ranges import from_json
+from analysis.capture.reader import Capture as PacketFile
+from analysis.capture.reader import read_range
+from analysis.looked import without_packets
+from analysis.partial import said
+from analysis.spark.pieces import from_bytes, in_buckets, pack, to_bytes, unpack
+from analysis.spark.trial_plan import TrialPlan
+from analysis.tcp.analysis import FIN, SYN
+from records.marker import MAGIC, SIZE
+
+SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.int32(), nullable=False),
+        pa.field("plan", pa.int32(), nullable=False),
+        pa.field("bucket", pa.int32(), nullable=False),
+        pa.field("capture", pa.int32(), nullable=False),
+        pa.field("first_frame", pa.int64(), nullable=False),
+        pa.field("about", pa.string(), nullable=False),  # JSON: records and kinds of the whole range, or why it failed
+        pa.field("packets", pa.binary(), nullable=False),
+        pa.field("content", pa.binary(), nullable=False),  # frames, as far as messages may stand in them
+    ]
+)
+DDL = "key int, plan int, bucket int, capture int, first_frame long, about string, packets binary, content binary"
+_MARKER_BYTES = 2 * SIZE  # at most: 44 inside a text
+_NOT_SENT = frozenset({"interface", "kept", "tos", "ttl"})  # what nothing asks of a trial's packets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A range of a capture of a plan.  keys: of the plan's buckets, by which Spark knows where each goes."""
+
+    plan: int
+    capture: int
+    range: str
+    keys: tuple[int, ...]
+
+
+def decode(plan: TrialPlan, piece: Piece) -> Iterator[pa.RecordBatch]:
+    """A row of SCHEMA for each bucket with the packets of its connections, in file order."""
+    found = from_json(piece.range)
+    parts = [(b"", b"")] * len(piece.keys)
+    try:
+        file = read_range(Path(plan.path) / plan.captures[piece.capture].file, found)
+        about = {"records": file.records, "kinds": file.kinds}
+        content = file.data.tobytes() if plan.bodies else b""
+        markers = np.array([hit.start() for hit in re.finditer(re.escape(MAGIC), content)], dtype=np.int64)
+        for bucket, rows in enumerate(in_buckets(file.packets, len(piece.keys))):
+            packets, runs = _shared(file.packets.select(rows), markers, plan)
+            parts[bucket] = pack(packets, np.arange(len(rows)), without=_NOT_SENT), runs.of(content)
+    except Exception as error:  # noqa: BLE001 - a range that cannot be read ends its file, not the others
+        about, parts = {"failed": said(error)}, [(b"", b"")] * len(piece.keys)
+    for bucket, (key, part) in enumerate(zip(piece.keys, parts, strict=True)):
+        cells = [key, piece.plan, bucket, piece.capture, found.first_frame, json.dumps(about), *part]
+        arrays = [pa.array([cell], field.type) for cell, field in zip(cells, SCHEMA, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _shared(packets: Packets, markers: np.ndarray, plan: TrialPlan) -> tuple[Packets, _Runs]:
+    """These packets as if their frames stood one behind the other, and what is sent of the frames.
+
+    markers: where some may begin in the file's data.
+    """
+    tcp = packets.protocol == TCP
+    wanted = plan.bodies & ((packets.payload > 0) | (tcp & (packets.flags & (SYN | FIN) != 0)))
+    header = np.where(wanted, packets.wire - packets.payload, 0).astype(np.int64)
+    start = np.maximum(packets.at - header, 0)
+    stop = np.where(wanted, packets.at + packets.kept_payload, start)
+    moved = np.cumsum(stop - start) - stop  # what the frames stand further on
+    long = wanted & tcp & (packets.kept_payload > 2 * _MARKER_BYTES) & (not plan.damaging)
+    frame = np.searchsorted(start, markers, side="right") - 1
+    inside = (frame >= 0) & (markers < stop[frame]) if len(packets) else np.zeros(len(markers), dtype=bool)
+    runs = _Runs(
+        start=np.concatenate([start, (stop - _MARKER_BYTES)[long], markers[inside]]),
+        stop=np.concatenate([
+            np.where(long, packets.at + _MARKER_BYTES, stop), stop[long],
+            np.minimum(markers[inside] + _MARKER_BYTES, stop[frame[inside]]),
+        ]),
+        moved=np.concatenate([moved, moved[long], moved[frame[inside]]]),
+    )  # fmt: skip
+    return replace(packets, at=packets.at + moved), runs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Runs:
+    """Bytes of a file that are sent.  A payload that has a byte of a marker has the first four of that marker, or the
+    marker is cut at one of the payload's ends: what else is in it need not be sent, and is zeros where it is read.
+
+    start, stop: in the file's data.  moved: where they are read, less start.
+    """
+
+    start: np.ndarray
+    stop: np.ndarray
+    moved: np.ndarray
+
+    def of(self, content: bytes) -> bytes:
+        """Packed for _spread_out."""
+        some = self.stop > self.start
+        start, stop = self.start[some], self.stop[some]
+        sent = b"".join([content[low:high] for low, high in zip(start.tolist(), stop.tolist(), strict=True)])
+        ends = np.cumsum(np.append(0, stop - start)).astype(np.int64)
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(sent)]
+        runs = pa.Array.from_buffers(pa.large_binary(), len(start), buffers)
+        return to_bytes(pa.table({"at": start + self.moved[some], "run": runs}))
+
+
+def _spread_out(runs: pa.Table, data: memoryview) -> None:
+    """Put runs where they are read."""
+    if not len(runs):
+        return
+    (column,) = runs.column("run").chunks
+    _, ends, content = column.buffers()
+    places = np.frombuffer(ends, dtype=np.int64)[: len(runs) + 1].tolist()
+    view = memoryview(content).cast("B")
+    for at, low, high in zip(runs.column("at").to_pylist(), places[:-1], places[1:], strict=True):
+        data[at : at + high - low] = view[low:high]
+
+
+def files_of(plan: TrialPlan, pieces: pa.Table) -> dict[str, PacketFile]:
+    """What the captures of a plan hold of a bucket's connections, from the rows of SCHEMA of that bucket, by file.
+
+    Of a capture without any there is none.
+    """
+    order = np.lexsort([pieces.column(name).to_numpy() for name in ("first_frame", "capture")])
+    captures = pieces.column("capture").to_numpy()[order]
+    found: dict[str, PacketFile] = {}
+    for number in np.unique(captures).tolist():
+        rows = order[captures == number].tolist()
+        sent = [pieces.column("packets")[row].as_buffer() for row in rows]
+        if not all(one.size for one in sent):
+            continue  # a range failed: this file is not told of at all
+        each = [unpack([one], without=_NOT_SENT) for one in sent]
+        if not sum(map(len, each)):
+            continue
+        sizes = [int((one.at + one.kept_payload).max(initial=0)) for one in each]
+        first = np.cumsum([0, *sizes])
+        data = np.zeros(first[-1], dtype=np.uint8)
+        for row, low, high in zip(rows, first[:-1].tolist(), first[1:].tolist(), strict=True):
+            _spread_out(from_bytes(pieces.column("content")[row].as_buffer()), data[low:high].data)
+        packets = joined([replace(one, at=one.at + low) for one, low in zip(each, first[:-1], strict=True)])
+        empty = without_packets(records=len(packets), kinds={}, damage=None)
+        found[plan.captures[number].file] = replace(empty, packets=packets, data=data)
+    return found
+
+
+def told_of(pieces: pa.Table) -> dict[int, list[Mapping[str, object]]]:
+    """What each range of a capture says of itself, in file order, by the capture's number."""
+    rows = sorted(pieces.select(["capture", "first_frame", "about"]).to_pylist(), key=lambda row: row["first_frame"])
+    found: dict[int, list[Mapping[str, object]]] = {}
+    for row in rows:
+        found.setdefault(row["capture"], []).append(json.loads(row["about"]))
+    return found
+
+
+def pieces_of(plans: Sequence[TrialPlan], keys: Sequence[int]) -> list[Piece]:
+    """All ranges of all plans.  keys: one for each bucket, plan by plan."""
+    found, at = [], 0
+    for number, plan in enumerate(plans):
+        mine = tuple(keys[at : at + plan.buckets])
+        at += plan.buckets
+        found += [
+            Piece(plan=number, capture=capture, range=text, keys=mine)
+            for capture, planned in enumerate(plan.captures) for text in planned.ranges
+        ]  # fmt: skip
+    return found
