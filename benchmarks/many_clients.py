@@ -50,6 +50,9 @@ class Phases:
         """Say it."""
         print(f"{planned.cell}: {why}")
 
+    def widened(self, why: str) -> None:
+        """Nothing to note."""
+
     def ended(self, outcome: Outcome) -> None:
         """Keep it."""
         self.outcomes.append(outcome)

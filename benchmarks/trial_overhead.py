@@ -57,6 +57,9 @@ class Collect:
     def repeated(self, planned: Planned, why: str) -> None:
         """Nothing to note."""
 
+    def widened(self, why: str) -> None:
+        """Nothing to note."""
+
     def ended(self, outcome: Outcome) -> None:
         """Keep it."""
         self._over("")

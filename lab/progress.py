@@ -105,6 +105,10 @@ class Board:
         del self.running[planned]
         out.print(f"{planned.cell} trial {planned.trial}: {why}")
 
+    def widened(self, why: str) -> None:
+        """More or fewer trials go beside each other."""
+        out.print(why)
+
     def ended(self, outcome: Outcome) -> None:
         """A trial has ended."""
         del self.running[outcome.planned]

@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import mean
 
 from records.manifest import Manifest
-from records.store import DamagedTrial, Trial, aside_of, trials
+from records.store import DamagedTrial, Trial, aside_of, trials, trials_of
+from records.verdict import State
 
 
 @dataclass(slots=True)
@@ -34,3 +35,13 @@ class Loads:
     def of(self, cell: str) -> float:
         """Of a cell that has not run, what the others take in the mean; 0 when none has."""
         return self._known.get(cell, mean(self._known.values()) if self._known else 0.0)
+
+
+def last_alone_cpu(cell: Path) -> float | None:
+    """The processor share of the last valid trial in a cell's folder that ran alone, None when there is none."""
+    for trial in reversed(trials_of(cell)):
+        with suppress(DamagedTrial):
+            manifest = trial.manifest()
+            if not manifest.beside and manifest.machine_cpu is not None and trial.verdict().state is State.VALID:
+                return manifest.machine_cpu
+    return None

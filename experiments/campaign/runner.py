@@ -18,12 +18,13 @@ from experiments.campaign import campaign as campaigns
 from experiments.campaign import foreign, launch, prepare, retry
 from experiments.campaign.durations import Durations, own_s
 from experiments.campaign.launch import Outcome, Way
-from experiments.campaign.loads import Loads
+from experiments.campaign.loads import Loads, last_alone_cpu
 from experiments.campaign.piece import Piece
 from experiments.campaign.schedule import leaves_room, may_share, next_turn
 from experiments.campaign.stopping import precision
 from experiments.campaign.together import Together
 from experiments.campaign.watcher import Watcher
+from experiments.campaign.width import Width
 from experiments.scenario import segments
 from experiments.scenario.repeats import SideBySide
 from experiments.scenario.settings import Settings
@@ -38,7 +39,7 @@ from experiments.workers.worker import Workers
 from records.campaign import Campaign, Cell, Planned, read_campaign
 from records.errors import CannotGoOn
 from records.stopping import End
-from records.store import DamagedTrial, Trial, aside, note_failed, set_aside, trial_name, trials_of, why_aside
+from records.store import Trial, aside, note_failed, set_aside, trial_name, why_aside
 from records.times import note_trial, trial_times
 from records.verdict import State
 
@@ -99,6 +100,8 @@ class CampaignRun:
     """A campaign under way.  left: what is still to run, in order.
 
     crowded: cells whose trials have had too little processor beside another, until one alone leaves room.
+    width: how many trials go together.  spoiled: how many of this turn are run again, crowded ones left out, which go
+    together by their loads.
     loads: what a trial of each cell takes of the processors.
     alone: why trials that were spoiled beside others are run again by themselves.  notes: for every manifest.
     Everything but the trials themselves happens in one thread.
@@ -116,6 +119,11 @@ class CampaignRun:
     outcomes: list[Outcome] = field(default_factory=list)
     crowded: set[str] = field(default_factory=set)
     alone: dict[Planned, str] = field(default_factory=dict)
+    width: Width = field(init=False)
+    spoiled: int = 0
+
+    def __post_init__(self) -> None:
+        self.width = Width(most=self._parallel.trials)
 
     def run(self, piece: Piece | None = None) -> None:
         """Run what is left, or what fits into a piece.  Raises GaveUp, and what starting a trial does."""
@@ -134,7 +142,7 @@ class CampaignRun:
 
     def next_turn(self) -> tuple[Planned, ...]:
         """The trials that run next, together."""
-        most = self._parallel.trials
+        most = self.width.now
         if any(place.kernel == "lab" for place in self.places.values()):
             # Each lab kernel has a core to itself: more would wait for one, and begin in the window of another.
             most = min(most, len(os.sched_getaffinity(0)))
@@ -148,7 +156,9 @@ class CampaignRun:
 
     def take(self, turn: Sequence[Planned]) -> None:
         """Run these trials at the same time and wait for all.  Raises GaveUp, and what starting one does."""
+        counts = len(turn) > 1 or self._shares(turn[0])
         self.left = [one for one in self.left if one not in turn]
+        self.spoiled = 0
         done: SimpleQueue[Callable[[], None]] = SimpleQueue()
         running, workers, together = set(turn), Workers(), Together(turn)
         specs = {planned: self._spec(planned, [one for one in turn if one != planned]) for planned in turn}
@@ -188,6 +198,8 @@ class CampaignRun:
                     thread.join()
             self._take_in(done)
         self._give_up_if_hopeless()
+        if counts and (why := self.width.ended(len(turn), self.spoiled)):
+            self.watcher.widened(why)
 
     def _take_in(self, done: SimpleQueue[Callable[[], None]]) -> None:
         """Of what an interrupt has left undone, look at results: a spoiled one must not stay."""
@@ -237,6 +249,7 @@ class CampaignRun:
         elif outcome.state is State.INVALID and self._repeats(trial) < self._settings.repeat_spoiled:
             checks = retry.spoiled_by_machine(trial.verdict())
             why = f"{_BY_MACHINE}, so it is run again ({'; '.join(outcome.reasons)})" if checks else ""
+            self.spoiled += bool(checks)
         else:
             why = ""
         if why and outcome.state != "failed":
@@ -250,6 +263,7 @@ class CampaignRun:
     def _spoiled_beside_others(self, outcome: Outcome, trial: Trial) -> str:
         others = f"{outcome.beside} other trial{'s' * (outcome.beside > 1)}"
         if outcome.state == "failed":
+            self.spoiled += 1
             return f"it failed beside {others}, so it is run again alone ({'; '.join(outcome.reasons)})"
         cpu = trial.manifest().machine_cpu
         why = retry.spoiled_beside_others(trial.verdict(), cpu)
@@ -258,7 +272,9 @@ class CampaignRun:
             if first and cpu is not None:
                 return f"crowded beside {others}, so {_BESIDE_FEWER} ({crowd})"
             self.crowded.add(outcome.planned.cell)
-        elif first and retry.spoiled_by_machine(trial.verdict()):
+            return f"spoiled beside {others}, so it is run again alone ({why})"
+        self.spoiled += bool(why)
+        if first and retry.spoiled_by_machine(trial.verdict()):
             return f"spoiled beside {others}, as the machine alone can do, so {_BESIDE_OTHERS} ({why})"
         return f"spoiled beside {others}, so it is run again alone ({why})" if why else ""
 
@@ -342,16 +358,6 @@ def _line_has_room(cell: Cell, place: Place, *, trials: int) -> bool:
     settings, profile, links = prepare.settings_of(cell), prepare.profile_of(cell), prepare.links_of(cell)
     loads = segments.carried(settings, profile, links, first=place.medium, has_netem=features.times_frames())
     return ceiling.has_room(*loads.values(), trials=trials)
-
-
-def last_alone_cpu(cell: Path) -> float | None:
-    """The processor share of the last valid trial in a cell's folder that ran alone, None when there is none."""
-    for trial in reversed(trials_of(cell)):
-        with suppress(DamagedTrial):
-            manifest = trial.manifest()
-            if not manifest.beside and manifest.machine_cpu is not None and trial.verdict().state is State.VALID:
-                return manifest.machine_cpu
-    return None
 
 
 def spec(

@@ -21,6 +21,9 @@ class Watcher(Protocol):
     def repeated(self, planned: Planned, why: str) -> None:
         """A trial that had begun has ended and will begin again."""
 
+    def widened(self, why: str) -> None:
+        """More or fewer trials than before go beside each other from now on."""
+
     def ended(self, outcome: Outcome) -> None:
         """A trial has ended."""
 

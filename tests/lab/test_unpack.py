@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.campaign import CampaignError, owned
-from experiments.campaign.runner import last_alone_cpu
+from experiments.campaign.loads import last_alone_cpu
 from experiments.campaign.stopping import precisions
 from experiments.campaign.unpack import unpack
 from lab.main import app

@@ -35,6 +35,7 @@ class Told:
     def __init__(self) -> None:
         self.repeats: list[str] = []
         self.settlements: list[str] = []
+        self.widths: list[str] = []
         self.outcomes: list[Outcome] = []
 
     def started(self, planned: Planned) -> None:
@@ -45,6 +46,9 @@ class Told:
 
     def repeated(self, planned: Planned, why: str) -> None:
         self.repeats.append(f"trial {planned.trial}: {why}")
+
+    def widened(self, why: str) -> None:
+        self.widths.append(why)
 
     def ended(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
