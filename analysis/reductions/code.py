@@ -16,10 +16,10 @@ from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-REDUCES = "analysis.trial"
+REDUCES = ("analysis.trial", "analysis.large.parts")  # at once, and what tasks that share a trial do
 
 
-def code_digest(start: str = REDUCES, root: Path = ROOT) -> str:
+def code_digest(start: str | Sequence[str] = REDUCES, root: Path = ROOT) -> str:
     """SHA-256, hexadecimal, over names and contents of the files of `imported`, as on disk, and over `libraries`."""
     digest, files = hashlib.sha256(), imported(start, root)
     for path in files:
@@ -30,7 +30,7 @@ def code_digest(start: str = REDUCES, root: Path = ROOT) -> str:
     return digest.hexdigest()
 
 
-def changed_since_start(start: str = REDUCES, root: Path = ROOT) -> bool:
+def changed_since_start(start: str | Sequence[str] = REDUCES, root: Path = ROOT) -> bool:
     """Whether a file of `imported` is younger than this process, which may have an older version of it in memory."""
     began = _started_at()
     # What copies files may keep their time of modification; that of the change of a name or a mode is nobody's to set.

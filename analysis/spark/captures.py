@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.capture.buckets import rows_by
 from analysis.capture.kept_index import kept_index
 from analysis.capture.ranges import RANGE_BYTES, from_json, to_json
 from analysis.capture.reader import read_capture
@@ -148,7 +149,7 @@ def _split(spark: SparkSession, files: Sequence[str], ranges: dict[int, tuple[st
                 yield from pieces.decode(locate(files[number]), piece, capture=number, keys=keys[number])
 
     def analyse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held = pieces.by_bucket(batches)
+        held = rows_by(batches, ("capture", "bucket"))
         for capture, bucket in list(held):
             # Nothing here holds on to the pieces, which are large.
             yield pieces.analyse_bucket(held.pop((capture, bucket)), capture=capture, bucket=bucket)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from analysis.capture.buckets import rows_by
+from analysis.large import parts, pieces
+from analysis.large.plan import LARGE_PACKETS, TrialPlan, plans
 from analysis.looked import Looked
 from analysis.partial import must_see
 from analysis.rows import DDL, SCHEMA
-from analysis.spark import partitions, trial_parts, trial_pieces
-from analysis.spark.pieces import by_bucket
-from analysis.spark.trial_plan import LARGE_PACKETS, TrialPlan, plans
+from analysis.spark import partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -83,28 +84,28 @@ def _whole(spark: SparkSession, folders: Sequence[str], numbers: Sequence[int], 
 def _shared_out(spark: SparkSession, large: Sequence[TrialPlan], reduce_one: _Reduction) -> DataFrame:
     buckets = partitions.keys(sum(one.buckets for one in large))
     trials = partitions.keys(len(large))
-    pieces = trial_pieces.pieces_of(large, buckets)
+    ranges = pieces.pieces_of(large, buckets)
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.column(0).to_pylist():
-                piece = pieces[row]
+                piece = ranges[row]
                 must_see(Path(large[piece.plan].path))
-                yield from trial_pieces.decode(large[piece.plan], piece)
+                yield from pieces.decode(large[piece.plan], piece)
 
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held = by_bucket(batches, of=("plan", "bucket"))
+        held = rows_by(batches, ("plan", "bucket"))
         for plan, bucket in list(held):
-            parts = trial_parts.look(large[plan], bucket, held.pop((plan, bucket)))
-            yield trial_parts.to_rows(parts, key=trials[plan], plan=plan, bucket=bucket)
+            found = parts.look(large[plan], bucket, held.pop((plan, bucket)))
+            yield parts.to_rows(found, key=trials[plan], plan=plan, bucket=bucket)
 
     def put_together(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held = by_bucket(batches, of=("plan",))
+        held = rows_by(batches, ("plan",))
         for (plan,) in list(held):
-            looked = trial_parts.together(held.pop((plan,)))
+            looked = parts.together(held.pop((plan,)))
             yield from reduce_one(large[plan].path, large[plan].number, looked)
 
-    decoded: Any = spark.range(0, len(pieces), 1, numPartitions=len(pieces)).mapInArrow(decode, trial_pieces.DDL)
-    looked_at: Any = decoded.repartition(len(buckets), "key").mapInArrow(look, trial_parts.DDL)
+    decoded: Any = spark.range(0, len(ranges), 1, numPartitions=len(ranges)).mapInArrow(decode, pieces.DDL)
+    looked_at: Any = decoded.repartition(len(buckets), "key").mapInArrow(look, parts.DDL)
     frame: DataFrame = looked_at.repartition(len(trials), "key").mapInArrow(put_together, DDL)
     return frame

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from functools import reduce
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.capture.addresses import merge
+from analysis.capture.buckets import in_buckets, pack, unpack, zeros
 from analysis.capture.columns import TYPES, Packets
 from analysis.capture.ranges import Range
 from analysis.capture.reader import read_range
@@ -54,7 +53,6 @@ DDL = "key int, capture int, bucket int, first_frame long, count int, about stri
 _NOT_SENT = frozenset({"at", "interface", "kept", "kept_payload", "ip_id", "tos", "ttl", "protocol"})
 _OF_A_PORT = ("src", "dst", "sport", "dport")  # the same in all packets of a direction
 LONG = 1 << 20  # packets between two ports that are analysed in parts of so many: some 0.3 GB each
-_PACKED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 def decode(path: Place, piece: Range, *, capture: int, keys: Sequence[int]) -> Iterator[pa.RecordBatch]:
@@ -85,73 +83,7 @@ def _decoded(path: Place, piece: Range, buckets: int) -> tuple[str, list[tuple[i
         "v6": {str(number): raw.hex() for number, raw in file.v6.items()},
     })  # fmt: skip
     chosen = in_buckets(packets, buckets)
-    return about, [(len(rows), pack(packets, rows)) for rows in chosen]
-
-
-def bucket_of(packets: Packets, buckets: int) -> np.ndarray:
-    """The same bucket for both directions of a pair of addresses and ports."""
-    ends = [
-        (address.astype(np.uint64) << np.uint64(16) | port.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        for address, port in ((packets.src, packets.sport), (packets.dst, packets.dport))
-    ]
-    mixed = (ends[0] ^ ends[0] >> np.uint64(32)) + (ends[1] ^ ends[1] >> np.uint64(32))
-    found: np.ndarray = (mixed % np.uint64(buckets)).astype(np.int64)
-    return found
-
-
-def in_buckets(packets: Packets, buckets: int) -> list[np.ndarray]:
-    """Rows of the packets of each bucket, in their order."""
-    of = bucket_of(packets, buckets)
-    order = np.argsort(of, kind="stable")
-    edges = np.searchsorted(of[order], np.arange(buckets + 1))
-    return [order[edges[bucket] : edges[bucket + 1]] for bucket in range(buckets)]
-
-
-def pack(packets: Packets, rows: np.ndarray, *, without: Collection[str] = _NOT_SENT) -> bytes:
-    """Those rows but for some columns, for `unpack`."""
-    names = [field.name for field in fields(packets) if field.name not in without]
-    return to_bytes(pa.table({name: getattr(packets, name)[rows] for name in names}))
-
-
-def to_bytes(table: pa.Table) -> bytes:
-    """A table in Arrow's format, for `from_bytes`."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=_PACKED) as stream:
-        stream.write_table(table)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
-
-
-def from_bytes(content: bytes | pa.Buffer) -> pa.Table:
-    """The table of to_bytes."""
-    return pa.ipc.open_stream(content).read_all()
-
-
-def unpack(parts: Sequence[bytes | pa.Buffer], *, without: Collection[str] = _NOT_SENT) -> Packets:
-    """What was packed, one part behind the other; columns that were left out are 0."""
-    table = pa.concat_tables(map(from_bytes, parts))
-    columns = {name: table.column(name).to_numpy() for name in table.column_names}
-    return Packets(**columns, **_zeros(without, len(table)))
-
-
-def _zeros(names: Iterable[str], count: int) -> dict[str, np.ndarray]:
-    """Columns that take no room."""
-    return {name: np.broadcast_to(np.zeros((), dtype=TYPES[name]), count) for name in names}
-
-
-def by_bucket(
-    batches: Iterable[pa.RecordBatch], *, of: Sequence[str] = ("capture", "bucket")
-) -> dict[tuple[int, ...], pa.Table]:
-    """Rows by capture and bucket, or by other columns of numbers."""
-    if not (some := list(batches)):
-        return {}
-    held = pa.Table.from_batches(some)
-    columns = held.select(of).group_by(of).aggregate([])
-    found = [tuple(row[name] for name in of) for row in columns.to_pylist()]
-    if len(found) == 1:
-        return {found[0]: held}  # without a copy
-    masks = [[pc.equal(held[name], value) for name, value in zip(of, one, strict=True)] for one in found]
-    return {one: held.filter(reduce(pc.and_, mine)) for one, mine in zip(found, masks, strict=True)}
+    return about, [(len(rows), pack(packets, rows, _NOT_SENT)) for rows in chosen]
 
 
 def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int, long: int = LONG) -> pa.RecordBatch:
@@ -193,7 +125,7 @@ def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int, long: int = L
 def _add(rows: Rows, packed: list[pa.Buffer], *, count: int, within: Span, v6: Mapping[int, bytes], long: int) -> None:
     """Add the rows of so many packets, and empty `packed`."""
     if count <= long:
-        packets = unpack(packed)
+        packets = unpack(packed, _NOT_SENT)
         packed.clear()
         add_packets(rows, packets, within=within, v6=v6)
         return
@@ -201,7 +133,7 @@ def _add(rows: Rows, packed: list[pa.Buffer], *, count: int, within: Span, v6: M
     many = {ports: _Long(ports, size) for ports, size in sizes.items() if size > long}
     rest = _take(packed, list(many.values()))
     packed.clear()
-    add_packets(rows, unpack(rest), within=within, v6=v6)
+    add_packets(rows, unpack(rest, _NOT_SENT), within=within, v6=v6)
     for ports in list(many):
         add_long(rows, many.pop(ports).between(), within=within, v6=v6, most=long)
 
@@ -214,7 +146,7 @@ def _counted(packed: Iterable[pa.Buffer]) -> dict[_Ports, int]:
     """How many packets there are between any two ports."""
     sizes = Counter[_Ports]()
     for one in packed:
-        packets = unpack([one])
+        packets = unpack([one], _NOT_SENT)
         ends = np.stack([getattr(packets, name).astype(np.int64) for name in ("src", "sport", "dst", "dport")])
         found, counts = np.unique(ends, axis=1, return_counts=True)
         for (a, here, b, there), count in zip(found.T.tolist(), counts.tolist(), strict=True):
@@ -226,11 +158,11 @@ def _take(packed: Iterable[pa.Buffer], many: Sequence[_Long]) -> list[bytes]:
     """Move packets to the connections that have many; what is left of each piece."""
     rest = []
     for one in packed:
-        packets = unpack([one])
+        packets = unpack([one], _NOT_SENT)
         left = np.ones(len(packets), dtype=bool)
         for held in many:
             left &= ~held.take(packets)
-        rest.append(pack(packets, np.flatnonzero(left)))
+        rest.append(pack(packets, np.flatnonzero(left), _NOT_SENT))
     return rest
 
 
@@ -259,7 +191,7 @@ class _Long:
     def between(self) -> Between:
         """All of them."""
         a, here, b, there = self._ports
-        missing = _zeros({*_NOT_SENT, *_OF_A_PORT}, self._held)
+        missing = zeros({*_NOT_SENT, *_OF_A_PORT}, self._held)
         return Between(
             packets=Packets(**self._columns, **missing), ends=((a, here), (b, there)), backward=self._backward
         )

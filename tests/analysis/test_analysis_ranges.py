@@ -7,8 +7,8 @@ from pathlib import Path
 from common.capture import write_capture
 from piecewise import in_ranges
 
+from analysis.capture.buckets import bucket_of
 from analysis.capture.reader import read_capture
-from analysis.spark import pieces
 from analysis.spark.captures import reduce_captures
 
 
@@ -21,7 +21,7 @@ def test_every_number_of_ranges_and_buckets_gives_one_result(tmp_path: Path) -> 
 
 def test_both_directions_of_a_connection_share_a_bucket_and_buckets_are_even(tmp_path: Path) -> None:
     packets = read_capture(write_capture(tmp_path / "a.pcap", packets=6000, connections=600)).packets
-    bucket = pieces.bucket_of(packets, 8)
+    bucket = bucket_of(packets, 8)
     seen: dict[frozenset[tuple[int, int]], set[int]] = {}
     for row in range(len(packets)):
         ends = frozenset([(int(packets.src[row]), int(packets.sport[row])),

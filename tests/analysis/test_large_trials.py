@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from pcap_files import SERVER, STATION, Segment, segments_pcap
 from synthetic_campaign import OFFSET, START, Spec, write_campaign
 
+from analysis.large import parts, pieces
+from analysis.large.plan import LARGE_PACKETS, TrialPlan, plan
 from analysis.looked import Looked
-from analysis.spark import trial_parts, trial_pieces
-from analysis.spark.trial_plan import LARGE_PACKETS, TrialPlan, plan
 from analysis.trial import reduce_trial
 from records.store import trials
 
@@ -63,22 +63,19 @@ def planned(path: Path, buckets: int = 3) -> TrialPlan:
 
 
 def decoded(shared: TrialPlan) -> pa.Table:
-    pieces = trial_pieces.pieces_of([shared], range(shared.buckets))
-    rows = [batch for piece in pieces[::-1] for batch in trial_pieces.decode(shared, piece)]
+    ranges = pieces.pieces_of([shared], range(shared.buckets))
+    rows = [batch for piece in ranges[::-1] for batch in pieces.decode(shared, piece)]
     return pa.Table.from_batches(rows)
 
 
 def looked(shared: TrialPlan, held: pa.Table) -> Looked:
-    parts = [
-        trial_parts.to_rows(
-            trial_parts.look(shared, bucket, held.filter(pc.equal(held["bucket"], bucket))),
-            key=0,
-            plan=0,
-            bucket=bucket,
+    found = [
+        parts.to_rows(
+            parts.look(shared, bucket, held.filter(pc.equal(held["bucket"], bucket))), key=0, plan=0, bucket=bucket
         )
         for bucket in reversed(range(shared.buckets))
     ]
-    return trial_parts.together(pa.Table.from_batches(parts))
+    return parts.together(pa.Table.from_batches(found))
 
 
 def apart(path: Path, buckets: int = 3) -> pa.RecordBatch:
@@ -140,7 +137,7 @@ def test_a_part_that_fails_takes_nothing_of_the_others_with_it(trial: Path, monk
     def fails(*_args: object, **_more: object) -> None:
         raise TypeError("a mistake")
 
-    monkeypatch.setattr(trial_parts.captures, "sent", fails)
+    monkeypatch.setattr(parts.captures, "sent", fails)
     shared = planned(trial)
     found = looked(shared, decoded(shared))
     monkeypatch.undo()

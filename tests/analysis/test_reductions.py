@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from analysis import findings
 from analysis.details import TABLES, Reduced, Shelf
+from analysis.looked import Looked
 from analysis.reductions import code, kept, reduce
 from analysis.reductions.kept import FOLDER, FRESH, KEPT, RECORD, State, look, place_of
 from analysis.report.build import found, write
@@ -54,9 +55,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of trials that are reduced from now on."""
     names: list[str] = []
 
-    def counted(path: Path, number: int) -> pa.RecordBatch:
+    def counted(path: Path, number: int, looked: Looked | None = None) -> pa.RecordBatch:
         names.append(path.name)
-        return reduce_trial(path, number)
+        return reduce_trial(path, number, looked)
 
     monkeypatch.setattr(kept, "reduce_trial", counted)
     return names
@@ -223,11 +224,11 @@ def test_a_report_that_was_killed_goes_on_where_it_was(campaign: Path, monkeypat
     shutil.rmtree(campaign / FOLDER)
     names: list[str] = []
 
-    def killed_at_the_second(path: Path, number: int) -> pa.RecordBatch:
+    def killed_at_the_second(path: Path, number: int, looked: Looked | None = None) -> pa.RecordBatch:
         names.append(path.name)
         if len(names) == 2:
             raise KeyboardInterrupt
-        return reduce_trial(path, number)
+        return reduce_trial(path, number, looked)
 
     monkeypatch.setattr(kept, "reduce_trial", killed_at_the_second)
     with pytest.raises(KeyboardInterrupt):

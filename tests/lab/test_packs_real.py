@@ -14,6 +14,7 @@ from packs import copy
 from synthetic_campaign import Spec, write_campaign
 from typer.testing import CliRunner, Result
 
+from analysis.looked import Looked
 from analysis.reductions import kept
 from analysis.spark.errors import SparkFailed
 from analysis.trial import reduce_trial
@@ -86,9 +87,9 @@ def test_trials_whose_reductions_are_kept_are_not_reduced_for_a_pack(
 ) -> None:
     folder, made = unreduced(original, tmp_path), list[str]()
 
-    def counted(path: Path, number: int) -> pa.RecordBatch:
+    def counted(path: Path, number: int, looked: Looked | None = None) -> pa.RecordBatch:
         made.append(f"{path.parent.name}/{path.name}")
-        return reduce_trial(path, number)
+        return reduce_trial(path, number, looked)
 
     monkeypatch.setattr(kept, "reduce_trial", counted)
     packed(folder, tmp_path / "first")

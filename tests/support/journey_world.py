@@ -20,10 +20,10 @@ from analysis.capture.reader import read_capture
 from analysis.journey.places import ends, views
 from analysis.journey.seen import see, together
 from analysis.journey.trial import Journey, journey
+from analysis.large.pieces import SCHEMA, decode, files_of, pieces_of
+from analysis.large.plan import PlannedCapture, TrialPlan
 from analysis.looked import without_packets
 from analysis.recorded import Recorded
-from analysis.spark.trial_pieces import SCHEMA, decode, files_of, pieces_of
-from analysis.spark.trial_plan import PlannedCapture, TrialPlan
 from records.manifest import Capture, Cell, Consumer, Manifest, Node, PlacedWorkload, Producer
 from records.marker import Marker, pack_into
 from records.messaging import BodyType

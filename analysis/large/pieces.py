@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.arrays import joined
+from analysis.capture.buckets import from_bytes, in_buckets, pack, to_bytes, unpack
 from analysis.capture.columns import TCP, Packets
 from analysis.capture.ranges import from_json
 from analysis.capture.reader import Capture as PacketFile
 from analysis.capture.reader import read_range
+from analysis.large.plan import TrialPlan
 from analysis.looked import without_packets
 from analysis.partial import said
-from analysis.spark.pieces import from_bytes, in_buckets, pack, to_bytes, unpack
-from analysis.spark.trial_plan import TrialPlan
 from analysis.tcp.analysis import FIN, SYN
 from records.marker import MAGIC, SIZE
 
@@ -65,7 +65,7 @@ def decode(plan: TrialPlan, piece: Piece) -> Iterator[pa.RecordBatch]:
         markers = np.array([hit.start() for hit in re.finditer(re.escape(MAGIC), content)], dtype=np.int64)
         for bucket, rows in enumerate(in_buckets(file.packets, len(piece.keys))):
             packets, runs = _shared(file.packets.select(rows), markers, plan)
-            parts[bucket] = pack(packets, np.arange(len(rows)), without=_NOT_SENT), runs.of(content)
+            parts[bucket] = pack(packets, np.arange(len(rows)), _NOT_SENT), runs.of(content)
     except Exception as error:  # noqa: BLE001 - a range that cannot be read ends its file, not the others
         about, parts = {"failed": said(error)}, [(b"", b"")] * len(piece.keys)
     for bucket, (key, part) in enumerate(zip(piece.keys, parts, strict=True)):
@@ -147,7 +147,7 @@ def files_of(plan: TrialPlan, pieces: pa.Table) -> dict[str, PacketFile]:
         sent = [pieces.column("packets")[row].as_buffer() for row in rows]
         if not all(one.size for one in sent):
             continue  # a range failed: this file is not told of at all
-        each = [unpack([one], without=_NOT_SENT) for one in sent]
+        each = [unpack([one], _NOT_SENT) for one in sent]
         if not sum(map(len, each)):
             continue
         sizes = [int((one.at + one.kept_payload).max(initial=0)) for one in each]

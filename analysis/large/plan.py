@@ -12,7 +12,7 @@ from analysis.capture.ranges import RANGE_BYTES, to_json
 from analysis.partial import DAMAGE, said
 from records.location import bytes_at
 from records.manifest import Manifest
-from records.store import DamagedTrial, Trial
+from records.store import Trial
 from records.workload import Command
 
 PACKETS = 1 << 18  # of all captures of a trial that a task analyses, some 0.2 GB
@@ -63,7 +63,7 @@ def plan(path: Path, number: int, *, large_packets: int = LARGE_PACKETS, range_b
             return None
         damaging = trial.link().damaging
         bodies = _bodies(manifest) and not any(one.link for one in damaging)
-    except (*DAMAGE, DamagedTrial):
+    except DAMAGE:
         return None  # whoever reduces it says why
     captures = tuple(_planned(path, capture.file, range_bytes) for capture in kept)
     if not any(one.ranges for one in captures):

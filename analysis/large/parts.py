@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis import captures
+from analysis.capture.buckets import from_bytes, to_bytes
 from analysis.capture.reader import Capture as PacketFile
 from analysis.captures import Sent
 from analysis.journey import places, seen
@@ -20,12 +21,11 @@ from analysis.journey.markers import Hits
 from analysis.journey.passages import Flows, Payloads
 from analysis.journey.seen import Seen
 from analysis.journey.ways import Way
+from analysis.large.pieces import files_of, told_of
+from analysis.large.plan import TrialPlan
 from analysis.looked import Looked, kinds_of, without_packets
 from analysis.partial import said
 from analysis.recorded import Recorded
-from analysis.spark.pieces import from_bytes, to_bytes
-from analysis.spark.trial_pieces import files_of, told_of
-from analysis.spark.trial_plan import TrialPlan
 from records.manifest import Manifest
 from records.store import Trial
 
