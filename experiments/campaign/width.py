@@ -26,10 +26,11 @@ class Width:
     def ended(self, together: int, spoiled: int) -> str:
         """A turn of so many trials has ended, of which so many are run again; why it is another width from now on.
 
-        A turn of one counts when the trial would have gone beside others.  '' where the width stays what it is.
+        A turn of one counts when the trial would have gone beside others; spoiled, it had nobody beside it to blame,
+        and only the count of clean turns begins anew.  '' where the width stays what it is.
         """
         before = self.now
-        if 2 * spoiled >= together:
+        if together > 1 and 2 * spoiled >= together:
             self._clean = 0
             self.now = max(min(self.now, together) // 2, 1)
         elif spoiled:

@@ -25,8 +25,8 @@ def test_it_stays_between_one_and_what_is_asked_and_says_so_when_it_changes(most
         said = width.ended(together, spoiled)
         assert 1 <= width.now <= most
         assert bool(said) == (width.now != before)
-        if 2 * spoiled >= together:
-            assert width.now == max(together // 2, 1)
+        if together > 1 and 2 * spoiled >= together:
+            assert width.now == together // 2
         else:
             assert before <= width.now <= before + 1
 
@@ -54,6 +54,32 @@ def test_narrower_turns_than_may_be_tell_nothing_and_a_spoiled_trial_begins_anew
     assert width.ended(3, 0)
     assert width.now == 4
     assert width.ended(3, 3) == "one trial at a time from here on, as 3 of 3 were spoiled beside each other"
+
+
+def test_a_trial_that_is_spoiled_alone_does_not_lower_the_width_but_the_clean_turns_begin_anew() -> None:
+    width = Width(most=4)
+    assert (width.ended(1, 1), width.now) == ("", 4)
+    width.ended(2, 2)
+    assert width.now == 1
+    assert [width.ended(1, spoiled) for spoiled in (0, 1, 0)] == ["", "", ""]
+    assert width.ended(1, 0) == "at most 2 trials at a time again, as the last 2 turns were clean"
+
+
+def test_a_stall_while_the_last_trial_of_a_round_runs_by_itself_leaves_as_many_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stalls = [Check.HEARTBEAT]
+
+    def attempt(spec: TrialSpec) -> dict[str, object]:
+        return {} if spec.beside or not stalls else {"state": State.INVALID, "failed": stalls.pop()}
+
+    networks = ["nistnet-80211", "wireline-100m"]
+    three = {"trials": 3, "when": {"network": networks}}
+    world = World(tmp_path, monkeypatch, attempt, trials=2, network=networks, stations=[1, 2], parallel=three)
+    assert [outcome.state for outcome in world.run().outcomes] == [State.VALID] * 8
+    # Three and one of each round; the one of the first round is run twice.
+    assert [len(spec.beside) for spec in world.specs] == [2, 2, 2, 0, 0, 2, 2, 2, 0]
+    assert world.told.widths == []
 
 
 def test_a_machine_that_stands_one_trial_at_a_time_gets_no_more_and_none_is_lost(
