@@ -73,7 +73,7 @@ def write(findings: Findings, *, extent: Extent = Extent.ALL, again: str | None 
     extent: as of build.  again: the command that makes it, for the page to say, None = that of a campaign of this name.
     """
     plots = draw(findings, extent)
-    found, pages = sources(findings), Pages()
+    found, pages = sources(findings), Pages(extra="why.css")
     shown = view(findings, plots, found, extent=extent, again=again or command(findings.folder.name))
     page = pages.fill("report.html.j2", shown)
     with placed(findings.folder, extent) as folder:

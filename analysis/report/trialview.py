@@ -20,6 +20,7 @@ from analysis.report.programs import program_rows
 from analysis.report.provenance import Source
 from analysis.report.shown import Shown, amount, number
 from analysis.report.view import drawing, title_of, with_links
+from analysis.report.why import is_rerun, run_again
 from analysis.units import digits
 from analysis.worded import is_programs, metrics_for, words_for
 from records.verdict import HealthCheck
@@ -48,6 +49,7 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
         "limited": limited_trial(source.verdict),
         "uses": use_rows(source.verdict),
         "unrecorded": unrecorded_checks(source.verdict),
+        "rerun": run_again(trial.reasons),
         "notes": [*_notes(trial, checks, words), *filter(None, [untimed(with_links([source]))])],
         "figures": [
             (
@@ -104,7 +106,8 @@ def _check(check: HealthCheck) -> dict[str, Any]:
 def _notes(trial: TrialFinding, checks: Sequence[HealthCheck], words: Words) -> list[str]:
     """What is said of the trial beside its health checks, which have a table of their own."""
     said = {check.reason for check in checks}
-    return [*(reason for reason in trial.reasons if reason not in said), *(one.text(words) for one in trial.trends)]
+    mine = [reason for reason in trial.reasons if reason not in said and not is_rerun(reason)]
+    return [*mine, *(one.text(words) for one in trial.trends)]
 
 
 def _drawings(trial: TrialFinding, colour: str, words: Words) -> list[Sketch]:

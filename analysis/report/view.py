@@ -27,6 +27,7 @@ from analysis.report.limits import limited_cell
 from analysis.report.places import places, untimed
 from analysis.report.provenance import Source
 from analysis.report.shown import amount, estimated, number
+from analysis.report.why import Why, why
 from analysis.units import difference_text, factor_text, times_text
 from analysis.worded import chosen, is_programs, metrics_for, words_for
 from records.commands import FAILED
@@ -81,6 +82,7 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source], *, extent: E
     key = _there(chosen(KEY, findings.cells, of_programs=("air_utilisation",)), findings)
     detailed = extent is not Extent.NONE
     per_trial = _there(chosen(_PER_TRIAL, findings.cells, of_programs=(FAILED, "air_utilisation")), findings)
+    whys = {cell.name: why(cell.trials) for cell in findings.cells}
     return {
         "campaign": findings.campaign,
         "name": findings.folder.name,
@@ -100,13 +102,13 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source], *, extent: E
             if one is Standing.VALID or any(trial.standing is one for trial in findings.trials)
         ],
         "verdicts": [
-            _verdict_row(cell)
+            _verdict_row(cell, whys[cell.name])
             | {"limited": limited_cell(found, cell.name), "place": places(_manifests(found, cell.name))}
             for cell in findings.cells
         ],
         "untimed": untimed(with_links(found)),
         "stopping": any(cell.precision is not None for cell in findings.cells),
-        "reasons": any(trial.reasons for trial in findings.trials),
+        "whys": any(one.lines for one in whys.values()),
         "comparison": [_match(findings, match, other) for match in matches(findings) for other in match.others],
         "key_metrics": [known[name] for name in key],
         "overview": [
@@ -125,7 +127,10 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source], *, extent: E
         "journey_by_packets": any(not one.by_nodes for one in told),
         "journey_by_nodes": any(one.by_nodes for one in told),
         "journey_untold": _untold(findings),
-        "cells": [_cell(cell, plots, per_trial, known, extent) for cell in findings.cells] if detailed else [],
+        "cells": [
+            _cell(cell, plots, per_trial, known, extent) | {"why": whys[cell.name].lines}
+            for cell in (findings.cells if detailed else ())
+        ],
         "per_trial": [known[name] for name in per_trial],
         "glossary": [(metric.label, metric.about) for metric in known.values()],
         "facts": provenance.facts(found),
@@ -174,17 +179,14 @@ def _untold(findings: Findings) -> list[tuple[str, str]]:
     return [("All cells" if len(titles) == every else " / ".join(titles), why) for why, titles in reasons.items()]
 
 
-def _verdict_row(cell: CellFinding) -> dict[str, Any]:
+def _verdict_row(cell: CellFinding, told: Why) -> dict[str, Any]:
     counts = {standing.value: cell.count(standing) for standing in Standing}
-    reasons = dict.fromkeys(
-        f"trial {trial.number}: {reason}" for trial in cell.trials for reason in trial.reasons
-    )  # fmt: skip
     return {
         "name": cell.name,
         "title": title_of(cell),
         "counts": counts,
         "stopping": cell.precision.text if cell.precision else "",
-        "reasons": list(reasons),
+        "why": told,
     }
 
 
@@ -224,7 +226,6 @@ def _cell(
         "name": cell.name,
         "title": title_of(cell),
         "trials": [_trial(trial, {**known, **mine}, per_trial, extent) for trial in cell.trials],
-        "reasons": any(trial.reasons for trial in cell.trials),
         "trends": [
             *(f"Every latency here: {text}." for text in [growing_text(cell)] if text),
             *(f"Trial {trial.number}: {one.text(words)}" for trial in cell.trials for one in trial.trends),
@@ -247,5 +248,4 @@ def _trial(trial: TrialFinding, known: Mapping[str, Metric], names: Sequence[str
         "page": trial_page(trial.cell, trial.number) if trial.path and extent is Extent.ALL else "",
         "state": trial.standing.value,
         "values": [amount(known[name], trial.metrics.get(name), at_least=name in trial.at_least) for name in names],
-        "reasons": trial.reasons,
     }
