@@ -89,16 +89,21 @@ def _verdict(trial: TrialFinding, checks: Sequence[HealthCheck]) -> str:
     passed = sum(check.health == "passed" for check in checks)
     left = sum(check.health == "not applicable" for check in checks)
     said = f"This trial is {trial.standing}: {passed} of {len(checks) - left} health checks passed"
+    said += "".join(f", {_name(check)} {check.health}" for check in checks if check.health in ("failed", "unknown"))
     said += f", {left} do not apply to programs" if left > 1 else ""  # one does not to messages: that of programs
     waived = [check.check.value for check in checks if check.health == "waived"]
     said += f", waived by name: {', '.join(waived)}" if waived else ""
     return f"{said}." if trial.standing is Standing.VALID else f"{said}. It does not enter the cell's numbers."
 
 
+def _name(check: HealthCheck) -> str:
+    return check.check.value.replace("_", " ")
+
+
 def _check(check: HealthCheck) -> dict[str, Any]:
     figures = [number(value, "–" if value is None else digits(value)) for value in (check.measured, check.limit)]
     return {
-        "name": check.check.value.replace("_", " "), "health": check.health.value, "figures": figures,
+        "name": _name(check), "health": check.health.value, "figures": figures,
         "unit": check.unit, "detail": check.detail,
     }  # fmt: skip
 

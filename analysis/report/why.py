@@ -18,9 +18,10 @@ from records.verdict import Check, Health
 _NEVER_RUN = (Standing.MISSING, Standing.FAILED)
 _TOLD = (Health.FAILED, Health.UNKNOWN, Health.WAIVED)
 _BEGINS = rf"(?:{'|'.join(Check)}) (?:{'|'.join(_TOLD)})\b"
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?"
 _CHECK = re.compile(
     rf"(?P<check>{'|'.join(Check)}) (?P<health>{'|'.join(_TOLD)})(?:: (?P<detail>.*?))?"
-    r"(?: \(measured (?P<measured>\S+)(?: (?P<unit>.+?))?(?:, limit (?P<limit>\S+)(?: (?P=unit))?)?\))?",
+    rf"(?: \(measured (?P<measured>{_NUMBER})(?: (?P<unit>.+?))?(?:, limit (?P<limit>{_NUMBER})(?: (?P=unit))?)?\))?",
     re.DOTALL,
 )
 # As the campaign's runner writes the notes, which older campaigns have in their manifests, too.

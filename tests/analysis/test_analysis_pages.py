@@ -76,7 +76,7 @@ def test_the_page_of_a_trial_has_its_checks_figures_flows_and_files(report: Path
     assert "Latency of what was sent in the window and arrived: 97.0 % could be followed through" in text
     assert "This trial was limited by the link." in text
     assert '<th scope="row">link</th><td class="n" data-v="0.98">' in text
-    assert "<td>link</td>" in report.read_text()
+    assert '<td data-of="Limited by">link</td>' in report.read_text()
     assert "1.04 times on the uplink and 1.25 times on the downlink" in text
 
 
@@ -86,12 +86,12 @@ def test_a_trial_that_does_not_count_says_so_on_its_page(tmp_path: Path) -> None
     report = write(findings_of(write_campaign(tmp_path, spec)))
     text = (report.parent / "trials" / f"{AIR}-trial-001.html").read_text()
     assert (
-        f"This trial is invalid: {len(Check) - 1} of {len(Check)} health checks passed. It does not enter the cell"
-        in text
+        f"This trial is invalid: {len(Check) - 1} of {len(Check)} health checks passed, link rate failed. "
+        "It does not enter the cell" in text
     )
     assert '<span class="state failed">failed</span>' in text
     assert "What limited this trial was not recorded." in text
-    assert "<td>not recorded</td>" in report.read_text()
+    assert '<td data-of="Limited by">not recorded</td>' in report.read_text()
     assert not (report.parent / "trials" / f"{AIR}-trial-002.html").exists()
     assert len(read(report).pages) == 3
 

@@ -10,6 +10,7 @@ import pytest
 from repeats_world import HOST, World, failing
 from stopping_world import finish
 
+from analysis.report.why import run_again
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.loads import Loads
 from experiments.campaign.piece import Budget, Piece
@@ -57,6 +58,16 @@ def test_a_trial_that_the_machine_can_have_spoiled_is_set_aside_and_run_again(
     (note,) = Trial(cell / "trial-001").manifest().notes
     assert f"{check} failed" in note
     assert ".set-aside-trial-001-1" in note
+
+
+def test_what_is_noted_of_earlier_runs_is_one_line_in_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path, monkeypatch, failing(Check.STEAL, (Check.STEAL, Check.HEARTBEAT), None))
+    world.run()
+    notes = Trial(world.folder / "only" / "trial-001").manifest().notes
+    line = run_again([*notes, "run with --mix"])
+    assert line is not None
+    assert line.short == "Run again twice: steal, heartbeat"
+    assert line.full == notes
 
 
 @pytest.mark.parametrize(
