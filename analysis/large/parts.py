@@ -57,7 +57,7 @@ class Part:
 
 
 def look(plan: TrialPlan, bucket: int, pieces: pa.Table) -> list[Part]:
-    """What the connections of one bucket show; bucket 0 adds what the files hold.  pieces: of trial_pieces.SCHEMA."""
+    """What the connections of one bucket show; bucket 0 adds what files hold.  pieces: of large.pieces.SCHEMA."""
     parts = list(_files(plan, pieces)) if bucket == 0 else []
     try:
         trial = Trial(Path(plan.path))
@@ -86,7 +86,7 @@ def _shown(trial: Trial, manifest: Manifest, plan: TrialPlan, recorded: Recorded
     files = {capture.file: file for capture, file in recorded}
     empty = without_packets(records=0, kinds={}, damage=None)
     readable = {one.file for one in plan.captures if one.unread is None}
-    broken = any((one.damage or one.unread) for one in plan.captures if _link(manifest, one.file))
+    broken = any(not one.whole for one in plan.captures if _link(manifest, one.file))
     followed: Recorded = [
         (capture, files.get(capture.file, empty))
         for linked in (False, True) for capture in manifest.captures

@@ -11,7 +11,7 @@ from analysis.capture.kept_index import kept_index
 from analysis.capture.ranges import RANGE_BYTES, to_json
 from analysis.partial import DAMAGE, said
 from records.location import bytes_at
-from records.manifest import Manifest
+from records.manifest import Capture, Manifest
 from records.store import Trial
 from records.workload import Command
 
@@ -24,13 +24,14 @@ _MOST_BUCKETS = 256
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCapture:
     """A capture of a large trial.  ranges: as JSON (analysis.capture.ranges).  damage, unread: what is wrong with the
-    file, and why nothing of it can be read.
+    file, and why nothing of it can be read.  whole: whether it has all packets that were captured.
     """
 
     file: str
     ranges: tuple[str, ...] = ()
     damage: str | None = None
     unread: str | None = None
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ def plan(path: Path, number: int, *, large_packets: int = LARGE_PACKETS, range_b
         bodies = _bodies(manifest) and not any(one.link for one in damaging)
     except DAMAGE:
         return None  # whoever reduces it says why
-    captures = tuple(_planned(path, capture.file, range_bytes) for capture in kept)
+    captures = tuple(_planned(path, capture, range_bytes) for capture in kept)
     if not any(one.ranges for one in captures):
         return None
     buckets = min(max(ceil(packets / PACKETS), 2), _MOST_BUCKETS)
@@ -80,12 +81,17 @@ def plans(paths: Sequence[Path], *, large_packets: int = LARGE_PACKETS) -> list[
     return [one for one in found if one is not None]
 
 
-def _planned(trial: Path, file: str, range_bytes: int) -> PlannedCapture:
+def _planned(trial: Path, capture: Capture, range_bytes: int) -> PlannedCapture:
     try:
-        found = kept_index(trial / file, range_bytes=range_bytes)
+        found = kept_index(trial / capture.file, range_bytes=range_bytes)
     except Exception as error:  # noqa: BLE001 - the other captures are read all the same
-        return PlannedCapture(file=file, unread=said(error))
-    return PlannedCapture(file=file, ranges=tuple(map(to_json, found.ranges)), damage=found.damage)
+        return PlannedCapture(file=capture.file, unread=said(error), whole=False)
+    return PlannedCapture(
+        file=capture.file,
+        ranges=tuple(map(to_json, found.ranges)),
+        damage=found.damage,
+        whole=found.damage is None and found.records >= capture.packets,
+    )
 
 
 def _bodies(manifest: Manifest) -> bool:

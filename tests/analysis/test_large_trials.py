@@ -19,7 +19,7 @@ from analysis.large import parts, pieces
 from analysis.large.plan import LARGE_PACKETS, TrialPlan, plan
 from analysis.looked import Looked
 from analysis.trial import reduce_trial
-from records.store import trials
+from records.store import MANIFEST, Trial, trials, write_record
 
 RANGE_BYTES = 4096  # several ranges for each capture
 
@@ -148,6 +148,19 @@ def test_a_part_that_fails_takes_nothing_of_the_others_with_it(trial: Path, monk
     assert not any(row["table"] == "flow" for row in rows)
     whole = [row for row in reduce_trial(trial, 0).to_pylist() if row["table"] in {"journey", "ecdf", "packets"}]
     assert [row for row in rows if row["table"] in {"journey", "ecdf", "packets"}] == whole
+
+
+def test_a_capture_that_lacks_packets_is_not_whole_and_is_told_alike(tmp_path: Path) -> None:
+    path = trial_of(tmp_path)
+    known = Trial(path).manifest()
+    first, second = known.captures
+    (path / MANIFEST).unlink()
+    short = second.model_copy(update={"packets": second.packets + 1})
+    write_record(path / MANIFEST, known.model_copy(update={"captures": (first, short)}))
+    assert [one.whole for one in planned(path).captures] == [True, False]
+    whole = reduce_trial(path, 0)
+    assert "partial" in whole.column("table").to_pylist()
+    assert apart(path).equals(whole)
 
 
 def test_small_trials_and_those_without_records_are_work_for_one_task(trial: Path, tmp_path: Path) -> None:
