@@ -1,11 +1,12 @@
 """CPU-seconds of the jobs on Spark: driver, Java and Python workers together.
 
     python benchmarks/spark_report.py [--master local[2]]
-        [--only small,large,split,ledger,memory,scan,first,kept,index,whole,shared,elephant]
+        [--only small,large,split,ledger,long,memory,scan,first,kept,index,whole,shared,elephant]
 
 small: the flow report of 100,000 packets.  large: of a 1 GB capture, one task.  split: the same in ranges of
-64 MB.  ledger: ten trials, ten million deliveries.  memory: the peak of a task's process beside its range, for
-one capture of 300 MB as a whole, without Spark.  scan, first, kept: the packets of one second of the 1 GB capture,
+64 MB.  ledger: ten trials, ten million deliveries.  long: one trial with as many, and the peak of a worker.
+memory: the peak of a task's process beside its range, for one capture of 300 MB as a whole, without Spark.
+scan, first, kept: the packets of one second of the 1 GB capture,
 counted by format("pcap"): without an index and pushdown, with both for the first time, and with the index kept.
 index: that capture and a copy are walked one after the other and by threads, without Spark.  elephant: a capture of
 10 GB that is one connection, and the peak of a worker; only when it is asked for, as it takes 10 GB of disk.
@@ -52,19 +53,19 @@ def capture_job(path: Path, master: str, **how: int) -> Callable[[], int]:
     return work
 
 
-def ledger_job(folder: Path, master: str) -> Callable[[], int]:
-    """The reduction of ten trials' ledgers."""
-    from common.ledger import write_trials  # noqa: PLC0415
+def ledger_job(folder: Path, master: str, *, trials: int) -> Callable[[], int]:
+    """The reduction of the ledgers of so many trials, together with ten million deliveries."""
+    from common.ledger import MESSAGES, write_trials  # noqa: PLC0415
 
-    trials = write_trials(folder, trials=10)
-    rows = sum(trial.manifest().rows["delivered"] + trial.manifest().rows["published"] for trial in trials)
+    made = write_trials(folder / f"{trials}", trials=trials, messages=10 * MESSAGES // trials)
+    rows = sum(trial.manifest().rows["delivered"] + trial.manifest().rows["published"] for trial in made)
 
     def work() -> int:
         from analysis.spark.jobs import reduce_trials  # noqa: PLC0415
         from analysis.spark.session import session  # noqa: PLC0415
 
         with session(master=master) as spark:
-            found = reduce_trials(spark, [trial.path for trial in trials])
+            found = reduce_trials(spark, [trial.path for trial in made])
         damage = [row["text"] for row in found.to_pylist() if row["table"] == "damage"]
         assert not damage, damage
         return rows
@@ -163,8 +164,8 @@ def main() -> None:
                 path = write_capture(folder / "memory.pcap", packets=_PACKETS[job])
                 print(f"{job:8}{peak_over_range(path):12.2f} times the file (limit {_MEMORY_LIMIT})")
                 continue
-            if job == "ledger":
-                work = ledger_job(folder, asked.master)
+            if job in {"ledger", "long"}:
+                work = ledger_job(folder, asked.master, trials=10 if job == "ledger" else 1)
             elif job in {"whole", "shared"}:
                 work = trial_job(folder, asked.master, shared=job == "shared")
             else:
@@ -187,7 +188,7 @@ def main() -> None:
                 f"{job:8}{count:12,}{use.driver:9.2f}{use.java:9.2f}{use.workers:9.2f}{use.total:9.2f}{limit}{wall:9.1f}",
                 flush=True,
             )
-            if job in {"elephant", "whole", "shared"}:
+            if job in {"elephant", "long", "whole", "shared"}:
                 print(f"{'':8}a worker had {use.worker_peak_bytes / 1e9:.2f} GB at its peak")
 
 

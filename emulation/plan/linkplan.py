@@ -9,7 +9,7 @@ from functools import cached_property
 from emulation.plan import loss
 from emulation.plan.loss import SeededLosses
 from emulation.profile import distribution, timeline
-from emulation.profile.direction import DirectionProfile
+from emulation.profile.direction import FULL_FRAME, DirectionProfile
 from emulation.profile.lossmodel import LossModel, has_memory
 from emulation.profile.media import MediumName, Via
 from emulation.profile.profile import LinkProfile
@@ -265,6 +265,15 @@ def takes_time(plan: LinkPlan) -> bool:
 def medium(queue: Queue, state: LinkState) -> DirectionProfile:
     """What limits all that passes a queue: on a shared medium the profile's own settings, not a station's."""
     return side(state, 0 if len(queue.groups) > 1 else queue.groups[0], queue.direction)
+
+
+def shortest_full_frame_s(plan: LinkPlan) -> float:
+    """Seconds that a full frame takes where and while the medium is fastest; 0 where its rate has no limit."""
+    used = [number for number, members in enumerate(plan.groups) if members]
+    return min(
+        air(plan, state, group, direction).airtime(FULL_FRAME)
+        for state in plan.states() for group in used for direction in plan.directions
+    )  # fmt: skip
 
 
 def air(plan: LinkPlan, state: LinkState, group: int, direction: Direction) -> DirectionProfile:

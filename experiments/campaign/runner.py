@@ -123,7 +123,11 @@ class CampaignRun:
     spoiled: int = 0
 
     def __post_init__(self) -> None:
-        self.width = Width(most=self._parallel.trials)
+        most = self._parallel.trials
+        if any(place.kernel == "lab" for place in self.places.values()):
+            # Each lab kernel has a core to itself: more would wait for one, and begin in the window of another.
+            most = min(most, len(os.sched_getaffinity(0)))
+        self.width = Width(most=most)
 
     def run(self, piece: Piece | None = None) -> None:
         """Run what is left, or what fits into a piece.  Raises GaveUp, and what starting a trial does."""
@@ -142,13 +146,9 @@ class CampaignRun:
 
     def next_turn(self) -> tuple[Planned, ...]:
         """The trials that run next, together."""
-        most = self.width.now
-        if any(place.kernel == "lab" for place in self.places.values()):
-            # Each lab kernel has a core to itself: more would wait for one, and begin in the window of another.
-            most = min(most, len(os.sched_getaffinity(0)))
         return next_turn(
             self.left,
-            most=most,
+            most=self.width.now,
             shares=self._shares,
             seconds=lambda one: self.durations.trial_s(one.cell),
             load=lambda one: self.loads.of(one.cell),

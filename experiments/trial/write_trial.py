@@ -118,6 +118,7 @@ def write_trial(
             in_client=context.settings.driver().in_client,
             serverless=not context.services,
             line=measured.line,
+            full_frame_s=_full_frame_s(context),
             programs=result.programs if isinstance(asked, Command) else None,
             station_cores=context.settings.station_cores,
             stations=_stations(context),
@@ -139,6 +140,11 @@ def _stations(context: TrialContext) -> dict[str, list[str]]:
         if one.node in found:
             found[one.node].append(f"server:{one.name}")
     return found
+
+
+def _full_frame_s(context: TrialContext) -> float:
+    lines = (plan for plan in context.plans.values() if plan.made_by == "line")
+    return min(map(linkplan.shortest_full_frame_s, lines), default=0.0)
 
 
 def _lateness_s(result: FleetResult) -> float | None:

@@ -44,7 +44,8 @@ class Evidence:
     host: readings of the whole machine, each with its time (ns), empty when nobody watched it.
     lab: whether the trial ran in a lab kernel.  shared_machine: whether others' use of the machine is not judged.
     open_loop: whether the load follows a schedule.
-    line: how late the line was, None where the kernel made the link.
+    line: how late the line was, None where the kernel made the link.  full_frame_s: how long a full frame takes on the
+    fastest link that the line makes, at its fastest; 0 = one has no limit.
     path_rtt: what experiments.trial.checks.path_rtt found.  bare: whether the scenario had clients connect on another
     link.
     in_client: whether the stack runs inside its clients' processes, so that what these use is not the generator's.
@@ -80,6 +81,7 @@ class Evidence:
     in_client: bool = False
     serverless: bool = False
     line: LineSeen | None = None
+    full_frame_s: float = 0.0
     programs: Sequence[ProgramRun] | None = None
     station_cores: float | None = None
     stations: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -75,6 +75,22 @@ def test_each_group_direction_and_loss_model_of_the_timeline_has_a_list() -> Non
     assert made.in_force(made.steps[-1].state, 0, "uplink") is made.in_force(made.first, 0, "uplink")
 
 
+@pytest.mark.parametrize(
+    ("settings", "seconds"),
+    [
+        ({"rate": "1 Mbit/s"}, 1514 * 8 / 1e6),
+        ({"rate": "1 Mbit/s", "frame_overhead": "500 us"}, 1514 * 8 / 1e6 + 0.0005),
+        ({"medium": "duplex", "uplink": {"rate": "1 Mbit/s"}, "downlink": {"rate": "4 Mbit/s"}}, 1514 * 8 / 4e6),
+        ({"medium": "duplex", "uplink": {"rate": "1 Mbit/s"}, "downlink": {"delay": "5 ms"}}, 0.0),
+        ({"rate": "1 Mbit/s", "timeline": [{"at": 1, "change": {"rate": "2 Mbit/s"}}]}, 1514 * 8 / 2e6),
+        ({"rate": "1 Mbit/s", "timeline": [{"at": 1, "outage": 1}]}, 1514 * 8 / 1e6),
+        ({"rate": "2 Mbit/s", "stations": {"sta2": {"rate": "1 Mbit/s"}}}, 1514 * 8 / 2e6),
+    ],
+)
+def test_a_full_frame_is_timed_where_and_while_the_link_is_fastest(settings: dict[str, Any], seconds: float) -> None:
+    assert linkplan.shortest_full_frame_s(plan(**settings)) == pytest.approx(seconds, rel=1e-3)
+
+
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.03]))
 def test_the_same_seed_gives_the_same_plan(seed: int, share: float) -> None:
     one, other = (plan(seed=seed, rate=1e6, loss=share) for _ in range(2))

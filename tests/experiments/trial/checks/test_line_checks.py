@@ -54,6 +54,38 @@ def test_a_line_may_be_late_by_a_millisecond_and_more_once_in_a_thousand(late: d
         assert check.measured == pytest.approx(late["late_ns"] / 1e9, abs=1e-5)
 
 
+SLOW_S = 0.0121  # a full frame at 1 Mbit/s
+
+
+@pytest.mark.parametrize(
+    ("late", "fails", "measured_s"),
+    [
+        ({"late_ns": 7 * MS, "frames": 11}, False, 49e-6),
+        ({"late_ns": 7 * MS, "beats": 5}, False, 49e-6),
+        ({"late_ns": 12 * MS, "frames": 100}, False, 49e-6),  # nearly one in a hundred, by nearly a frame
+        ({"late_ns": 2 * MS, "frames": 102}, True, 2e-3),  # more than one in a hundred
+        ({"late_ns": 2 * MS, "beats": 31}, True, 2e-3),
+        ({"late_ns": 13 * MS, "frames": 11}, True, 13e-3),  # more than one in a thousand, by more than a frame
+        ({"late_ns": 13 * MS, "beats": 5}, True, 13e-3),
+        ({"late_ns": 13 * MS, "frames": 9, "beats": 2}, False, 49e-6),
+    ],
+)
+def test_on_a_slow_link_one_in_a_hundred_may_be_late_by_less_than_a_full_frame(
+    late: dict[str, int], fails: bool, measured_s: float
+) -> None:
+    verdict = judged(line=line(**late), full_frame_s=SLOW_S)
+    assert failed(verdict) == [Check.LINE_LATENESS] * fails
+    check = found(verdict, Check.LINE_LATENESS)
+    assert check.measured == pytest.approx(measured_s, abs=1e-5)
+    assert ("99.9 % keep within the 12.10 ms that a full frame takes" in check.detail) == (check.measured != 13e-3)
+
+
+def test_a_tighter_limit_of_the_scenarios_own_holds_on_fast_links_as_before() -> None:
+    tighter = CheckSettings(limits={Check.LINE_LATENESS: 0.0005})
+    evidence = replace(GOOD, line=line(late_ns=600_000, frames=11), full_frame_s=0.000121)
+    assert failed(judge(evidence, tighter, {})) == [Check.LINE_LATENESS]
+
+
 @pytest.mark.parametrize(("late", "fails"), [(0, False), (1, False), (2, True)])
 def test_one_late_frame_of_a_few_is_no_share(late: int, fails: bool) -> None:
     few = Lateness.of([(1, 98 + (2 - late)), (300, late)], 2_500_000 if late else 10_000)
