@@ -30,8 +30,8 @@ LIMITS: dict[Check, Limit] = {
     Check.LINK_DELAY: Limit(0, "checks outside tolerance", machine_alone=True),
     # The thread that plays the timeline has to wake within 20 ms.
     Check.LINK_TIMELINE: Limit(0, "checks outside tolerance", machine_alone=True),
-    # A small frame takes 0.8 ms at 1 Mbit/s: a medium that is later than that is another one.  The few that do not count
-    # are one in a thousand, or one in a hundred by less than a full frame takes (checks.linechecks).
+    # A small frame takes 0.8 ms at 1 Mbit/s: a medium that is later than that is another one.  The few that do not
+    # count are one in a thousand, or one in a hundred by less than a full frame takes (checks.linechecks).
     # A line goes before all other work, so that it is late when the machine, or its hypervisor, does not let it run.
     Check.LINE_LATENESS: Limit(0.001, "s, all but a few", machine_alone=True),
     # A setting of ours; nothing but us changes it.

@@ -36,18 +36,22 @@ def _lateness(line: LineSeen | None, full_frame_s: float) -> Measured:
     share = _ALMOST_ALL if few_matter else _MOST
     frames, reading = (_kept_s(late, share) for late in (line.frames, line.reading))
     said = (
-        f"{share:.1%} of {line.frames.total} frames left the medium within {_ms(frames)} of their moment (the latest: "
-        f"{_ms(line.frames.worst_ns / 1e9)}), and were read within {_ms(reading)} for {share:.1%} of the time (at "
-        f"worst: {_ms(line.reading.worst_ns / 1e9)})"
+        f"{_percent(share)} of {line.frames.total} frames left the medium within {_ms(frames)} of their moment (the "
+        f"latest: {_ms(line.frames.worst_ns / 1e9)}), and were read within {_ms(reading)} for {_percent(share)} of the "
+        f"time (at worst: {_ms(line.reading.worst_ns / 1e9)})"
     )
     if not few_matter:
-        said += f"; 99.9 % keep within the {_ms(full_frame_s)} that a full frame takes on the link"
+        said += f"; {_percent(_ALMOST_ALL)} keep within the {_ms(full_frame_s)} that a full frame takes on the link"
     return max(frames, reading), said
 
 
 def _kept_s(late: Lateness, share: float) -> float:
     """What such a share kept; a single one of fewer than a thousand is no share, and is left out."""
     return late.quantile_s(min(share, 1 - 1 / late.total)) if late.total else 0.0
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
 
 
 def _ms(seconds: float) -> str:
