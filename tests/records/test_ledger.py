@@ -7,7 +7,7 @@ from ledger_tables import consumers, delivered, published
 
 from records.audience import Audience
 from records.ledger import first_deliveries, reconcile, until
-from records.schema import PUBLISHED, Outcome
+from records.schema import DELIVERED, PUBLISHED, Outcome
 
 FIVE = [(0, seq) for seq in range(5)]
 
@@ -82,6 +82,30 @@ def test_the_books_always_balance(
     assert result.delivered == len(set(arrivals)) == int(first_deliveries(table, consumers(3)).sum())
     assert result.delivered + result.duplicates == len(arrivals)
     assert result.foreign == 0
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)),
+        max_size=60,
+    ),
+    st.booleans(),
+)
+def test_of_several_copies_the_earliest_is_the_first_delivery(
+    rows: list[tuple[int, int, int, int, int]], share: bool
+) -> None:
+    """Consumers 3 and 4 are in no audience."""
+    consumer, producer, seq, t_recv, arrival = map(list, zip(*rows, strict=True)) if rows else ([], [], [], [], [])
+    table = pa.table(
+        [consumer, producer, seq, t_recv, arrival, [False] * len(rows)], schema=DELIVERED
+    )  # fmt: skip
+    earliest: dict[tuple[int, int, int], int] = {}
+    for place, (who, *message, _, _) in enumerate(rows):
+        key = (0 if share else who, *message)
+        if who < 3 and (key not in earliest or rows[place][3:] < rows[earliest[key]][3:]):
+            earliest[key] = place
+    first = first_deliveries(table, consumers(3, share=share))
+    assert [place for place, one in enumerate(first) if one] == sorted(earliest.values())
 
 
 def test_one_of_those_who_share_a_channel_is_enough() -> None:
