@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analysis.capture.columns import TCP, Columns, Packets
+from analysis.capture.content import Content
 from analysis.capture.decode import FRONT_BYTES, decode
 from analysis.capture.format import Interface, NotACapture
 from analysis.capture.ranges import Range
@@ -24,14 +25,15 @@ _BATCH = 16_384  # records decoded at once: their columns stay in the processor'
 class Capture:
     """packets: the TCP and UDP packets.  records: all whole records.  others: those that are not among them, by kind.
 
-    data: the file's bytes (uint8), into which `packets.at` points, from byte `start` of the file on.
+    data: the file's bytes (uint8), into which `packets.at` points, from byte `start` of the file on; of one that tasks
+    share, those that are asked for.
     v6: IPv6 addresses by the numbers that stand for them.  interfaces: by the numbers in `packets.interface`.
     untimed: records for which the file has no time.
     damage: what is wrong with the file and at which byte, None when it is whole.
     """
 
     packets: Packets
-    data: np.ndarray
+    data: Content
     records: int
     others: dict[str, int]
     damage: str | None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.capture.columns import TCP
+from analysis.capture.content import whole
 from analysis.journey.places import ENTER, LINKS, Ends, View, beyond
 from analysis.journey.twins import NONE, contents, identity, same_packets
 from analysis.tcp.analysis import FIN, RST, SYN
@@ -93,8 +94,7 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damagin
     What left the medium without having entered it is left out: it is a packet that was damaged on its way.
     damaging: whether the link does that; if not, TCP's packets are known without a look at their content.
     """
-    parts = [_of_view(number, view, ends, direction, damaging) for number, view in enumerate(views)]
-    rows = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in _COLUMNS}
+    rows = _seen(views, ends, direction, damaging)
     rows["flow"], keys = _flows(rows)
     rows = _taken(rows, np.lexsort((rows["frame"], rows["t_ns"])))
     rows = _taken(rows, ~_in_vain(rows, len(keys), ENTER[direction]))
@@ -129,6 +129,11 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damagin
     )
 
 
+def _seen(views: Sequence[View], ends: Ends, direction: Direction, damaging: bool) -> Columns:
+    parts = [_of_view(number, view, ends, direction, damaging) for number, view in enumerate(views)]
+    return {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in _COLUMNS}
+
+
 def _of_view(number: int, view: View, ends: Ends, direction: Direction, damaging: bool) -> Columns:
     packets = view.file.packets
     station, server, here, there = packets.src, packets.dst, packets.sport, packets.dport
@@ -154,7 +159,8 @@ def _of_view(number: int, view: View, ends: Ends, direction: Direction, damaging
         "kept": packets.kept_payload[mask].astype(np.int64),
     }
     looked = ~tcp[mask] | damaging
-    for name, sums in contents(view.file.data, packets, np.flatnonzero(mask)[looked]).items():
+    data = whole(view.file.data) if looked.any() else np.empty(0, np.uint8)
+    for name, sums in contents(data, packets, np.flatnonzero(mask)[looked]).items():
         columns[name] = np.zeros(len(looked), dtype=np.int64)
         columns[name][looked] = sums
     columns |= {

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.arrays import joined
 from analysis.capture.buckets import from_bytes, in_buckets, pack, to_bytes, unpack
 from analysis.capture.columns import TCP, Packets
+from analysis.capture.content import Sparse, whole
 from analysis.capture.ranges import from_json
 from analysis.capture.reader import Capture as PacketFile
 from analysis.capture.reader import read_range
@@ -61,7 +63,7 @@ def decode(plan: TrialPlan, piece: Piece) -> Iterator[pa.RecordBatch]:
     try:
         file = read_range(Path(plan.path) / plan.captures[piece.capture].file, found)
         about = {"records": file.records, "kinds": file.kinds}
-        content = file.data.tobytes() if plan.bodies else b""
+        content = whole(file.data).tobytes() if plan.bodies else b""
         markers = np.array([hit.start() for hit in re.finditer(re.escape(MAGIC), content)], dtype=np.int64)
         for bucket, rows in enumerate(in_buckets(file.packets, len(piece.keys))):
             packets, runs = _shared(file.packets.select(rows), markers, plan)
@@ -112,7 +114,7 @@ class _Runs:
     moved: np.ndarray
 
     def of(self, content: bytes) -> bytes:
-        """Packed for _spread_out."""
+        """Packed for files_of."""
         some = self.stop > self.start
         start, stop = self.start[some], self.stop[some]
         sent = b"".join([content[low:high] for low, high in zip(start.tolist(), stop.tolist(), strict=True)])
@@ -120,18 +122,6 @@ class _Runs:
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(sent)]
         runs = pa.Array.from_buffers(pa.large_binary(), len(start), buffers)
         return to_bytes(pa.table({"at": start + self.moved[some], "run": runs}))
-
-
-def _spread_out(runs: pa.Table, data: memoryview) -> None:
-    """Put runs where they are read."""
-    if not len(runs):
-        return
-    (column,) = runs.column("run").chunks
-    _, ends, content = column.buffers()
-    places = np.frombuffer(ends, dtype=np.int64)[: len(runs) + 1].tolist()
-    view = memoryview(content).cast("B")
-    for at, low, high in zip(runs.column("at").to_pylist(), places[:-1], places[1:], strict=True):
-        data[at : at + high - low] = view[low:high]
 
 
 def files_of(plan: TrialPlan, pieces: pa.Table) -> dict[str, PacketFile]:
@@ -152,13 +142,28 @@ def files_of(plan: TrialPlan, pieces: pa.Table) -> dict[str, PacketFile]:
             continue
         sizes = [int((one.at + one.kept_payload).max(initial=0)) for one in each]
         first = np.cumsum([0, *sizes])
-        data = np.zeros(first[-1], dtype=np.uint8)
-        for row, low, high in zip(rows, first[:-1].tolist(), first[1:].tolist(), strict=True):
-            _spread_out(from_bytes(pieces.column("content")[row].as_buffer()), data[low:high].data)
+        content = [from_bytes(pieces.column("content")[row].as_buffer()) for row in rows]
         packets = joined([replace(one, at=one.at + low) for one, low in zip(each, first[:-1], strict=True)])
         empty = without_packets(records=len(packets), kinds={}, damage=None)
-        found[plan.captures[number].file] = replace(empty, packets=packets, data=data)
+        found[plan.captures[number].file] = replace(empty, packets=packets, data=_content(content, first))
     return found
+
+
+def _content(runs: Sequence[pa.Table], first: np.ndarray) -> Sparse:
+    """The runs of all ranges together.  first: where each range's bytes begin, and where the last one's end."""
+    at = [table.column("at").to_numpy() + low for table, low in zip(runs, first[:-1].tolist(), strict=True)]
+    columns = [chunk for table in runs for chunk in table.column("run").chunks if len(chunk)]
+    sizes = [pc.binary_length(column).to_numpy(zero_copy_only=False) for column in columns]
+    held = b"".join([_bytes_of(column) for column in columns])
+    start, size = np.concatenate([np.empty(0, np.int64), *at]), np.concatenate([np.empty(0, np.int64), *sizes])
+    return Sparse.of(start, start + size, np.frombuffer(held, dtype=np.uint8), size=int(first[-1]))
+
+
+def _bytes_of(column: pa.Array) -> memoryview:
+    """The bytes of all values, one behind the other."""
+    _, ends, content = column.buffers()
+    places = np.frombuffer(ends, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    return memoryview(content or b"").cast("B")[places[0] : places[-1]]
 
 
 def told_of(pieces: pa.Table) -> dict[int, list[Mapping[str, object]]]:
