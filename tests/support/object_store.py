@@ -267,8 +267,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif harm is not None:
             kind, body = harm.kind, body[: harm.after]
             self.close_connection = True
+        self.store.sent_bytes += len(body)  # before its reader can have it and look
         self.wfile.write(body)
         self.wfile.flush()
-        self.store.sent_bytes += len(body)
         if kind == "stall":
             self.store.closing.wait()
