@@ -46,7 +46,7 @@ def _lateness(line: LineSeen | None, full_frame_s: float) -> Measured:
 
 
 def _kept_s(late: Lateness, share: float) -> float:
-    """What such a share kept; a single one of fewer than a thousand is no share, and is left out."""
+    """What such a share kept; where they are few, all but one, as a single one is no share."""
     return late.quantile_s(min(share, 1 - 1 / late.total)) if late.total else 0.0
 
 
