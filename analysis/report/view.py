@@ -151,8 +151,10 @@ def with_links(found: Sequence[Source]) -> list[tuple[Manifest, LinkProof]]:
 
 
 def _there(names: Sequence[str], findings: Findings) -> list[str]:
-    """These metrics, a latency by the definition that all cells have."""
-    return [held(name, *findings.cells) for name in names]
+    """Those of these metrics that a trial has (all, where no trial has any), a latency as all cells define it."""
+    known = [held(name, *findings.cells) for name in names]
+    has = {name for trial in findings.trials for name in trial.metrics}
+    return [name for name in known if name in has] or known
 
 
 def title_of(cell: CellFinding) -> str:

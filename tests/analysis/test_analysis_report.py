@@ -158,6 +158,29 @@ def test_what_interruptions_cost_is_told_of_the_cells_that_had_some(findings: Fi
     assert "What interruptions cost" not in write(replace(moved, cells=(first, rest))).read_text()
 
 
+def test_tables_have_no_columns_of_what_no_trial_has(findings: Findings, tmp_path: Path) -> None:
+    def heads(of: Findings) -> list[set[str]]:
+        tables = re.findall(r"<thead>.*?</thead>", write(of).read_text(), re.DOTALL)
+        found = [
+            set(re.findall(r"<th[^>]*>([^<]*)</th>", table))
+            for table in tables
+            if ">Verdict<" in table and ">Trial<" in table
+        ]
+        assert len(found) == len(of.cells)
+        return found
+
+    folder = tmp_path / "c1"
+    folder.mkdir()
+    ours = replace(pair(findings), folder=folder)
+    first, rest = ours.cells
+    for table in heads(ours):
+        assert "Longest silence" in table
+        assert not any("esponse" in head for head in table), table
+    trials = tuple(replace(trial, metrics=trial.metrics | {"response_p50_s": 0.25}) for trial in first.trials)
+    for table in heads(replace(ours, cells=(replace(first, trials=trials), rest))):
+        assert [head for head in table if "esponse" in head] == ["Median response time"]
+
+
 def test_what_fails_is_named_in_the_report_and_its_summary_and_the_rest_stands(
     findings: Findings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
