@@ -25,7 +25,7 @@ from experiments.trial.later_states import longest_seconds
 from experiments.trial.observers.diskspace import watched
 from experiments.trial.observers.machinewatch import Reading, watching
 from experiments.trial.observers.processes import Ours
-from experiments.trial.others import READY, Begin
+from experiments.trial.others import MEASURED, WAITS, Begin
 from experiments.workers.isolation import command
 from experiments.workers.lines import ProtocolError, read_any
 from experiments.workers.worker import Failed, Worker, Workers
@@ -48,7 +48,8 @@ _FURTHER_S: dict[KernelName, float] = {"host": 60.0, "lab": 180.0}
 class Outcome:
     """How a trial ended.  failed: there is no result; reasons say why, or which health checks did not pass.
 
-    beside: how many other trials ran at the same time.
+    beside: how many other trials ran at the same time.  seconds: of its own, those left out in which it was measured
+    and waited for others to be.
     """
 
     planned: Planned
@@ -92,8 +93,8 @@ def run_one(spec: TrialSpec, way: Way, workers: Workers) -> Outcome:
     ):
 
         def tell(reading: Reading) -> None:
-            if way.together.begins(way.planned):
-                worker.tell(Begin())
+            if wait := way.together.begins(way.planned):
+                worker.tell(Begin(after=wait))
             worker.tell(reading)
 
         with watching(partial(_ours, worker.process.pid, workers), tell) as look:
@@ -104,37 +105,43 @@ def run_one(spec: TrialSpec, way: Way, workers: Workers) -> Outcome:
         # That a stack could not write says nothing about the stack.
         writer.withdraw()
         state, reasons = "failed", explained
-    seconds = time.monotonic() - started
+    seconds = time.monotonic() - started - heard.waited_s
     return Outcome(planned=way.planned, state=state, reasons=reasons, seconds=seconds, beside=len(spec.beside))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Heard:
-    """end: a trial's last word, None when it had none.  phase: its last.  unread: a line that cannot be read."""
+    """end: a trial's last word, None when it had none.  phase: its last.  unread: a line that cannot be read.
+
+    waited_s: how long it had nothing more to measure and waited for others.
+    """
 
     end: Finished | Failed | None = None
     phase: str = "start"
     unread: str = ""
+    waited_s: float = 0.0
 
 
 def _listen(worker: Worker, way: Way, look: Callable[[], None]) -> _Heard:
     """Pass a trial's phases on until it has ended, or says something that cannot be read."""
-    phase, end = "start", None
+    phase, end, began, waited_s = "start", None, time.monotonic(), 0.0
     for line in worker.answers:
         try:
             event = read_any(line, _EVENT)
         except ProtocolError as error:
             # A trial that is killed can leave half a line.
-            return _Heard(phase=phase, unread=str(error) if line.endswith("\n") else "")
+            return _Heard(phase=phase, unread=str(error) if line.endswith("\n") else "", waited_s=waited_s)
         if not isinstance(event, Phase):
             end = event
             continue
-        phase = event.name
+        now = time.monotonic()
+        waited_s += now - began if phase == MEASURED else 0.0
+        phase, began = event.name, now
         way.together.phase(way.planned, phase)
         way.phase(phase, event.delivered)
-        if phase in (READY, "drain"):  # where readings are rare, the next comes late
+        if phase in (*WAITS, "drain"):  # where readings are rare, the next comes late
             look()
-    return _Heard(phase=phase, end=end)
+    return _Heard(phase=phase, end=end, waited_s=waited_s)
 
 
 def limit(spec: TrialSpec, kernel: KernelName) -> float:

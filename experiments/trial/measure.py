@@ -37,7 +37,7 @@ from experiments.trial.observers.linkguard import guarded
 from experiments.trial.observers.priority import ahead
 from experiments.trial.observers.processes import lives
 from experiments.trial.observers.sampling import sampling
-from experiments.trial.others import READY
+from experiments.trial.others import MEASURED, READY
 from experiments.trial.reading import Reading, reading
 from records.manifest import Connecting, HalfOpen, Window
 from records.nodes import NodeChange, killed, late, silent, vanishes
@@ -112,7 +112,7 @@ async def measure(context: TrialContext) -> Measured:
                 quiet = await connections.quiet(limit_s=limits.quiet_s)
                 if context.others:
                     context.tell(Phase(name=READY))
-                    await context.others.stand()
+                    await context.others.come(READY)
                 with (
                     ahead([one.process.pid for one in captures]),
                     sampling(link, _processes(context, clients), context.line) as sampler,
@@ -136,6 +136,9 @@ async def measure(context: TrialContext) -> Measured:
             # The link is bare again: nothing that is measured is under way, and leaving takes no time.
             result = await clients.finish(timeout_s=FINISH_LIMIT_S)
             await asyncio.sleep(max(0.0, quiet_since + SETTLE_S - time.monotonic()))
+    if context.others:
+        context.tell(Phase(name=MEASURED))
+        await context.others.come(MEASURED)
     return Measured(
         window=loaded.window,
         clock_offset_ns=loaded.clock_offset_ns,
