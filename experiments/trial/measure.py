@@ -131,14 +131,14 @@ async def measure(context: TrialContext) -> Measured:
                 unplanned = [one for one in context.running if one.node not in killed(node_events)]
                 gone = [f"server {one.name} ended" for one in unplanned if not lives(one.pid)]
                 gone += clients.gone() if isinstance(clients, Programs) else []
+                if context.others:
+                    context.tell(Phase(name=MEASURED))
+                    await context.others.come(MEASURED)
             shaped.close()
             quiet_since = time.monotonic()
             # The link is bare again: nothing that is measured is under way, and leaving takes no time.
             result = await clients.finish(timeout_s=FINISH_LIMIT_S)
             await asyncio.sleep(max(0.0, quiet_since + SETTLE_S - time.monotonic()))
-    if context.others:
-        context.tell(Phase(name=MEASURED))
-        await context.others.come(MEASURED)
     return Measured(
         window=loaded.window,
         clock_offset_ns=loaded.clock_offset_ns,
