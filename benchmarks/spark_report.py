@@ -1,7 +1,7 @@
 """CPU-seconds of the jobs on Spark: driver, Java and Python workers together.
 
     python benchmarks/spark_report.py [--master local[2]]
-        [--only small,large,split,ledger,long,memory,scan,first,kept,index,whole,shared,elephant]
+        [--only small,large,split,ledger,long,memory,scan,first,kept,index,whole,shared,single,elephant]
 
 small: the flow report of 100,000 packets.  large: of a 1 GB capture, one task.  split: the same in ranges of
 64 MB.  ledger: ten trials, ten million deliveries.  long: one trial with as many, and the peak of a worker.
@@ -10,7 +10,8 @@ scan, first, kept: the packets of one second of the 1 GB capture,
 counted by format("pcap"): without an index and pushdown, with both for the first time, and with the index kept.
 index: that capture and a copy are walked one after the other and by threads, without Spark.  elephant: a capture of
 10 GB that is one connection, and the peak of a worker; only when it is asked for, as it takes 10 GB of disk.
-whole, shared: a trial with two captures of 1 GB as one task and shared out, and the peak of a worker.
+whole, shared: a trial with two captures of 1 GB as one task and shared out, and the peak of a worker.  single: the
+same shared out, where all packets are those of one connection.
 """
 
 from __future__ import annotations
@@ -73,19 +74,19 @@ def ledger_job(folder: Path, master: str, *, trials: int) -> Callable[[], int]:
     return work
 
 
-def trial_job(folder: Path, master: str, *, shared: bool) -> Callable[[], int]:
+def trial_job(folder: Path, master: str, job: str) -> Callable[[], int]:
     """The reduction of a trial with two large captures, by one task or by several."""
     from common.large_trial import write_large_trial  # noqa: PLC0415
 
     packets = _PACKETS["trial"]
-    trial = write_large_trial(folder / f"shared-{shared}", packets=packets)
+    trial = write_large_trial(folder / job, packets=packets, connections=1 if job == "single" else 50)
 
     def work() -> int:
         from analysis.spark.jobs import reduce_trials  # noqa: PLC0415
         from analysis.spark.session import session  # noqa: PLC0415
 
         with session(master=master) as spark:
-            found = reduce_trials(spark, [trial.path], large_packets=packets if shared else 1 << 60)
+            found = reduce_trials(spark, [trial.path], large_packets=1 << 60 if job == "whole" else packets)
         digest = hashlib.sha256(str(found.to_pylist()).encode()).hexdigest()
         print(f"{'':8}{len(found)} rows, digest {digest[:12]}")
         return 2 * packets
@@ -166,8 +167,8 @@ def main() -> None:
                 continue
             if job in {"ledger", "long"}:
                 work = ledger_job(folder, asked.master, trials=10 if job == "ledger" else 1)
-            elif job in {"whole", "shared"}:
-                work = trial_job(folder, asked.master, shared=job == "shared")
+            elif job in {"whole", "shared", "single"}:
+                work = trial_job(folder, asked.master, job)
             else:
                 size = job if job in _PACKETS else "large"
                 path = folder / f"{size}.pcap"
@@ -188,7 +189,7 @@ def main() -> None:
                 f"{job:8}{count:12,}{use.driver:9.2f}{use.java:9.2f}{use.workers:9.2f}{use.total:9.2f}{limit}{wall:9.1f}",
                 flush=True,
             )
-            if job in {"elephant", "long", "whole", "shared"}:
+            if job in {"elephant", "long", "whole", "shared", "single"}:
                 print(f"{'':8}a worker had {use.worker_peak_bytes / 1e9:.2f} GB at its peak")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from analysis.capture.columns import TCP
 from analysis.capture.content import whole
 from analysis.journey.places import ENTER, LINKS, Ends, View, beyond
-from analysis.journey.twins import NONE, contents, identity, same_packets
+from analysis.journey.twins import COMPARED, NONE, contents, identity, same_packets
 from analysis.tcp.analysis import FIN, RST, SYN
 from analysis.tcp.segments import SPAN, spread, starts_of, unwrap
 from records.directions import Direction
@@ -96,13 +96,13 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damagin
     """
     rows = _seen(views, ends, direction, damaging)
     rows["flow"], keys = _flows(rows)
-    rows = _taken(rows, np.lexsort((rows["frame"], rows["t_ns"])))
-    rows = _taken(rows, ~_in_vain(rows, len(keys), ENTER[direction]))
+    _keep(rows, np.lexsort((rows["frame"], rows["t_ns"])))
+    _keep(rows, ~_in_vain(rows, len(keys), ENTER[direction]))
     places = max([LINKS, *(view.place + 1 for view in views)])
     places += (places - LINKS) % 2  # a link has two ends, seen or not
     left = np.isin(rows["place"], beyond(direction, places))
     rows["twin"] = _twins(rows, rows["place"] == ENTER[direction], left)
-    rows = _without(rows, left & (rows["twin"] == NONE))
+    _leave_out(rows, left & (rows["twin"] == NONE))
     begin = _positions(rows, flows=len(keys), places=places)
     body = begin + rows["opens"]
     pair, servers = keys >> 32, max(len(ends.servers), 1)
@@ -131,7 +131,8 @@ def passages(views: Sequence[View], ends: Ends, direction: Direction, *, damagin
 
 def _seen(views: Sequence[View], ends: Ends, direction: Direction, damaging: bool) -> Columns:
     parts = [_of_view(number, view, ends, direction, damaging) for number, view in enumerate(views)]
-    return {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in _COLUMNS}
+    # A column is let go once it is joined: a second one of each is more than all else that is held here.
+    return {name: np.concatenate([np.empty(0, np.int64), *(part.pop(name) for part in parts)]) for name in _COLUMNS}
 
 
 def _of_view(number: int, view: View, ends: Ends, direction: Direction, damaging: bool) -> Columns:
@@ -185,8 +186,10 @@ def _flows(rows: Columns) -> tuple[np.ndarray, np.ndarray]:
     return flow, key[fresh]
 
 
-def _taken(rows: Columns, which: np.ndarray) -> Columns:
-    return {name: column[which] for name, column in rows.items()}
+def _keep(rows: Columns, which: np.ndarray) -> None:
+    """Leave only these rows, in this order; column after column, so that no two of each are held."""
+    for name in rows:
+        rows[name] = rows[name][which]
 
 
 def _in_vain(rows: Columns, flows: int, enter: int) -> np.ndarray:
@@ -212,16 +215,17 @@ def _twins(rows: Columns, origin: np.ndarray, arrival: np.ndarray) -> np.ndarray
     """For each row in `arrival`, the row of the same packet in `origin`; NONE for all others."""
     here, there = np.flatnonzero(origin), np.flatnonzero(arrival)
     found = np.full(len(origin), NONE, dtype=np.int64)
-    found[there] = same_packets(_taken(rows, here), _taken(rows, there), here)
+    sent, come = ({name: rows[name][at] for name in COMPARED} for at in (here, there))
+    found[there] = same_packets(sent, come, here)
     return found
 
 
-def _without(rows: Columns, damaged: np.ndarray) -> Columns:
-    """The other rows, with their twins' new numbers; no damaged row is anybody's twin."""
-    kept = _taken(rows, ~damaged)
+def _leave_out(rows: Columns, damaged: np.ndarray) -> None:
+    """Keep the other rows, with their twins' new numbers; no damaged row is anybody's twin."""
+    _keep(rows, ~damaged)
     number = np.cumsum(~damaged) - 1
-    twin = kept["twin"]
-    return kept | {"twin": np.where(twin >= 0, number[np.maximum(twin, 0)], twin)}
+    twin = rows["twin"]
+    rows["twin"] = np.where(twin >= 0, number[np.maximum(twin, 0)], twin)
 
 
 def _positions(rows: Columns, *, flows: int, places: int) -> np.ndarray:

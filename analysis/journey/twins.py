@@ -9,6 +9,7 @@ import numpy as np
 from analysis.capture.columns import Packets
 
 NONE, SEVERAL = -1, -2
+COMPARED = ("flow", "seq", "ip_id", "payload", "content", "source", "checksum")  # what same_packets asks of a row
 _ETHERNET_BYTES, _IP_BYTES, _MAC_BYTES = 14, 20, 6
 _TCP_CHECKSUM_AT, _UDP_CHECKSUM_AT, _UDP_BYTES = 16, 6, 8
 

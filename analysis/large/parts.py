@@ -65,6 +65,7 @@ def look(plan: TrialPlan, bucket: int, pieces: pa.Table) -> list[Part]:
         files = files_of(plan, pieces)
     except Exception as error:  # noqa: BLE001 - whatever it is, the trial says so
         return [*parts, *(Part(what="failed", name=name, about=said(error)) for name in ("captures", "journey"))]
+    del pieces  # as much as the files: a caller that holds them no more has that memory back
     known = {capture.file: capture for capture in manifest.captures}
     recorded: Recorded = [(known[name], file) for name, file in files.items()]
     try:

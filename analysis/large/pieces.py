@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -83,7 +83,8 @@ def _shared(packets: Packets, markers: np.ndarray, plan: TrialPlan) -> tuple[Pac
     """
     tcp = packets.protocol == TCP
     wanted = plan.bodies & ((packets.payload > 0) | (tcp & (packets.flags & (SYN | FIN) != 0)))
-    header = np.where(wanted, packets.wire - packets.payload, 0).astype(np.int64)
+    summed = wanted & (~tcp | plan.damaging)  # what is known by all its bytes (journey.twins), headers included
+    header = np.where(summed, packets.wire - packets.payload, 0).astype(np.int64)
     start = np.maximum(packets.at - header, 0)
     stop = np.where(wanted, packets.at + packets.kept_payload, start)
     moved = np.cumsum(stop - start) - stop  # what the frames stand further on
@@ -137,30 +138,38 @@ def files_of(plan: TrialPlan, pieces: pa.Table) -> dict[str, PacketFile]:
         sent = [pieces.column("packets")[row].as_buffer() for row in rows]
         if not all(one.size for one in sent):
             continue  # a range failed: this file is not told of at all
-        each = [unpack([one], _NOT_SENT) for one in sent]
-        if not sum(map(len, each)):
-            continue
-        sizes = [int((one.at + one.kept_payload).max(initial=0)) for one in each]
-        first = np.cumsum([0, *sizes])
-        content = [from_bytes(pieces.column("content")[row].as_buffer()) for row in rows]
-        packets = joined([replace(one, at=one.at + low) for one, low in zip(each, first[:-1], strict=True)])
-        empty = without_packets(records=len(packets), kinds={}, damage=None)
-        found[plan.captures[number].file] = replace(empty, packets=packets, data=_content(content, first))
+        packets, first = _packets(sent)
+        if len(packets):
+            data = _content((pieces.column("content")[row].as_buffer() for row in rows), first)
+            empty = without_packets(records=len(packets), kinds={}, damage=None)
+            found[plan.captures[number].file] = replace(empty, packets=packets, data=data)
     return found
 
 
-def _content(runs: Sequence[pa.Table], first: np.ndarray) -> Sparse:
-    """The runs of all ranges together.  first: where each range's bytes begin, and where the last one's end."""
-    at = [table.column("at").to_numpy() + low for table, low in zip(runs, first[:-1].tolist(), strict=True)]
-    columns = [chunk for table in runs for chunk in table.column("run").chunks if len(chunk)]
-    sizes = [pc.binary_length(column).to_numpy(zero_copy_only=False) for column in columns]
-    held = b"".join([_bytes_of(column) for column in columns])
-    start, size = np.concatenate([np.empty(0, np.int64), *at]), np.concatenate([np.empty(0, np.int64), *sizes])
-    return Sparse.of(start, start + size, np.frombuffer(held, dtype=np.uint8), size=int(first[-1]))
+def _packets(ranges: Sequence[pa.Buffer]) -> tuple[Packets, np.ndarray]:
+    """Those of all ranges together; where each range's bytes begin, and where the last one's end."""
+    each = [unpack([one], _NOT_SENT) for one in ranges]
+    first = np.cumsum([0, *(int((one.at + one.kept_payload).max(initial=0)) for one in each)])
+    return joined([replace(one, at=one.at + low) for one, low in zip(each, first[:-1], strict=True)]), first
+
+
+def _content(ranges: Iterable[pa.Buffer], first: np.ndarray) -> Sparse:
+    """The runs of all ranges together, unpacked one after the other.  first: as _packets has it."""
+    held, at, sizes = bytearray(), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for one, low in zip(ranges, first[:-1].tolist(), strict=True):
+        runs = from_bytes(one)
+        at.append(runs.column("at").to_numpy() + low)
+        for column in runs.column("run").chunks:
+            sizes.append(pc.binary_length(column).to_numpy(zero_copy_only=False))
+            held += _bytes_of(column)
+    start = np.concatenate(at)
+    return Sparse.of(start, start + np.concatenate(sizes), np.frombuffer(held, dtype=np.uint8), size=int(first[-1]))
 
 
 def _bytes_of(column: pa.Array) -> memoryview:
     """The bytes of all values, one behind the other."""
+    if not len(column):
+        return memoryview(b"")
     _, ends, content = column.buffers()
     places = np.frombuffer(ends, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     return memoryview(content or b"").cast("B")[places[0] : places[-1]]

@@ -11,10 +11,8 @@ from common.capture import BEGIN_NS, CLIENT, SERVER, write_capture
 from records.manifest import Capture, ClientSocket, Node
 from records.store import MANIFEST, Trial, trials, write_record
 
-_CONNECTIONS = 50
 
-
-def write_large_trial(folder: Path, *, packets: int) -> Trial:
+def write_large_trial(folder: Path, *, packets: int, connections: int = 50) -> Trial:
     """A trial of which each of the two captures has about `packets` packets; its messages are not in them."""
     spec = Spec(trials=1, bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",))
     (trial,) = trials(write_campaign(folder, spec))
@@ -26,7 +24,7 @@ def write_large_trial(folder: Path, *, packets: int) -> Trial:
         one.model_copy(update={"sockets": (ClientSocket(protocol="tcp", port=40000),)}) for one in work.producers
     )
     files = {
-        side: write_capture(trial.path / f"{side}.pcap", packets=packets, connections=_CONNECTIONS)
+        side: write_capture(trial.path / f"{side}.pcap", packets=packets, connections=connections)
         for side in ("station", "wired")
     }
     captures = tuple(
