@@ -1,9 +1,9 @@
 """Trials of one turn: all of their servers stand, and all clients are connected, before the first one loads its link.
 
 And what all of them have to measure is measured before the first one ends its clients and servers.  Starting a server
-takes a processor for seconds, in another trial's window.  Two seconds after processes of three trials had ended, when a
-guest's kernel reports free pages, its hypervisor let both processors stand still for 21 to 44 ms, five times in half a
-second, and a fourth trial's line was late (tracepoint `sched_switch`).
+takes a processor for seconds, in another trial's window.  Two seconds after clients of three trials had ended, which is
+when a guest tells its hypervisor of pages that became free, both virtual processors stood still for 21 to 44 ms, five
+times in half a second, and a fourth trial's line was late (tracepoint `sched_switch`).
 """
 
 from __future__ import annotations
