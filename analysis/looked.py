@@ -25,6 +25,7 @@ class Looked:
 
     sent: what entered the medium at captures of which there are packets.  shown: what they show of messages' ways, None
     where nobody has looked for them.  failed: why the part of that name (`captures`, `journey`) could not be done.
+    of_the_machine: whether anything failed that may go well elsewhere.
     """
 
     files: Mapping[str, PacketFile] = field(default_factory=dict)
@@ -32,6 +33,7 @@ class Looked:
     sent: Mapping[str, Sent] = field(default_factory=dict)
     shown: Seen | None = None
     failed: Mapping[str, str] = field(default_factory=dict)
+    of_the_machine: bool = False
 
     def read(self, capture: Capture) -> PacketFile:
         """A capture's file; FailedElsewhere where it cannot be read."""

@@ -339,7 +339,12 @@ def _checked(target: Remote, one: Listed) -> Iterator[memoryview]:
             digest.update(part)
             size += len(part)
             yield part
-    if (size, digest.hexdigest()) != (one.bytes, one.sha256):
+    must_be(target, one, size=size, sha256=digest.hexdigest())
+
+
+def must_be(target: Remote, one: Listed, *, size: int, sha256: str) -> None:
+    """NotPublished where a file of `target` that was read is not the one that is listed."""
+    if (size, sha256) != (one.bytes, one.sha256):
         raise NotPublished(f"{target / one.file}: its {size} bytes are not those that were published")
 
 

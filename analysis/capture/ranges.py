@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -42,10 +43,14 @@ class Range:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """ranges: in file order, together every whole record before any damage.  damage: as read_capture says it."""
+    """ranges: in file order, together every whole record before any damage.  damage: as read_capture says it.
+
+    digests: of the bytes of each range (`digest`), where whoever made the index wanted them.
+    """
 
     ranges: tuple[Range, ...]
     damage: str | None
+    digests: tuple[str, ...] = ()
 
     @property
     def records(self) -> int:
@@ -53,11 +58,15 @@ class Index:
         return sum(piece.records for piece in self.ranges)
 
 
-def index(path: Place, *, range_bytes: int = RANGE_BYTES) -> Index:
+def index(
+    path: Place, *, range_bytes: int = RANGE_BYTES, seen: Callable[[int, np.ndarray, int], None] | None = None
+) -> Index:
     """Cut a capture file into exact ranges of at most about `range_bytes`.
 
     The file is walked once, one range in memory at a time, every record's header checked.  Raises NotACapture
     and OSError as read_capture does.
+    seen: is given all bytes behind the file's header, some more than once: the byte at which they begin, what is
+    looked through for a range, and how many bytes of that are the range (0: there is none).
     """
     begin = read_start(path)
     at, state, frame, window = begin.at, begin.state, 0, range_bytes
@@ -68,6 +77,8 @@ def index(path: Place, *, range_bytes: int = RANGE_BYTES) -> Index:
             data = load(file, start=at, end=at + window)
             found = find(data, start=0, state=state, base=at)
             records, end, fault, times = _checked(data, found, base=at)
+            if seen is not None:
+                seen(at, data, end)
             if end:
                 piece = Range(start=at, end=at + end, first_frame=frame, records=records, state=state, **times)
                 ranges.append(piece)
@@ -103,6 +114,11 @@ def _checked(data: np.ndarray, found: Found, *, base: int) -> tuple[int, int, st
             if part.fault is not None:
                 return records, int(stretch.offsets[start + len(part)]), part.fault, times
     return records, found.end, None, times
+
+
+def digest(data: np.ndarray) -> str:
+    """BLAKE2b of bytes, 128 bits, hexadecimal: it tells whether they have changed."""
+    return hashlib.blake2b(data.data, digest_size=16).hexdigest()
 
 
 def to_json(piece: Range) -> str:

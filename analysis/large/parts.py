@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from analysis.journey.ways import Way
 from analysis.large.pieces import files_of, told_of
 from analysis.large.plan import TrialPlan
 from analysis.looked import Looked, kinds_of, without_packets
-from analysis.partial import said
+from analysis.partial import is_of_the_machine, said
 from analysis.recorded import Recorded
 from records.manifest import Manifest
 from records.store import Trial
@@ -41,13 +40,15 @@ SCHEMA = pa.schema(
     ]
 )
 DDL = "key int, plan int, bucket int, what string, name string, about string, content binary"
+_PUBLISHED = "published"  # the table of the ledger that names the messages that are looked for
 _LINK = "link"  # begins the names of Leg.links' columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """what: `file` or `unread` of a capture, `flows`, `bins` or `recovery` of what it sent, `way` and `hits` of a way,
-    `peers`, `failed`.  name: of the capture's file, the way or the part.  about: JSON.
+    `peers`, `failed`, `machine`: that something failed of the machine.  name: of the capture's file, the way or the
+    part.  about: JSON.
     """
 
     what: str
@@ -60,12 +61,23 @@ def look(plan: TrialPlan, bucket: int, pieces: pa.Table) -> list[Part]:
     """What the connections of one bucket show; bucket 0 adds what files hold.  pieces: of large.pieces.SCHEMA."""
     parts = list(_files(plan, pieces)) if bucket == 0 else []
     try:
-        trial = Trial(Path(plan.path))
-        manifest = trial.manifest()
-        files = files_of(plan, pieces)
+        with plan.files.records([_PUBLISHED] if plan.bodies else []) as folder:
+            files = files_of(plan, pieces)
+            del pieces  # as much as the files: a caller that holds them no more has that memory back
+            return [*parts, *_looked(Trial(folder), plan, files)]
     except Exception as error:  # noqa: BLE001 - whatever it is, the trial says so
-        return [*parts, *(Part(what="failed", name=name, about=said(error)) for name in ("captures", "journey"))]
-    del pieces  # as much as the files: a caller that holds them no more has that memory back
+        return [*parts, *_failed("captures", error), *_failed("journey", error)]
+
+
+def _failed(name: str, error: Exception) -> Iterator[Part]:
+    yield Part(what="failed", name=name, about=said(error))
+    if is_of_the_machine(error):
+        yield Part(what="machine")
+
+
+def _looked(trial: Trial, plan: TrialPlan, files: Mapping[str, PacketFile]) -> list[Part]:
+    parts: list[Part] = []
+    manifest = trial.manifest()
     known = {capture.file: capture for capture in manifest.captures}
     recorded: Recorded = [(known[name], file) for name, file in files.items()]
     try:
@@ -73,12 +85,12 @@ def look(plan: TrialPlan, bucket: int, pieces: pa.Table) -> list[Part]:
             if not capture.link and captures.enters(capture, manifest):
                 parts += _sent(capture.file, captures.sent(file.tcp, capture, manifest))
     except Exception as error:  # noqa: BLE001 - as above
-        parts.append(Part(what="failed", name="captures", about=said(error)))
+        parts += _failed("captures", error)
     if plan.bodies:
         try:
             parts += _seen(_shown(trial, manifest, plan, recorded))
         except Exception as error:  # noqa: BLE001 - as above
-            parts.append(Part(what="failed", name="journey", about=said(error)))
+            parts += _failed("journey", error)
     return parts
 
 
@@ -95,8 +107,7 @@ def _shown(trial: Trial, manifest: Manifest, plan: TrialPlan, recorded: Recorded
     ]  # fmt: skip
     ends = places.ends(manifest)
     views = places.views(followed, ends)
-    damaging = bool(trial.link().damaging)
-    return seen.see(views, ends, manifest, published=trial.table("published"), damaging=damaging)
+    return seen.see(views, ends, manifest, published=trial.table(_PUBLISHED), damaging=plan.damaging)
 
 
 def _link(manifest: Manifest, file: str) -> bool:
@@ -108,6 +119,8 @@ def _files(plan: TrialPlan, pieces: pa.Table) -> Iterator[Part]:
     for number, capture in enumerate(plan.captures):
         ranges: list[Mapping[str, Any]] = told.get(number, [])
         failed = next((str(one["failed"]) for one in ranges if "failed" in one), None)
+        if any(one.get("of_the_machine") for one in ranges):
+            yield Part(what="machine")
         if why := capture.unread or failed:
             yield Part(what="unread", name=capture.file, about=why)
             continue
@@ -160,6 +173,7 @@ def together(rows: pa.Table) -> Looked:
     failed: dict[str, str] = {}
     sent: dict[str, list[Sent]] = {}
     shown: list[Seen] = []
+    machine = False
     for _, parts in held:
         of = {(one.what, one.name): one for one in parts}
         for one in parts:
@@ -169,6 +183,8 @@ def together(rows: pa.Table) -> Looked:
                 unread[one.name] = one.about
             elif one.what == "failed":
                 failed.setdefault(one.name, one.about)
+            elif one.what == "machine":
+                machine = True
             elif one.what == "flows":
                 sent.setdefault(one.name, []).append(_sent_of(of, one.name))
             elif one.what == "peers":
@@ -179,6 +195,7 @@ def together(rows: pa.Table) -> Looked:
         sent={name: captures.together(some) for name, some in sent.items()},
         shown=None if "journey" in failed or not shown else seen.together(shown),
         failed=failed,
+        of_the_machine=machine,
     )
 
 

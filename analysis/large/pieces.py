@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from itertools import zip_longest
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +20,15 @@ from analysis.arrays import joined
 from analysis.capture.buckets import from_bytes, in_buckets, pack, to_bytes, unpack
 from analysis.capture.columns import TCP, Packets
 from analysis.capture.content import Sparse, whole
-from analysis.capture.ranges import from_json
+from analysis.capture.ranges import digest, from_json
 from analysis.capture.reader import Capture as PacketFile
 from analysis.capture.reader import read_range
 from analysis.large.plan import TrialPlan
 from analysis.looked import without_packets
-from analysis.partial import said
+from analysis.partial import is_of_the_machine, said
 from analysis.tcp.analysis import FIN, SYN
 from records.marker import MAGIC, SIZE
+from records.publishing import NotPublished
 
 SCHEMA = pa.schema(
     [
@@ -48,20 +49,26 @@ _NOT_SENT = frozenset({"interface", "kept", "tos", "ttl"})  # what nothing asks 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A range of a capture of a plan.  keys: of the plan's buckets, by which Spark knows where each goes."""
+    """A range of a capture of a plan.  keys: of the plan's buckets, by which Spark knows where each goes.
+
+    digest: of its bytes, '' where nobody asks.
+    """
 
     plan: int
     capture: int
     range: str
+    digest: str
     keys: tuple[int, ...]
 
 
 def decode(plan: TrialPlan, piece: Piece) -> Iterator[pa.RecordBatch]:
     """A row of SCHEMA for each bucket with the packets of its connections, in file order."""
-    found = from_json(piece.range)
+    found, place = from_json(piece.range), plan.files.capture(plan.captures[piece.capture].file)
     parts = [(b"", b"")] * len(piece.keys)
     try:
-        file = read_range(Path(plan.path) / plan.captures[piece.capture].file, found)
+        file = read_range(place, found)
+        if piece.digest and digest(whole(file.data)) != piece.digest:
+            raise NotPublished(f"{place}: bytes {found.start} to {found.end} have changed since the file was walked")
         about = {"records": file.records, "kinds": file.kinds}
         content = whole(file.data).tobytes() if plan.bodies else b""
         markers = np.array([hit.start() for hit in re.finditer(re.escape(MAGIC), content)], dtype=np.int64)
@@ -69,7 +76,8 @@ def decode(plan: TrialPlan, piece: Piece) -> Iterator[pa.RecordBatch]:
             packets, runs = _shared(file.packets.select(rows), markers, plan)
             parts[bucket] = pack(packets, np.arange(len(rows)), _NOT_SENT), runs.of(content)
     except Exception as error:  # noqa: BLE001 - a range that cannot be read ends its file, not the others
-        about, parts = {"failed": said(error)}, [(b"", b"")] * len(piece.keys)
+        about = {"failed": said(error), "of_the_machine": is_of_the_machine(error)}
+        parts = [(b"", b"")] * len(piece.keys)
     for bucket, (key, part) in enumerate(zip(piece.keys, parts, strict=True)):
         cells = [key, piece.plan, bucket, piece.capture, found.first_frame, json.dumps(about), *part]
         arrays = [pa.array([cell], field.type) for cell, field in zip(cells, SCHEMA, strict=True)]
@@ -191,7 +199,8 @@ def pieces_of(plans: Sequence[TrialPlan], keys: Sequence[int]) -> list[Piece]:
         mine = tuple(keys[at : at + plan.buckets])
         at += plan.buckets
         found += [
-            Piece(plan=number, capture=capture, range=text, keys=mine)
-            for capture, planned in enumerate(plan.captures) for text in planned.ranges
+            Piece(plan=number, capture=capture, range=text, digest=known, keys=mine)
+            for capture, planned in enumerate(plan.captures)
+            for text, known in zip_longest(planned.ranges, planned.digests, fillvalue="")
         ]  # fmt: skip
     return found

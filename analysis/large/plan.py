@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from analysis.capture.kept_index import kept_index
 from analysis.capture.ranges import RANGE_BYTES, to_json
-from analysis.partial import DAMAGE, said
+from analysis.large.files import Files, Here
+from analysis.partial import DAMAGE, is_of_the_machine, said
 from records.location import bytes_at
 from records.manifest import Capture, Manifest
 from records.store import Trial
@@ -17,18 +17,33 @@ from records.workload import Command
 
 PACKETS = 1 << 18  # of all captures of a trial that a task analyses, some 0.2 GB
 LARGE_PACKETS = 1 << 20
+CAPTURES = "*.pcap*"  # files of a trial's folder
 _FEWEST_BYTES = 64  # that a packet with its record's header takes in a file
 _MOST_BUCKETS = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A large trial whose captures have still to be walked.  The rest is as TrialPlan has it."""
+
+    files: Files
+    number: int
+    buckets: int
+    captures: tuple[Capture, ...]
+    bodies: bool
+    damaging: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCapture:
     """A capture of a large trial.  ranges: as JSON (analysis.capture.ranges).  damage, unread: what is wrong with the
     file, and why nothing of it can be read.  whole: whether it has all packets that were captured.
+    digests: of each range's bytes, where they may have changed until they are decoded.
     """
 
     file: str
     ranges: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
     damage: str | None = None
     unread: str | None = None
     whole: bool = True
@@ -40,7 +55,7 @@ class TrialPlan:
     packets.  damaging: whether its link turns bits over, so that packets are known by all of their bytes.
     """
 
-    path: str
+    files: Files
     number: int
     buckets: int
     captures: tuple[PlannedCapture, ...]
@@ -48,17 +63,18 @@ class TrialPlan:
     damaging: bool
 
 
-def plan(path: Path, number: int, *, large_packets: int = LARGE_PACKETS, range_bytes: int = RANGE_BYTES) -> (
-    TrialPlan | None
-):  # fmt: skip
-    """How the trial at `path` is shared out; None where it is no work for more than one task, or cannot be read."""
-    trial = Trial(path)
+def draft(
+    trial: Trial, number: int, files: Files, *, capture_bytes: int, large_packets: int = LARGE_PACKETS
+) -> Draft | None:
+    """The trial, to be shared out; None where it is no work for more than one task, or cannot be read.
+
+    trial: a folder with its records.  capture_bytes: of all its captures.
+    """
     try:
-        size = sum(bytes_at(one) for one in path.glob("*.pcap*"))
-        if size < large_packets * _FEWEST_BYTES or trial.elsewhere():
+        if capture_bytes < large_packets * _FEWEST_BYTES or trial.elsewhere():
             return None
         manifest = trial.manifest()
-        kept = [capture for capture in manifest.captures if capture.kept]
+        kept = tuple(capture for capture in manifest.captures if capture.kept)
         packets = sum(capture.packets for capture in kept)
         if packets < large_packets or manifest.no_captures:
             return None
@@ -66,32 +82,46 @@ def plan(path: Path, number: int, *, large_packets: int = LARGE_PACKETS, range_b
         bodies = _bodies(manifest) and not any(one.link for one in damaging)
     except DAMAGE:
         return None  # whoever reduces it says why
-    captures = tuple(_planned(path, capture, range_bytes) for capture in kept)
-    if not any(one.ranges for one in captures):
-        return None
     buckets = min(max(ceil(packets / PACKETS), 2), _MOST_BUCKETS)
-    return TrialPlan(
-        path=str(path), number=number, buckets=buckets, captures=captures, bodies=bodies, damaging=bool(damaging)
-    )
+    return Draft(
+        files=files, number=number, buckets=buckets, captures=kept, bodies=bodies, damaging=bool(damaging)
+    )  # fmt: skip
 
 
-def plans(paths: Sequence[Path], *, large_packets: int = LARGE_PACKETS) -> list[TrialPlan]:
-    """Those of the large trials among `paths`, which are numbered from 0."""
-    found = [plan(path, number, large_packets=large_packets) for number, path in enumerate(paths)]
-    return [one for one in found if one is not None]
-
-
-def _planned(trial: Path, capture: Capture, range_bytes: int) -> PlannedCapture:
+def draft_here(path: Path, number: int, *, large_packets: int = LARGE_PACKETS) -> Draft | None:
+    """As `draft`, of the trial in the folder `path`."""
     try:
-        found = kept_index(trial / capture.file, range_bytes=range_bytes)
+        size = sum(bytes_at(one) for one in path.glob(CAPTURES))
+    except OSError:
+        return None  # as there
+    return draft(Trial(path), number, Here(path), capture_bytes=size, large_packets=large_packets)
+
+
+def walked(files: Files, capture: Capture, *, range_bytes: int = RANGE_BYTES) -> PlannedCapture | None:
+    """A capture with its ranges; None where that failed of the machine, and may go well elsewhere."""
+    try:
+        found = files.index(capture.file, range_bytes=range_bytes)
     except Exception as error:  # noqa: BLE001 - the other captures are read all the same
+        if is_of_the_machine(error):
+            return None
         return PlannedCapture(file=capture.file, unread=said(error), whole=False)
     return PlannedCapture(
         file=capture.file,
         ranges=tuple(map(to_json, found.ranges)),
+        digests=found.digests,
         damage=found.damage,
         whole=found.damage is None and found.records >= capture.packets,
     )
+
+
+def plan(of: Draft, captures: Sequence[PlannedCapture | None]) -> TrialPlan | None:
+    """How a trial is shared out whose captures have been walked; None where one task has to say what is wrong."""
+    known = tuple(one for one in captures if one is not None)
+    if len(known) < len(captures) or not any(one.ranges for one in known):
+        return None
+    return TrialPlan(
+        files=of.files, number=of.number, buckets=of.buckets, captures=known, bodies=of.bodies, damaging=of.damaging
+    )  # fmt: skip
 
 
 def _bodies(manifest: Manifest) -> bool:

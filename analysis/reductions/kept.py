@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -172,24 +172,26 @@ def kept_rows(trial: Path, sha256: str) -> KeptRows:
     return KeptRows(trial, (trial if packed else place_of(trial)) / REDUCED, sha256)
 
 
-def keep(trial: Path, rows: pa.Table, *, code: str, before: Stamps) -> str:
+def keep(trial: Path, rows: pa.Table, *, code: str, before: Stamps, also: Sequence[Input] = ()) -> str:
     """Keep a trial's rows, unless a file has changed since `before`, when they were about to be made.
 
+    also: what they were made of beside the files in the trial's folder.
     Returns the digest of what is kept, '' when nothing is.
     Where something failed it is tried again each time: the reason may not have been in the files.  What a pack left
     without its files has its rows with it (records.packed).  OSError when the disk does not take it.
     """
     if _failed(rows) or Trial(trial).elsewhere():
         return ""
-    inputs = tuple(
+    inputs = [
         Input(file=name, bytes=size, mtime_ns=mtime, sha256=_sha256(trial / name))
-        for name, (size, mtime) in sorted(before.items())
-    )
+        for name, (size, mtime) in before.items()
+    ]
     if stamps(trial) != before:
         return ""
     content = encode(rows)
     record = Reduction(
-        code=code, made=datetime.now(UTC).isoformat(timespec="seconds"), inputs=inputs,
+        code=code, made=datetime.now(UTC).isoformat(timespec="seconds"),
+        inputs=tuple(sorted([*inputs, *also], key=lambda one: one.file)),
         reduced_sha256=hashlib.sha256(content).hexdigest(),
     )  # fmt: skip
     place = place_of(trial)
@@ -200,12 +202,12 @@ def keep(trial: Path, rows: pa.Table, *, code: str, before: Stamps) -> str:
 
 
 def reduce_and_keep(
-    trial: Path, number: int, code: str, *, brief: bool = False, looked: Looked | None = None
-) -> pa.Table:
+    trial: Path, number: int, code: str, *, brief: bool = False, looked: Looked | None = None,
+    also: Sequence[Input] = (),
+) -> pa.Table:  # fmt: skip
     """The trial's rows, with file names as seen from its folder, and kept where the disk takes them.
 
-    looked: what other tasks have found in its captures (analysis.trial).
-
+    looked: what other tasks have found in its captures (analysis.trial).  also: of what else they are made (keep).
     brief: of what is kept, without its details (analysis.details), and with a row of table KEPT, whose text is the
     digest.
     """
@@ -213,7 +215,7 @@ def reduce_and_keep(
     rows = _made(trial, number, looked)
     digest = ""
     with suppress(OSError):  # whoever asked for the rows sees that they are not kept, and says so
-        digest = keep(trial, rows, code=code, before=before) or _in_pack(trial, rows)
+        digest = keep(trial, rows, code=code, before=before, also=also) or _in_pack(trial, rows)
     return in_brief(rows, number, digest) if brief and digest else rows
 
 

@@ -12,8 +12,8 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +21,8 @@ import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from analysis.details import Reduced, details_of, without
+from analysis.large.plan import Draft, draft
+from analysis.looked import Looked
 from analysis.packed import numbered, read_rows
 from analysis.partial import said
 from analysis.reductions.code import code_digest
@@ -28,6 +30,7 @@ from analysis.reductions.cost import START_S, trials_s
 from analysis.reductions.kept import (
     FOLDER,
     RECORD,
+    Input,
     Kept,
     KeptRows,
     Reduction,
@@ -38,16 +41,17 @@ from analysis.reductions.kept import (
     place_of,
     reduce_and_keep,
 )
+from analysis.reductions.published_trial import PublishedTrial
 from analysis.reductions.reduce import note, say_again, silent
-from analysis.rows import DDL, SCHEMA, Rows
+from analysis.rows import SCHEMA, Rows
+from analysis.spark import jobs
 from analysis.spark import session as sessions
 from analysis.spark.target import Say, Where
 from records.campaign import RECORD as CAMPAIGN
 from records.location import NotThere, Remote, Unreachable
 from records.packed import PACKED, REDUCED, Listed
-from records.publishing import Published, fetch, fetch_records
-from records.scratch import scratch
-from records.store import LINK, MANIFEST, VERDICT, DamagedTrial, is_trial
+from records.publishing import Published, fetch_records
+from records.store import LINK, MANIFEST, VERDICT, DamagedTrial, Trial, is_trial
 
 RECORDS = {MANIFEST, LINK, VERDICT, PACKED}
 _AT_ONCE = 8  # reductions that are read
@@ -119,35 +123,69 @@ def rows_published(copy: Copy, trial: str, code: str) -> pa.Table:
     Its records are in the copy's folder.  What a task of a query does; raises Unreachable.
     """
     kept = ReducingPublished(copy=copy, code=code, master=None, say=silent).kept(0, trial)
-    return _refused(reduce_published(copy, trial, 0, code))[0] if isinstance(kept, State) else kept[0]
+    if not isinstance(kept, State):
+        return kept[0]
+    return _refused(_Trial(files=_files_of(copy, trial), code=code, brief=False).rows(0))[0]
 
 
-def reduce_published(copy: Copy, trial: str, number: int, code: str, *, brief: bool = False) -> pa.Table:
-    """The rows of a trial, from its files at the URI, and kept there where that may be written: what one task does.
+def _files_of(copy: Copy, trial: str) -> PublishedTrial:
+    return PublishedTrial(
+        campaign=copy.campaign, trial=trial, listed=copy.files[trial], known=copy.folder / trial
+    )  # fmt: skip
 
-    What cannot be fetched is damage, with the reason, which is not kept.  brief: as analysis.reductions.kept.in_brief,
-    of what is kept.
-    """
-    with scratch("trial") as place:
-        folder = place / trial
-        try:
-            fetch(copy.campaign / trial, copy.files[trial], folder, known=copy.folder / trial)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other trials are told
-            rows = Rows(number)
-            rows.add("damage", "reduction", text=said(error))
-            return pa.Table.from_batches([rows.batch()])
-        found = reduce_and_keep(folder, number, code)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trial:
+    """What a task reduces (analysis.spark.jobs).  brief: as analysis.reductions.kept.in_brief, of what is kept."""
+
+    files: PublishedTrial
+    code: str
+    brief: bool
+
+    def draft(self, number: int, *, large_packets: int) -> Draft | None:
+        """By its records here.  Out of a pack, or with files like captures that no record names, it is one task's."""
+        size = sum(one.bytes for one in self.files.captures)
+        trial = Trial(self.files.known)
+        found = draft(trial, number, self.files, capture_bytes=size, large_packets=large_packets)
+        if found is None or any(one.file == PACKED for one in self.files.listed):
+            return None
+        known = {one.file for one in found.captures}
+        return found if all(one.file in known for one in self.files.captures) else None
+
+    def reduce(self, number: int, looked: Looked | None = None) -> Iterator[pa.RecordBatch]:
+        """As analysis.spark.jobs.Reducible has it."""
+        yield from self.rows(number, looked).to_batches()
+
+    def rows(self, number: int, looked: Looked | None = None) -> pa.Table:
+        """The trial's rows, from its files at the URI, and kept there where that may be written.
+
+        What cannot be fetched is damage, with the reason, which is not kept.
+        """
+        with ExitStack() as stack:
+            try:
+                folder = stack.enter_context(self.files.whole() if looked is None else self.files.records())
+            except Exception as error:  # noqa: BLE001 - whatever it is, the other trials are told
+                rows = Rows(number)
+                rows.add("damage", "reduction", text=said(error))
+                return pa.Table.from_batches([rows.batch()])
+            captures = () if looked is None else self.files.captures
+            also = [Input(file=one.file, bytes=one.bytes, mtime_ns=0, sha256=one.sha256) for one in captures]
+            return self._kept(folder, number, reduce_and_keep(folder, number, self.code, looked=looked, also=also))
+
+    def _kept(self, folder: Path, number: int, found: pa.Table) -> pa.Table:
+        """Put what is kept beside the fetched folder to the URI."""
         kept = place_of(folder)
         if not (kept / RECORD).is_file():  # what failed is tried again, and what came out of a pack has its rows
             return found
         try:
             for name in (REDUCED, RECORD):
-                (copy.campaign / (kept / name).relative_to(place).as_posix()).write((kept / name).read_bytes())
+                place = (kept / name).relative_to(folder.parent.parent).as_posix()
+                (self.files.campaign / place).write((kept / name).read_bytes())
         except Unreachable:
             refused = Rows(number)
             refused.add(_REFUSED)
             return pa.concat_tables([found, pa.Table.from_batches([refused.batch()])])
-        return in_brief(found, number, _sha256((kept / REDUCED).read_bytes())) if brief else found
+        return in_brief(found, number, _sha256((kept / REDUCED).read_bytes())) if self.brief else found
 
 
 def _refused(rows: pa.Table) -> tuple[pa.Table, int]:
@@ -194,7 +232,7 @@ class ReducingPublished:
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 same = dict(zip(fresh, pool.map(lambda one: self._fetched(names[one], fresh[one]), fresh), strict=True))
             for number in (one for one, is_same in same.items() if not is_same):  # another command has made it anew
-                again, _ = _refused(reduce_published(self.copy, names[number], number, self.code))
+                again, _ = _refused(self._trial(names[number]).rows(number))
                 tables.append(details_of(again))
                 del fresh[number]
             digests |= fresh
@@ -290,22 +328,16 @@ class ReducingPublished:
             same=lambda one: now[one.file] == (one.bytes, one.sha256),
         )  # fmt: skip
 
+    def _trial(self, trial: str, *, brief: bool = False) -> _Trial:
+        return _Trial(files=_files_of(self.copy, trial), code=self.code, brief=brief)
+
     def _made(self, left: Mapping[int, str], *, brief: bool) -> list[pa.Table]:
-        work, code = list(left.items()), self.code
-        copy = replace(self.copy, files={trial: self.copy.files[trial] for trial in left.values()})
-        size = sum(one.bytes for files in copy.files.values() for one in files)
-        if self.master is None and not os.environ.get("SPARK_REMOTE") and trials_s(len(work), size) < START_S:
-            return [reduce_published(copy, trial, number, code, brief=brief) for number, trial in work]
-
-        def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for row in batch.column(0).to_pylist():
-                    number, trial = work[row]
-                    yield from reduce_published(copy, trial, number, code, brief=brief).to_batches()
-
+        trials = {number: self._trial(trial, brief=brief) for number, trial in left.items()}
+        size = sum(one.bytes for trial in trials.values() for one in trial.files.listed)
+        if self.master is None and not os.environ.get("SPARK_REMOTE") and trials_s(len(trials), size) < START_S:
+            return [one.rows(number) for number, one in trials.items()]
         with sessions.session(master=self.master, say=self.say) as spark:
-            rows = spark.range(0, len(work), 1, numPartitions=len(work)).mapInArrow(task, DDL)
-            return [rows.toArrow().cast(SCHEMA)]
+            return [jobs.reduce_all(spark, trials)]
 
 
 def _sha256(content: bytes) -> str:

@@ -121,11 +121,9 @@ class Reducing:
         ]  # fmt: skip
         if heavy:
             with shared(heavy.values()) as token:
-                rows = jobs.reduce_trials(
-                    self.spark(), list(heavy.values()), code=self.code, token=token if brief else None
-                )
-            numbers = pa.array(list(heavy), pa.int32()).take(rows.column("trial").combine_chunks())
-            tables.append(rows.set_column(0, SCHEMA.field("trial"), numbers).cast(SCHEMA))
+                wanted = token if brief else None
+                trials = {number: jobs.Folder(str(path), self.code, wanted) for number, path in heavy.items()}
+                tables.append(jobs.reduce_all(self.spark(), trials))
         made, digests = digests_in(pa.concat_tables(tables))
         digests |= self._keep(made, {number: path for number, path in left.items() if number not in digests}, before)
         if brief:

@@ -1,20 +1,24 @@
 """The job: one trial is one task, a large one as many as it takes, and only small rows come back.
 
-Of a large trial the ranges of all captures are decoded by a task each, the packets are exchanged by connection, each
-bucket of connections is looked at by one task, and one puts the trial together.  Both ways give the same rows.
+Of a large trial each capture is walked by a task, which finds its ranges, and these are decoded by a task each; the
+packets are exchanged by connection, each bucket of connections is looked at by one task, and one puts the trial
+together.  Both ways give the same rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
 from analysis.capture.buckets import rows_by
 from analysis.large import parts, pieces
-from analysis.large.plan import LARGE_PACKETS, TrialPlan, plans
+from analysis.large.plan import LARGE_PACKETS, Draft, PlannedCapture, TrialPlan, draft_here, plan, walked
 from analysis.looked import Looked
 from analysis.partial import must_see
 from analysis.rows import DDL, SCHEMA
@@ -23,89 +27,150 @@ from analysis.spark import partitions
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_WALKED = pa.schema([pa.field("row", pa.int32(), nullable=False), pa.field("capture", pa.string())])
+_WALKED_DDL = "row int, capture string"  # of PlannedCapture, JSON; null where it could not be walked
+
+
+class Reducible(Protocol):
+    """A trial that is to be reduced; it is sent to the task that does it."""
+
+    def draft(self, number: int, *, large_packets: int) -> Draft | None:
+        """As analysis.large.plan.draft."""
+
+    def reduce(self, number: int, looked: Looked | None = None) -> Iterator[pa.RecordBatch]:
+        """Its rows, of analysis.rows.SCHEMA.  looked: what other tasks have found in its captures."""
+
 
 def reduce_trials(
     spark: SparkSession, paths: Sequence[Path], *, code: str | None = None, token: str | None = None,
     large_packets: int = LARGE_PACKETS,
 ) -> pa.Table:  # fmt: skip
-    """Reduce the trial folders `paths` (number i in the result is paths[i]); one action.
+    """`reduce_all`, of the trial folders `paths`, numbered from 0; code, token: as Folder has them."""
+    trials = {number: Folder(str(path.resolve()), code, token) for number, path in enumerate(paths)}
+    return reduce_all(spark, trials, large_packets=large_packets)
 
-    code: digest of the modules that reduce; with it each task keeps its trial's rows beside the campaign as soon as it
-    has them (analysis.reductions), and file names are as seen from the trial's folder.
-    A trial's folder that a task does not see ends the job.
-    token: name of a file (kept.shared); a task that sees it gives back of what it has kept all but the details.
+
+def reduce_all(
+    spark: SparkSession, trials: Mapping[int, Reducible], *, large_packets: int = LARGE_PACKETS
+) -> pa.Table:  # fmt: skip
+    """Reduce the trials, by their numbers in the result; one action, and one before it where any is large.
+
     large_packets: from so many packets in its captures on, a trial is work for several tasks.
     Returns a table of analysis.rows.SCHEMA.
     """
-    folders = [path.resolve() for path in paths]
-    if not folders:
+    if not trials:
         return SCHEMA.empty_table()
-    large = plans(folders, large_packets=large_packets)
+    drafts = [one.draft(number, large_packets=large_packets) for number, one in trials.items()]
+    large = _planned(spark, [one for one in drafts if one is not None])
     apart = {one.number for one in large}
-    whole = [number for number in range(len(folders)) if number not in apart]
-    reduce_one = _Reduction(code, token)
+    whole = {number: one for number, one in trials.items() if number not in apart}
     frames = []
     if whole:
-        frames.append(_whole(spark, [str(folders[number]) for number in whole], whole, reduce_one))
+        frames.append(_whole(spark, whole))
     if large:
-        frames.append(_shared_out(spark, large, reduce_one))
+        frames.append(_shared_out(spark, trials, large))
     frame = frames[0] if len(frames) == 1 else frames[0].union(frames[1])
-    return frame.toArrow()
+    return frame.toArrow().cast(SCHEMA)
 
 
-class _Reduction:
-    """What a task does with a trial."""
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A trial's folder that all tasks see; one that is not seen ends the job.
 
-    def __init__(self, code: str | None, token: str | None) -> None:
-        self._code, self._token = code, token
+    code: digest of the modules that reduce; with it the task keeps the trial's rows beside the campaign as soon as it
+    has them (analysis.reductions), and file names are as seen from the trial's folder.
+    token: name of a file (kept.shared); a task that sees it gives back of what it has kept all but the details.
+    """
 
-    def __call__(self, folder: str, number: int, looked: Looked | None = None) -> Iterator[pa.RecordBatch]:
+    folder: str
+    code: str | None
+    token: str | None
+
+    def draft(self, number: int, *, large_packets: int) -> Draft | None:
+        """As Reducible has it."""
+        return draft_here(Path(self.folder), number, large_packets=large_packets)
+
+    def reduce(self, number: int, looked: Looked | None = None) -> Iterator[pa.RecordBatch]:
+        """As Reducible has it."""
         from analysis.reductions.kept import is_shared, reduce_and_keep  # noqa: PLC0415
         from analysis.trial import reduce_trial  # noqa: PLC0415
 
-        path = Path(folder)
-        if self._code is None:
+        path = Path(self.folder)
+        if self.code is None:
             yield reduce_trial(path, number, looked)
             return
         must_see(path)
-        brief = self._token is not None and is_shared(path, self._token)
-        yield from reduce_and_keep(path, number, self._code, brief=brief, looked=looked).to_batches()
+        brief = self.token is not None and is_shared(path, self.token)
+        yield from reduce_and_keep(path, number, self.code, brief=brief, looked=looked).to_batches()
 
 
-def _whole(spark: SparkSession, folders: Sequence[str], numbers: Sequence[int], reduce_one: _Reduction) -> DataFrame:
+def _planned(spark: SparkSession, drafts: Sequence[Draft]) -> list[TrialPlan]:
+    """The large trials with the ranges of their captures, each of which is walked by a task."""
+    work = [(one, number) for one, drafted in enumerate(drafts) for number in range(len(drafted.captures))]
+    if not work:
+        return []
+
+    def walk(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.column(0).to_pylist():
+                one, number = work[row]
+                found = walked(drafts[one].files, drafts[one].captures[number])
+                told = None if found is None else json.dumps(asdict(found))
+                yield pa.RecordBatch.from_pylist([{"row": row, "capture": told}], schema=_WALKED)
+
+    rows: Any = spark.range(0, len(work), 1, numPartitions=len(work)).mapInArrow(walk, _WALKED_DDL).toArrow()
+    found: dict[int, list[PlannedCapture | None]] = {}
+    for row in sorted(rows.to_pylist(), key=lambda row: int(row["row"])):
+        told = row["capture"]
+        found.setdefault(work[row["row"]][0], []).append(None if told is None else _from_plain(json.loads(told)))
+    plans = [plan(drafts[one], captures) for one, captures in found.items()]
+    return [one for one in plans if one is not None]
+
+
+def _from_plain(told: dict[str, Any]) -> PlannedCapture:
+    return PlannedCapture(**{**told, "ranges": tuple(told["ranges"]), "digests": tuple(told["digests"])})
+
+
+def _whole(spark: SparkSession, trials: Mapping[int, Reducible]) -> DataFrame:
+    # A task takes apart its own trial's alone: of ten thousand, all of them would be a tenth of a second each time.
+    numbered = [(number, pickle.dumps(one)) for number, one in trials.items()]
+
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.column(0).to_pylist():
-                yield from reduce_one(folders[row], numbers[row])
+                number, one = numbered[row]
+                trial: Reducible = pickle.loads(one)  # noqa: S301 - of this job
+                yield from trial.reduce(number)
 
-    return spark.range(0, len(folders), 1, numPartitions=len(folders)).mapInArrow(work, DDL)
+    return spark.range(0, len(numbered), 1, numPartitions=len(numbered)).mapInArrow(work, DDL)
 
 
-def _shared_out(spark: SparkSession, large: Sequence[TrialPlan], reduce_one: _Reduction) -> DataFrame:
+def _shared_out(spark: SparkSession, trials: Mapping[int, Reducible], large: Sequence[TrialPlan]) -> DataFrame:
     buckets = partitions.keys(sum(one.buckets for one in large))
-    trials = partitions.keys(len(large))
+    keys = partitions.keys(len(large))
     ranges = pieces.pieces_of(large, buckets)
+    mine = [trials[one.number] for one in large]
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.column(0).to_pylist():
                 piece = ranges[row]
-                must_see(Path(large[piece.plan].path))
                 yield from pieces.decode(large[piece.plan], piece)
 
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = rows_by(batches, ("plan", "bucket"))
-        for plan, bucket in list(held):
-            found = parts.look(large[plan], bucket, held.pop((plan, bucket)))
-            yield parts.to_rows(found, key=trials[plan], plan=plan, bucket=bucket)
+        for one, bucket in list(held):
+            found = parts.look(large[one], bucket, held.pop((one, bucket)))
+            yield parts.to_rows(found, key=keys[one], plan=one, bucket=bucket)
 
     def put_together(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = rows_by(batches, ("plan",))
-        for (plan,) in list(held):
-            looked = parts.together(held.pop((plan,)))
-            yield from reduce_one(large[plan].path, large[plan].number, looked)
+        for (one,) in list(held):
+            looked = parts.together(held.pop((one,)))
+            # What could not be had is for one task to try once more, and to say.
+            yield from mine[one].reduce(large[one].number, None if looked.of_the_machine else looked)
 
     decoded: Any = spark.range(0, len(ranges), 1, numPartitions=len(ranges)).mapInArrow(decode, pieces.DDL)
     looked_at: Any = decoded.repartition(len(buckets), "key").mapInArrow(look, parts.DDL)
-    frame: DataFrame = looked_at.repartition(len(trials), "key").mapInArrow(put_together, DDL)
+    frame: DataFrame = looked_at.repartition(len(keys), "key").mapInArrow(put_together, DDL)
     return frame

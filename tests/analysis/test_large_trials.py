@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,32 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from object_store import Fault, ObjectStore
 from pcap_files import SERVER, STATION, Segment, segments_pcap
 from synthetic_campaign import OFFSET, START, Spec, write_campaign
 
+from analysis.capture.ranges import from_json
 from analysis.large import parts, pieces
-from analysis.large.plan import LARGE_PACKETS, TrialPlan, plan
+from analysis.large.plan import (
+    CAPTURES,
+    LARGE_PACKETS,
+    PlannedCapture,
+    TrialPlan,
+    draft,
+    draft_here,
+    plan,
+    walked,
+)
 from analysis.looked import Looked
+from analysis.reductions import published_trial
+from analysis.reductions.code import code_digest
+from analysis.reductions.kept import place_of, reduce_and_keep
+from analysis.reductions.published import _Trial, copy_records
+from analysis.reductions.published_trial import PublishedTrial
 from analysis.trial import reduce_trial
+from records.location import Remote
+from records.packed import PACKED, Listed
+from records.publishing import publish, read_published
 from records.store import MANIFEST, Trial, trials, write_record
 
 RANGE_BYTES = 4096  # several ranges for each capture
@@ -56,7 +76,10 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def planned(path: Path, buckets: int = 3) -> TrialPlan:
-    found = plan(path, 0, large_packets=1, range_bytes=RANGE_BYTES)
+    drafted = draft_here(path, 0, large_packets=1)
+    assert drafted is not None
+    captures = [walked(drafted.files, one, range_bytes=RANGE_BYTES) for one in drafted.captures]
+    found = plan(drafted, captures)
     assert found is not None
     assert max(len(one.ranges) for one in found.captures) > 2
     return replace(found, buckets=buckets)
@@ -164,6 +187,115 @@ def test_a_capture_that_lacks_packets_is_not_whole_and_is_told_alike(tmp_path: P
 
 
 def test_small_trials_and_those_without_records_are_work_for_one_task(trial: Path, tmp_path: Path) -> None:
-    assert plan(trial, 0) is None
-    assert plan(tmp_path, 0, large_packets=1) is None
+    assert draft_here(trial, 0) is None
+    assert draft_here(tmp_path, 0, large_packets=1) is None
     assert LARGE_PACKETS > 1
+
+
+def published(path: Path, target: Remote) -> PublishedTrial:
+    """The trial of a campaign that is at `target` from now on."""
+    campaign = path.parent.parent
+    publish(campaign, target)
+    copy = copy_records(target, read_published(target), path.parents[2] / "copy")
+    name = path.relative_to(campaign).as_posix()
+    return PublishedTrial(campaign=target, trial=name, listed=copy.files[name], known=copy.folder / name)
+
+
+def walked_at(files: PublishedTrial) -> list[PlannedCapture | None]:
+    return [walked(files, one, range_bytes=RANGE_BYTES) for one in Trial(files.known).manifest().captures]
+
+
+def far(files: PublishedTrial) -> TrialPlan:
+    drafted = draft(Trial(files.known), 0, files, capture_bytes=LARGE_PACKETS, large_packets=1)
+    assert drafted is not None
+    found = plan(drafted, walked_at(files))
+    assert found is not None
+    return replace(found, buckets=3)
+
+
+@pytest.mark.parametrize("damage", [None, _cut, _no_capture, _gone, _no_ledger])
+def test_a_published_trial_gives_the_rows_that_its_folder_gives(
+    tmp_path: Path, target: Remote, damage: Callable[[Path], None] | None
+) -> None:
+    path = trial_of(tmp_path)
+    if damage is not None:
+        damage(path)
+    whole = reduce_and_keep(path, 0, code_digest()).combine_chunks()
+    shutil.rmtree(place_of(path).parent.parent, ignore_errors=True)
+    shared = far(published(path, target))
+    found = looked(shared, decoded(shared))
+    with shared.files.records() as folder:
+        assert not list(folder.glob(CAPTURES))
+        assert reduce_and_keep(folder, 0, code_digest(), looked=found).combine_chunks() == whole
+
+
+def test_a_published_capture_is_read_twice_and_never_fetched_whole(
+    tmp_path: Path, target: Remote, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = published(trial_of(tmp_path), target)
+    size = sum(one.bytes for one in files.captures)
+    store.sent_bytes = 0
+    shared = far(files)
+    walk = store.sent_bytes
+    decoded(shared)
+    assert size <= walk <= size * 1.5, "what a range cuts is read again with the next"
+    assert store.sent_bytes - walk <= size
+    largest = max(one.bytes for one in files.captures)
+    assert all(from_json(text).end - from_json(text).start < largest for one in shared.captures for text in one.ranges)
+    fetched: list[str] = []
+    monkeypatch.setattr(
+        published_trial, "fetch", lambda _, some, *_more, **_named: fetched.extend(one.file for one in some)
+    )
+    with files.records(["published"]), files.records([]):
+        assert sorted(fetched) == [MANIFEST, MANIFEST, "published.parquet"]
+
+
+def _flipped(store: ObjectStore, name: str) -> None:
+    content = store.objects[name]
+    store.objects[name] = content[:-1] + bytes([content[-1] ^ 1])
+
+
+def _unreachable(store: ObjectStore, name: str) -> None:
+    store.faults = [Fault(kind=503, key=name.removeprefix("lab/"), times=99)]
+
+
+HARMS = [_flipped, _unreachable]
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_what_cannot_be_had_after_the_walk_is_for_one_task_to_try_again(
+    tmp_path: Path, target: Remote, store: ObjectStore, harm: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("records.location._PAUSES_S", ())
+    shared = far(published(trial_of(tmp_path), target))
+    assert not looked(shared, decoded(shared)).of_the_machine
+    assert isinstance(shared.files, PublishedTrial)
+    harm(store, f"lab/runs/one/{shared.files.trial}/srv.pcap")
+    found = looked(shared, decoded(shared))
+    assert found.of_the_machine
+    assert list(found.unread) == ["srv.pcap"]
+
+
+@pytest.mark.parametrize("name", ["of_nobody.pcap", PACKED])
+def test_a_published_trial_with_files_of_nobody_or_out_of_a_pack_is_one_tasks(
+    tmp_path: Path, target: Remote, name: str
+) -> None:
+    files = published(trial_of(tmp_path), target)
+    assert _Trial(files=files, code="", brief=False).draft(0, large_packets=1) is not None
+    other = replace(files, listed=(*files.listed, Listed(file=name, bytes=1, sha256="0" * 64)))
+    assert _Trial(files=other, code="", brief=False).draft(0, large_packets=1) is None
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_published_capture_that_is_not_what_was_published_is_no_work_to_share(
+    tmp_path: Path, target: Remote, store: ObjectStore, harm: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("records.location._PAUSES_S", ())
+    files = published(trial_of(tmp_path), target)
+    harm(store, f"lab/runs/one/{files.trial}/srv.pcap")
+    first, second = walked_at(files)
+    assert first is not None
+    assert second is None
+    drafted = draft(Trial(files.known), 0, files, capture_bytes=LARGE_PACKETS, large_packets=1)
+    assert drafted is not None
+    assert plan(drafted, [first, second]) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pyspark.sql import SparkSession
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.details import TABLES, Asked, Reduced
+from analysis.large.plan import TrialPlan, plan
 from analysis.packed import without_folder
 from analysis.reductions import reduce
 from analysis.reductions.code import code_digest
@@ -23,8 +25,7 @@ from analysis.reductions.kept import FOLDER, State, look
 from analysis.reductions.published import copy_records, reducing_published
 from analysis.reductions.reduce import reducing
 from analysis.report.build import found
-from analysis.rows import SCHEMA
-from analysis.spark.jobs import reduce_trials
+from analysis.spark.jobs import reduce_all, reduce_trials
 from records.location import Remote, locate
 from records.publishing import publish, read_published
 from records.store import trials
@@ -55,7 +56,7 @@ def test_large_trials_are_shared_out_among_tasks_and_give_the_same_rows(
     whole = without_folders(reduced(paths), paths) if code else reduced(paths)
     for number in range(len(paths)):
         mine, theirs = (table.filter(pc.equal(table.column("trial"), number)) for table in (rows, whole))
-        assert mine.cast(SCHEMA).combine_chunks() == theirs.combine_chunks()
+        assert mine.combine_chunks() == theirs.combine_chunks()
     found = [look(path, code_digest()).state for path in paths]
     assert found == ([State.CURRENT, State.NONE, State.CURRENT] if code else [State.NONE] * 3)
 
@@ -107,6 +108,41 @@ def test_tasks_fetch_what_they_reduce_of_a_published_campaign_and_keep_it_there(
 
 
 @pytest.mark.usefixtures("shared_session")
+def test_large_trials_of_a_published_campaign_are_shared_out_and_kept_there(
+    store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=2, packets=60)
+    campaign = write_campaign(tmp_path, spec)
+    target = locate(store.uri("lab/c"))
+    assert isinstance(target, Remote)
+    publish(campaign, target)
+    cut = f"lab/c/{(trials(campaign)[1].path / 'sta1.pcap').relative_to(campaign)}"
+    store.objects[cut] = store.objects[cut][:-1]
+    copy = copy_records(target, read_published(target), tmp_path / "copy")
+    monkeypatch.setattr("analysis.reductions.published.jobs.reduce_all", partial(reduce_all, large_packets=1))
+    shared: list[TrialPlan | None] = []
+
+    def planned(*words: Any) -> TrialPlan | None:
+        shared.append(plan(*words))
+        return shared[-1]
+
+    monkeypatch.setattr("analysis.spark.jobs.plan", planned)
+    paths = [trial.path for trial in trials(copy.folder)]
+    with reducing_published(copy, master="local[2]") as reduce:
+        rows = reduce(paths)
+    assert [one is not None for one in shared] == [True, False]
+    first, second = (rows.filter(pc.equal(rows.column("trial"), number)) for number in range(2))
+    of_folder = without_folders(reduced([trials(campaign)[0].path]), [trials(campaign)[0].path])
+    assert first.drop_columns(["trial"]).combine_chunks() == of_folder.drop_columns(["trial"]).combine_chunks()
+    assert second.column("table").to_pylist() == ["damage"]
+    assert "not those that were published" in second.column("text").to_pylist()[0]
+    store.calls.clear()
+    with reducing_published(copy) as reduce:
+        assert reduce(paths[:1]).combine_chunks() == first.combine_chunks()
+    assert store.calls["put"] == 0, "it was kept, with its captures among what it was made of"
+
+
+@pytest.mark.usefixtures("shared_session")
 @pytest.mark.parametrize("seen", [True, False], ids=["shared storage", "disks of their own"])
 def test_tasks_give_back_details_only_where_this_side_cannot_read_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, seen: bool
@@ -118,10 +154,10 @@ def test_tasks_give_back_details_only_where_this_side_cannot_read_them(
     given: list[pa.Table] = []
 
     def watched(*words: Any, **named: Any) -> pa.Table:
-        given.append(reduce_trials(*words, **named))
+        given.append(reduce_all(*words, **named))
         return given[-1]
 
-    monkeypatch.setattr("analysis.reductions.reduce.jobs.reduce_trials", watched)
+    monkeypatch.setattr("analysis.reductions.reduce.jobs.reduce_all", watched)
     with reducing(master="local[2]") as made:
         told = found(folder, made.brief)
     assert bool(set(TABLES) & set(given[0].column("table").to_pylist())) is not seen

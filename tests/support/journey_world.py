@@ -22,6 +22,7 @@ from analysis.journey import markers
 from analysis.journey.places import ends, views
 from analysis.journey.seen import see, together
 from analysis.journey.trial import Journey, journey
+from analysis.large.files import Here
 from analysis.large.pieces import SCHEMA, decode, files_of, pieces_of
 from analysis.large.plan import PlannedCapture, TrialPlan
 from analysis.looked import without_packets
@@ -244,7 +245,7 @@ def in_buckets(recorded: Recorded, folder: Path, *, damaging: bool) -> Iterator[
         for capture, _ in recorded
     )
     plan = TrialPlan(
-        path=str(folder), number=0, buckets=BUCKETS, captures=captures, bodies=True, damaging=damaging
+        files=Here(folder), number=0, buckets=BUCKETS, captures=captures, bodies=True, damaging=damaging
     )  # fmt: skip
     sent = [batch for piece in pieces_of([plan], range(BUCKETS)) for batch in decode(plan, piece)]
     held = pa.Table.from_batches(sent, SCHEMA)
