@@ -1,11 +1,13 @@
 """What a report costs as its trials become many: CPU-seconds by trial, and peaks of the driver's Python and Java.
 
-    python benchmarks/spark_scale.py FOLDER [--trials 100,1000] [--flows 50] [--only second]
+    python benchmarks/spark_scale.py FOLDER [--trials 100,1000] [--flows 50] [--only second|workers]
 
 Makes campaigns of so many trials in FOLDER: one trial of each of two cells is written and captured, the others are its
 files by hard links, each with a manifest of its own (number and seed).  For each size it measures the first report,
 which reduces all of them, then one after a new trial.  What FOLDER/measured.jsonl has is not measured again, so a run
 that was ended goes on with the next.  --only second: reductions that stand are used, only the second report is made.
+--only workers: seconds in which standalone clusters of one and of two workers, of one core each, reduce all trials of a
+campaign, in turn; of a session that has reduced two trials before, so that everything has started.
 """
 
 from __future__ import annotations
@@ -27,13 +29,17 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "tests" / "suppo
 
 from common.cpu import counted  # noqa: E402
 from pcap_files import segments_pcap  # noqa: E402
+from spark_servers import cluster  # noqa: E402
 from synthetic_campaign import Spec, conversation, write_campaign  # noqa: E402
 
+from analysis.reductions.reduce import reducing  # noqa: E402
 from records import campaign as records  # noqa: E402
-from records.store import MANIFEST, Trial, trial_name, write_record  # noqa: E402
+from records.scratch import scratch  # noqa: E402
+from records.store import MANIFEST, Trial, trial_name, trials, write_record  # noqa: E402
 
 _PACKETS = 12  # of each flow
 _FIRST_SEED = 101
+_REPEATS = 3
 
 
 def make(folder: Path, trials: int, flows: int) -> Path:
@@ -92,6 +98,25 @@ def report(campaign: Path) -> None:
     print(json.dumps(found))
 
 
+def reduced_by(campaign: Path, workers: int) -> float:
+    """Seconds in which a cluster of so many workers reduces all trials."""
+    paths = [trial.path for trial in trials(campaign)]
+    with scratch("cluster") as place, cluster(place, workers=workers) as master, reducing(master=master) as reduce:
+        for some in (paths[:2], paths):
+            shutil.rmtree(campaign / "reduced", ignore_errors=True)
+            began = time.perf_counter()
+            reduce.brief(some)
+            took = time.perf_counter() - began
+    return took
+
+
+def compare_workers(campaign: Path) -> None:
+    """Print the seconds of one and of two workers, in turn, and their ratios."""
+    for _ in range(_REPEATS):
+        one, two = (reduced_by(campaign, workers) for workers in (1, 2))
+        print(f"one worker {one:.1f} s, two {two:.1f} s: {one / two:.2f} times faster", flush=True)
+
+
 def measured(folder: Path, campaign: Path, name: str, trials: int) -> dict[str, Any]:
     """One report in a process of its own, or what is noted of it."""
     notes = folder / "measured.jsonl"
@@ -114,35 +139,38 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--trials", default="100,1000")
     parser.add_argument("--flows", type=int, default=50, help="connections of a trial")
-    parser.add_argument("--only", choices=("second",))
+    parser.add_argument("--only", choices=("second", "workers"))
     parser.add_argument("--report", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.report:
         report(asked.report)
         return
+    if asked.only == "workers":
+        compare_workers(make(asked.folder, int(asked.trials.partition(",")[0]), asked.flows))
+        return
     peaks = f"{'peak':>9} MB{'Java':>9} MB"
     print(f"{'trials':>7} {'report':8}{'driver':>9}{'Java':>9}{'workers':>9}{'a trial':>9} s{peaks}{'wall':>9} s")
-    for trials in map(int, asked.trials.split(",")):
-        campaign = make(asked.folder, trials, asked.flows)
+    for count in map(int, asked.trials.split(",")):
+        campaign = make(asked.folder, count, asked.flows)
         for name in ("first", "second"):
             if name == "second":
-                grow(campaign, trials + 2)
+                grow(campaign, count + 2)
                 if asked.only:  # all may be reduced already
                     shutil.rmtree(max(campaign.glob("reduced/*/*"), key=lambda path: path.stat().st_mtime_ns))
             elif asked.only:
                 continue
-            one = measured(asked.folder, campaign, name, trials)
+            one = measured(asked.folder, campaign, name, count)
             total = one["driver"] + one["java"] + one["workers"]
             figures = [
                 one["driver"],
                 one["java"],
                 one["workers"],
-                total / trials,
+                total / count,
                 one["peak_mb"],
                 one.get("java_mb", float("nan")),
                 one["wall"],
             ]
-            print(f"{trials:7,} {name:8}" + "".join(f"{figure:11.2f}" for figure in figures), flush=True)
+            print(f"{count:7,} {name:8}" + "".join(f"{figure:11.2f}" for figure in figures), flush=True)
 
 
 if __name__ == "__main__":
