@@ -1,6 +1,7 @@
 """What a report costs as its trials become many: CPU-seconds by trial, and peaks of the driver's Python and Java.
 
-    python benchmarks/spark_scale.py FOLDER [--trials 100,1000] [--flows 50] [--only second|workers]
+    python benchmarks/spark_scale.py FOLDER [--trials 100,1000] [--flows 50] [--pages all|cells|none]
+                                     [--only second|workers]
 
 Makes campaigns of so many trials in FOLDER: one trial of each of two cells is written and captured, the others are its
 files by hard links, each with a manifest of its own (number and seed).  For each size it measures the first report,
@@ -32,6 +33,7 @@ from pcap_files import segments_pcap  # noqa: E402
 from spark_servers import cluster  # noqa: E402
 from synthetic_campaign import Spec, conversation, write_campaign  # noqa: E402
 
+from analysis.extent import Extent  # noqa: E402
 from analysis.reductions.reduce import reducing  # noqa: E402
 from records import campaign as records  # noqa: E402
 from records.scratch import scratch  # noqa: E402
@@ -83,13 +85,13 @@ def grow(campaign: Path, trials: int) -> None:
     write_record(campaign / records.RECORD, record.model_copy(update={"order": tuple(order)}))
 
 
-def report(campaign: Path) -> None:
+def report(campaign: Path, extent: Extent) -> None:
     """Build the report, and print what this process and what it started used, as JSON."""
     from analysis.report.build import build  # noqa: PLC0415 - part of what is measured
 
     began = time.perf_counter()
     with counted() as use:
-        build(campaign)
+        build(campaign, extent=extent)
     peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
     found = {
         "driver": use.driver, "java": use.java, "workers": use.workers, "wall": time.perf_counter() - began,
@@ -117,17 +119,20 @@ def compare_workers(campaign: Path) -> None:
         print(f"one worker {one:.1f} s, two {two:.1f} s: {one / two:.2f} times faster", flush=True)
 
 
-def measured(folder: Path, campaign: Path, name: str, trials: int) -> dict[str, Any]:
+def measured(folder: Path, campaign: Path, name: str, trials: int, extent: Extent) -> dict[str, Any]:
     """One report in a process of its own, or what is noted of it."""
-    notes = folder / "measured.jsonl"
+    notes, of = folder / "measured.jsonl", [campaign.name, name, str(ROOT), extent]
     for line in notes.read_text().splitlines() if notes.exists() else ():
-        if (found := json.loads(line))["of"] == [campaign.name, name, str(ROOT)]:
+        if (found := json.loads(line))["of"] == of:
             return dict(found)
     if name == "first":  # what a run that was ended has reduced
         shutil.rmtree(campaign / "reduced", ignore_errors=True)
-    command = [sys.executable, __file__, str(folder), "--report", str(campaign)]
+    command = [sys.executable, __file__, str(folder), "--report", str(campaign), "--pages", extent]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout.splitlines()[-1]) | {"of": [campaign.name, name, str(ROOT)], "trials": trials}
+    found = json.loads(done.stdout.splitlines()[-1]) | {
+        "of": [campaign.name, name, str(ROOT), extent],
+        "trials": trials,
+    }
     with notes.open("a") as file:
         file.write(f"{json.dumps(found)}\n")
     return dict(found)
@@ -139,11 +144,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--trials", default="100,1000")
     parser.add_argument("--flows", type=int, default=50, help="connections of a trial")
+    parser.add_argument("--pages", type=Extent, choices=list(Extent), default=Extent.ALL, help="of a report")
     parser.add_argument("--only", choices=("second", "workers"))
     parser.add_argument("--report", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.report:
-        report(asked.report)
+        report(asked.report, asked.pages)
         return
     if asked.only == "workers":
         compare_workers(make(asked.folder, int(asked.trials.partition(",")[0]), asked.flows))
@@ -159,7 +165,7 @@ def main() -> None:
                     shutil.rmtree(max(campaign.glob("reduced/*/*"), key=lambda path: path.stat().st_mtime_ns))
             elif asked.only:
                 continue
-            one = measured(asked.folder, campaign, name, count)
+            one = measured(asked.folder, campaign, name, count, asked.pages)
             total = one["driver"] + one["java"] + one["workers"]
             figures = [
                 one["driver"],
