@@ -22,7 +22,7 @@ from analysis.packed import without_folder
 from analysis.reductions import reduce
 from analysis.reductions.code import code_digest
 from analysis.reductions.kept import FOLDER, State, look
-from analysis.reductions.published import copy_records, reducing_published
+from analysis.reductions.published import Copy, copy_records, reducing_published
 from analysis.reductions.reduce import reducing
 from analysis.report.build import found
 from analysis.spark.jobs import reduce_all, reduce_trials
@@ -87,17 +87,24 @@ def test_a_trial_that_tasks_do_not_see_ends_the_job_and_is_no_damaged_one(
         made(paths)
 
 
+def published(store: ObjectStore, below: Path, *, packets: int) -> tuple[Path, Copy]:
+    """A campaign of two trials of one cell, and what a reader at a URI has of it."""
+    spec = Spec(
+        bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=2, packets=packets
+    )  # fmt: skip
+    campaign = write_campaign(below, spec)
+    target = locate(store.uri("lab/c"))
+    assert isinstance(target, Remote)
+    publish(campaign, target)
+    return campaign, copy_records(target, read_published(target), below / "copy")
+
+
 @pytest.mark.usefixtures("shared_session")
 def test_tasks_fetch_what_they_reduce_of_a_published_campaign_and_keep_it_there(
     store: ObjectStore, tmp_path: Path
 ) -> None:
-    spec = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=2, packets=6)
-    campaign = write_campaign(tmp_path, spec)
-    target = locate(store.uri("lab/c"))
-    assert isinstance(target, Remote)
-    publish(campaign, target)
+    campaign, copy = published(store, tmp_path, packets=6)
     store.objects.pop(f"lab/c/{(trials(campaign)[1].path / 'sta1.pcap').relative_to(campaign)}")
-    copy = copy_records(target, read_published(target), tmp_path / "copy")
     with reducing_published(copy, master="local[2]") as reduce:
         rows = reduce([trial.path for trial in trials(copy.folder)])
     first, second = (rows.filter(pc.equal(rows.column("trial"), number)) for number in range(2))
@@ -111,14 +118,9 @@ def test_tasks_fetch_what_they_reduce_of_a_published_campaign_and_keep_it_there(
 def test_large_trials_of_a_published_campaign_are_shared_out_and_kept_there(
     store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=2, packets=60)
-    campaign = write_campaign(tmp_path, spec)
-    target = locate(store.uri("lab/c"))
-    assert isinstance(target, Remote)
-    publish(campaign, target)
+    campaign, copy = published(store, tmp_path, packets=60)
     cut = f"lab/c/{(trials(campaign)[1].path / 'sta1.pcap').relative_to(campaign)}"
     store.objects[cut] = store.objects[cut][:-1]
-    copy = copy_records(target, read_published(target), tmp_path / "copy")
     monkeypatch.setattr("analysis.reductions.published.jobs.reduce_all", partial(reduce_all, large_packets=1))
     shared: list[TrialPlan | None] = []
 
