@@ -6,7 +6,7 @@ A trial of 400 pairs has 51,000 such rows, of 100 others.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 Points = list[tuple[float, float]]
 Read = Callable[[], pa.Table]
 TABLES = ("second", "ecdf", "flow", "packets")
+_CELLS = ("key", "metric", "t", "value", "text")
 MOST_ROWS = 400_000  # that are held of all trials; one takes some 150 bytes
 
 
@@ -37,19 +38,25 @@ class Details:
     directions: dict[str, str] = field(default_factory=dict)
     packets: dict[tuple[str, str], float] = field(default_factory=dict)
 
-    def add(self, table: str, cells: tuple[Any, ...]) -> None:
-        """Take key, metric, t, value and text of a row of a table of TABLES."""
-        key, metric, t, value, text = cells
+    def whole(self) -> Details:
+        """As of Asked."""
+        return self
+
+    def add(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Take key, metric, t, value and text of rows of a table of TABLES."""
         if table == "second":
-            self.seconds.setdefault(metric, []).append((t, value))
+            for _, metric, t, value, _ in rows:
+                self.seconds.setdefault(metric, []).append((t, value))
         elif table == "ecdf":
-            self.ecdf.append((value, t))
+            self.ecdf += [(value, t) for _, _, t, value, _ in rows]
         elif table == "packets":
-            self.packets[key, metric] = value
-        elif metric == "direction":
-            self.directions[key] = text
+            self.packets |= {(key, metric): value for key, metric, _, value, _ in rows}
         else:
-            self.flows.setdefault(key, {})[metric] = value
+            for key, metric, _, value, text in rows:
+                if metric == "direction":
+                    self.directions[key] = text
+                else:
+                    self.flows.setdefault(key, {})[metric] = value
 
 
 class Shelf:
@@ -63,8 +70,7 @@ class Shelf:
         """One table of trial `number`, of which `read` gives all rows."""
         place = (number, table)
         if place not in self._held:
-            rows = read()
-            rows = rows.filter(pc.equal(rows.column("table"), table))
+            rows = _of(table, read())
             self._held[place] = parsed(rows), rows.num_rows
             self._rows += rows.num_rows
         self._held.move_to_end(place)
@@ -86,6 +92,10 @@ class Asked:
         return isinstance(other, Asked | Details) and _values(self) == _values(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def whole(self) -> Details:
+        """All at once, for whoever goes through all trials: nothing of it is held here."""
+        return parsed(self.read())
 
     @property
     def seconds(self) -> dict[str, Points]:
@@ -118,10 +128,11 @@ def _values(one: Asked | Details) -> list[object]:
 
 
 def parsed(rows: pa.Table) -> Details:
-    """Rows of TABLES of one trial, in analysis.rows.SCHEMA."""
+    """Rows of TABLES, and of others that are passed over, of one trial, in analysis.rows.SCHEMA."""
     found = Details()
-    for table, *cells in zip(*(column.to_pylist() for column in rows.columns[1:]), strict=True):
-        found.add(table, tuple(cells))
+    for table in TABLES:
+        some = _of(table, rows)
+        found.add(table, zip(*(some.column(name).to_pylist() for name in _CELLS), strict=True))
     return found
 
 
@@ -133,6 +144,10 @@ def without(rows: pa.Table) -> pa.Table:
 def details_of(rows: pa.Table) -> pa.Table:
     """The rows of TABLES."""
     return rows.filter(_is_detail(rows))
+
+
+def _of(table: str, rows: pa.Table) -> pa.Table:
+    return rows.filter(pc.equal(rows.column("table"), table))
 
 
 def _is_detail(rows: pa.Table) -> pa.Array:

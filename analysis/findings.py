@@ -287,7 +287,7 @@ def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
             _trial_row(finding, metric, value, text)
         elif table in TABLES:
             assert isinstance(finding.details, Details)
-            finding.details.add(table, (key, metric, t, value, text))
+            finding.details.add(table, [(key, metric, t, value, text)])
         elif table == "event":
             finding.events.append(LinkEvent(t, value, text))
         elif table == "percentile":

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TextIO
 
 _STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z")
@@ -21,6 +22,12 @@ def inert(cell: object) -> object:
 def write_csv(path: Path, header: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
     """One header line and the rows; None becomes an empty cell."""
     with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([inert(cell) for cell in header])
-        writer.writerows([inert(cell) for cell in row] for row in rows)
+        append_csv(file, [header])
+        append_csv(file, rows)
+
+
+def append_csv(file: TextIO, rows: Iterable[Sequence[object]]) -> None:
+    """The rows, at the end of a file that was opened with newline=""."""
+    csv.writer(file, lineterminator="\n").writerows(
+        [inert(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+    )

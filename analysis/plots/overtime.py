@@ -11,6 +11,7 @@ from analysis.names import plain
 from analysis.plots.cells import colours
 from analysis.plots.eventmarks import MOST_LINES, SIZE, text_length
 from analysis.plots.headline import headline
+from analysis.plots.lines import drawn_of, said_of
 from analysis.plots.panel import Panel, level, shaded, upright
 from analysis.plots.raster import plot_of
 from analysis.plots.sketch import Box, Label, Line, Point, Shape, Sketch
@@ -31,10 +32,11 @@ _RECOVERY = "#E69F00"
 def overtime_plots(findings: Findings) -> dict[str, Plot]:
     """Cell name to its plot, trials that do not count included, as dotted lines; None where nothing was measured."""
     colour = colours(findings)
+    shown = {cell.name: [one for one in drawn_of(cell.trials) if measured(one)] for cell in findings.cells}
     return {
-        cell.name: plot_of(_cell(cell, colour[cell.name]), name=f"time-{plain(cell.name)}")
+        cell.name: plot_of(_cell(cell, shown[cell.name], colour[cell.name]), name=f"time-{plain(cell.name)}")
         for cell in findings.cells
-        if any(measured(trial) for trial in cell.trials)
+        if shown[cell.name]
     }
 
 
@@ -43,11 +45,11 @@ def measured(trial: TrialFinding) -> bool:
     return bool(trial.seconds) and "window_s" in trial.metrics
 
 
-def _cell(cell: CellFinding, colour: str) -> Sketch:
-    trials = [trial for trial in cell.trials if measured(trial)]
+def _cell(cell: CellFinding, trials: Sequence[TrialFinding], colour: str) -> Sketch:
     title = describe(cell.levels) or cell.name
     counts = {trial.standing is Standing.VALID for trial in trials}
     note = "one line per valid trial" if counts == {True} else "one line per trial; dotted: trials that do not count"
+    note += said_of(cell.trials)
     return overtime(trials, title=title, note=note, colour=colour, words=words_for([cell]), dotted=True)
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from analysis.compare import comparisons, matches, unequal
 from analysis.findings import Findings, Standing
 from analysis.journey.parts import EVERY, KEYS, LATENCY, ordered
+from analysis.report.detailtables import Row, write_detail_tables
 from analysis.statistics import bootstrap_mean
 from analysis.worded import metrics_for, words_for
 from records.spreadsheet import write_csv
-
-Row = Sequence[object]
 
 
 def write_tables(folder: Path, findings: Findings) -> None:
@@ -21,7 +20,6 @@ def write_tables(folder: Path, findings: Findings) -> None:
     Where a link has changed, events.csv too; where there was a stopping rule, stopping.csv.
     """
     factors, known = list(findings.campaign.factors), metrics_for(findings.cells)
-    flow_names = list(dict.fromkeys(n for t in findings.trials for flow in t.flows.values() for n in flow))
     found = (part for trial in findings.trials for journey in trial.journey.values() for part in journey)
     parts = ordered((*EVERY, *(part for part in found if part != LATENCY)))
     shapes: dict[str, tuple[Row, Iterator[Row]]] = {
@@ -40,8 +38,6 @@ def write_tables(folder: Path, findings: Findings) -> None:
              "difference", "difference_ci95_half_width", "effect_size_dz", "guarantees"],
             _comparison(findings),
         ),
-        "flows": (["cell", "trial", "state", "flow", "direction", *flow_names], _flows(findings, flow_names)),
-        "seconds": (["cell", "trial", "state", "series", "seconds_from_window_start", "value"], _seconds(findings)),
         "trends": (
             ["cell", "trial", "state", "series", "change_share_of_mean", "p", "p_adjusted", "told"], _trends(findings)
         ),
@@ -50,7 +46,6 @@ def write_tables(folder: Path, findings: Findings) -> None:
              "latency_of"],
             _percentiles(findings),
         ),
-        "latency-ecdf": (["cell", "trial", "state", "latency_s", "share", "latency_of"], _ecdf(findings)),
         "journey": (
             ["cell", "trial", "state", "attributed_share", "of", *(f"{part}_s" for part in (LATENCY, *parts)), "why",
              "latency_of"],
@@ -63,6 +58,7 @@ def write_tables(folder: Path, findings: Findings) -> None:
         shapes["stopping"] = (["cell", "run", "valid", "metric", "end", "n", "half_width_share"], _stopping(findings))
     for name, (header, rows) in shapes.items():
         write_csv(folder / f"{name}.csv", header, rows)
+    write_detail_tables(folder, findings.trials)
 
 
 def _trials(findings: Findings, factors: Sequence[str], names: Sequence[str]) -> Iterator[Row]:
@@ -128,30 +124,10 @@ def _percentiles(findings: Findings) -> Iterator[Row]:
                    "yes" if name in trial.at_least else "no", trial.latency_of]  # fmt: skip
 
 
-def _flows(findings: Findings, names: Sequence[str]) -> Iterator[Row]:
-    for trial in findings.trials:
-        for flow, figures in trial.flows.items():
-            yield [trial.cell, trial.number, trial.standing, flow, trial.directions.get(flow, ""),
-                   *(figures.get(name, "") for name in names)]  # fmt: skip
-
-
-def _seconds(findings: Findings) -> Iterator[Row]:
-    for trial in findings.trials:
-        for series, points in trial.seconds.items():
-            for t, value in points:
-                yield [trial.cell, trial.number, trial.standing, series, t, value]
-
-
 def _events(findings: Findings) -> Iterator[Row]:
     for trial in findings.trials:
         for event in trial.events:
             yield [trial.cell, trial.number, trial.standing, event.asked_s, event.real_s, event.label]
-
-
-def _ecdf(findings: Findings) -> Iterator[Row]:
-    for trial in findings.trials:
-        for latency, share in trial.ecdf:
-            yield [trial.cell, trial.number, trial.standing, latency, share, trial.latency_of]
 
 
 def _journey(findings: Findings, parts: Sequence[str]) -> Iterator[Row]:

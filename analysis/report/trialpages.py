@@ -13,8 +13,8 @@ from analysis.plots.cells import colours
 from analysis.report.page import Pages
 from analysis.report.provenance import Source
 from analysis.report.shown import estimated
-from analysis.report.sidebyside import processes_for, side_by_side
 from analysis.report.trialview import trial_view
+from analysis.sidebyside import processes_for, side_by_side
 from analysis.worded import metrics_for
 
 

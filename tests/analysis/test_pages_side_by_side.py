@@ -16,14 +16,15 @@ from packs import files
 from report_read import AIR
 from synthetic_campaign import Spec, write_campaign
 
+from analysis import sidebyside
 from analysis.findings import Findings
 from analysis.reductions.reduce import reducing
-from analysis.report import sidebyside, trialpages
+from analysis.report import trialpages
 from analysis.report.build import found
 from analysis.report.page import Pages
 from analysis.report.provenance import sources
-from analysis.report.sidebyside import processes_for, side_by_side
 from analysis.report.trialpages import write_trials
+from analysis.sidebyside import processes_for, side_by_side
 
 FEW = Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=3, packets=6)
 

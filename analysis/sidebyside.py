@@ -14,14 +14,14 @@ from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-# Pages that are worth a process: a second one costs 0.12 s of processor at 32 pages in all, and none that could be seen
-# at 64, which then take half the time (benchmarks/report_pages.py).
+# Trials' pages that are worth a process: a second one costs 0.12 s of processor at 32 pages in all, and none that could
+# be seen at 64, which then take half the time (benchmarks/report_pages.py).
 WORTH = 32
 
 
-def processes_for(calls: int) -> int:
-    """How many processes are worth it, for calls that take as long as a trial's page; at least 1."""
-    return max(1, min(len(os.sched_getaffinity(0)), calls // WORTH))
+def processes_for(calls: int, *, worth: int = WORTH) -> int:
+    """How many processes are worth it; at least 1.  worth: so many calls take a second one's start, and more."""
+    return max(1, min(len(os.sched_getaffinity(0)), calls // worth))
 
 
 def side_by_side(call: Callable[[int], T], calls: int, *, processes: int) -> list[T]:
