@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -32,6 +32,7 @@ from analysis.reductions.kept import (
     stamps,
 )
 from analysis.rows import SCHEMA, Rows
+from analysis.sidebyside import processes_for, side_by_side
 from analysis.spark import jobs
 from analysis.spark import session as sessions
 from analysis.spark.target import Say, Where
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 Reduce = Callable[[Sequence[Path]], pa.Table]
 _NAMED = 3
+_BLOCK = 128  # trials, the reductions of which are looked at in some 0.2 s
+_WORTH = 4  # blocks
 _AGAIN = (State.OTHER_CODE, State.CHANGED)
 
 
@@ -65,6 +68,19 @@ def reducing(*, master: Where = None, say: Say = silent) -> Iterator[Reducing]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """Some trials, by number.  rows: of those whose reductions are used; digests: of the files that have their details.
+
+    left: how those stand that are to be reduced.  said: a line about each that cannot be read.
+    """
+
+    rows: pa.Table
+    digests: dict[int, str]
+    left: dict[int, State]
+    said: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reducing:
     """spark: starts it at the first call.  alone: whether this process may reduce a few trials itself."""
 
@@ -83,27 +99,40 @@ class Reducing:
 
     def _reduced(self, paths: Sequence[Path], *, brief: bool) -> Reduced:
         folders = [path.resolve() for path in paths]
-        tables: list[pa.Table] = []
-        left: dict[int, Path] = {}
-        details: dict[int, Read] = {}
-        again: Counter[State] = Counter()
-        for number, path in enumerate(folders):
-            found = look(path, self.code)
-            kept = _kept(path, number, found, self.say)
-            if kept is None:
-                left[number] = path
-                again[found.state] += 1
-                continue
-            if brief and found.record is not None:
-                kept, details[number] = without(kept), kept_rows(path, found.record.reduced_sha256)
-            tables.append(kept)
-        say_again(again, self.say)
+        blocks = [range(first, min(first + _BLOCK, len(folders))) for first in range(0, len(folders), _BLOCK)]
+        found = side_by_side(
+            lambda block: self._looked(folders, blocks[block], brief=brief), len(blocks),
+            processes=processes_for(len(blocks), worth=_WORTH) if brief else 1,
+        )  # fmt: skip
+        for line in (line for one in found for line in one.said):
+            self.say(line)
+        tables = [one.rows for one in found]
+        left = {number: folders[number] for one in found for number in one.left}
+        details: dict[int, Read] = {
+            number: kept_rows(folders[number], digest) for one in found for number, digest in one.digests.items()
+        }
+        say_again(Counter(state for one in found for state in one.left.values()), self.say)
         if left:
             made, digests = self._made(left, brief=brief)
             tables.append(made)
             if brief:
                 details |= {number: kept_rows(folders[number], digest) for number, digest in digests.items()}
         return Reduced(rows=pa.concat_tables([SCHEMA.empty_table(), *tables]), details=details)
+
+    def _looked(self, folders: Sequence[Path], numbers: Iterable[int], *, brief: bool) -> _Looked:
+        """How the reductions of these trials stand."""
+        tables, digests, left, said = [], dict[int, str](), dict[int, State](), list[str]()
+        for number in numbers:
+            found = look(folders[number], self.code)
+            kept = _kept(folders[number], number, found, said.append)
+            if kept is None:
+                left[number] = found.state
+                continue
+            if brief and found.record is not None:
+                kept, digests[number] = without(kept), found.record.reduced_sha256
+            tables.append(kept)
+        rows = pa.concat_tables([SCHEMA.empty_table(), *tables]).combine_chunks()
+        return _Looked(rows=rows, digests=digests, left=left, said=said)
 
     def _made(self, left: dict[int, Path], *, brief: bool) -> tuple[pa.Table, dict[int, str]]:
         """Those of `left`, number to folder, and of which the details are kept, with the digest.
@@ -112,8 +141,8 @@ class Reducing:
         """
         before = {number: stamps(path) for number, path in left.items()}
         heavy = {number: path for number, path in left.items() if not _is_packed(path)}
-        size = sum(sum(bytes_ for bytes_, _ in before[number].values()) for number in heavy)
-        if self.alone and trials_s(len(heavy), size) < START_S and not changed_since_start():
+        sizes = {number: sum(size for size, _ in before[number].values()) for number in heavy}
+        if self.alone and trials_s(len(heavy), sum(sizes.values())) < START_S and not changed_since_start():
             heavy = {}
         tables = [
             reduce_and_keep(path, number, self.code, brief=brief)
@@ -122,7 +151,9 @@ class Reducing:
         if heavy:
             with shared(heavy.values()) as token:
                 wanted = token if brief else None
-                trials = {number: jobs.Folder(str(path), self.code, wanted) for number, path in heavy.items()}
+                trials = {
+                    number: jobs.Folder(str(path), self.code, wanted, sizes[number]) for number, path in heavy.items()
+                }
                 tables.append(jobs.reduce_all(self.spark(), trials))
         made, digests = digests_in(pa.concat_tables(tables))
         digests |= self._keep(made, {number: path for number, path in left.items() if number not in digests}, before)

@@ -1,8 +1,9 @@
-"""The job: one trial is one task, a large one as many as it takes, and only small rows come back.
+"""The job: one trial is one task's, a large one as many tasks' as it takes, and only small rows come back.
 
-Of a large trial each capture is walked by a task, which finds its ranges, and these are decoded by a task each; the
-packets are exchanged by connection, each bucket of connections is looked at by one task, and one puts the trial
-together.  Both ways give the same rows.
+Small trials share a task, which costs Spark more than they take (`python benchmarks/spark_scale.py`).  Of a large trial
+each capture is walked by a task, which finds its ranges, and these are decoded by a task each; the packets are
+exchanged by connection, each bucket of connections is looked at by one task, and one puts the trial together.  Both
+ways give the same rows.
 """
 
 from __future__ import annotations
@@ -21,18 +22,24 @@ from analysis.large import parts, pieces
 from analysis.large.plan import LARGE_PACKETS, Draft, PlannedCapture, TrialPlan, draft_here, plan, walked
 from analysis.looked import Looked
 from analysis.partial import must_see
+from analysis.reductions.cost import reduced_s
 from analysis.rows import DDL, SCHEMA
 from analysis.spark import partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+TASK_S = 1.0  # CPU-seconds of trials that share a task; Spark's own of a task are some 0.06
+FEWEST_TASKS = 64  # of as many trials: so many cores are kept at work
 _WALKED = pa.schema([pa.field("row", pa.int32(), nullable=False), pa.field("capture", pa.string())])
 _WALKED_DDL = "row int, capture string"  # of PlannedCapture, JSON; null where it could not be walked
 
 
 class Reducible(Protocol):
-    """A trial that is to be reduced; it is sent to the task that does it."""
+    """A trial that is to be reduced; it is sent to the task that does it.  bytes: of its files."""
+
+    @property
+    def bytes(self) -> int: ...
 
     def draft(self, number: int, *, large_packets: int) -> Draft | None:
         """As analysis.large.plan.draft."""
@@ -46,7 +53,7 @@ def reduce_trials(
     large_packets: int = LARGE_PACKETS,
 ) -> pa.Table:  # fmt: skip
     """`reduce_all`, of the trial folders `paths`, numbered from 0; code, token: as Folder has them."""
-    trials = {number: Folder(str(path.resolve()), code, token) for number, path in enumerate(paths)}
+    trials = {number: Folder(str(path.resolve()), code, token, 0) for number, path in enumerate(paths)}
     return reduce_all(spark, trials, large_packets=large_packets)
 
 
@@ -80,11 +87,13 @@ class Folder:
     code: digest of the modules that reduce; with it the task keeps the trial's rows beside the campaign as soon as it
     has them (analysis.reductions), and file names are as seen from the trial's folder.
     token: name of a file (kept.shared); a task that sees it gives back of what it has kept all but the details.
+    bytes: as Reducible has it, 0 where nobody has looked.
     """
 
     folder: str
     code: str | None
     token: str | None
+    bytes: int
 
     def draft(self, number: int, *, large_packets: int) -> Draft | None:
         """As Reducible has it."""
@@ -132,17 +141,36 @@ def _from_plain(told: dict[str, Any]) -> PlannedCapture:
 
 
 def _whole(spark: SparkSession, trials: Mapping[int, Reducible]) -> DataFrame:
-    # A task takes apart its own trial's alone: of ten thousand, all of them would be a tenth of a second each time.
+    groups = together([one.bytes for one in trials.values()])
+    # A task takes apart its own trials alone: of ten thousand, all of them would be a tenth of a second each time.
     numbered = [(number, pickle.dumps(one)) for number, one in trials.items()]
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.column(0).to_pylist():
-                number, one = numbered[row]
-                trial: Reducible = pickle.loads(one)  # noqa: S301 - of this job
-                yield from trial.reduce(number)
+                for place in groups[row]:
+                    number, one = numbered[place]
+                    trial: Reducible = pickle.loads(one)  # noqa: S301 - of this job
+                    yield from trial.reduce(number)
 
-    return spark.range(0, len(numbered), 1, numPartitions=len(numbered)).mapInArrow(work, DDL)
+    return spark.range(0, len(groups), 1, numPartitions=len(groups)).mapInArrow(work, DDL)
+
+
+def together(sizes: Sequence[int]) -> list[range]:
+    """Which trials, by their places among those of so many bytes, are one task's: neighbours, TASK_S at most.
+
+    Of FEWEST_TASKS trials or less, each has a task of its own.
+    """
+    most = max(1, len(sizes) // FEWEST_TASKS)
+    found: list[range] = []
+    first, spent = 0, 0.0
+    for place, size in enumerate(sizes):
+        takes = reduced_s(size)
+        if place > first and (spent + takes > TASK_S or place - first == most):
+            found.append(range(first, place))
+            first, spent = place, 0.0
+        spent += takes
+    return [*found, range(first, len(sizes))] if sizes else []
 
 
 def _shared_out(spark: SparkSession, trials: Mapping[int, Reducible], large: Sequence[TrialPlan]) -> DataFrame:
