@@ -26,6 +26,7 @@ from analysis.worded import is_programs, metrics_for, words_for
 from records.verdict import HealthCheck
 from records.words import Words
 
+_MOST_LINKS, _AROUND = 24, 5  # trials of the cell that a page leads to; of more, so many before and after its own
 _TONES = {Standing.VALID: "good", Standing.INCONCLUSIVE: "mixed"}
 
 
@@ -77,12 +78,23 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
     }
 
 
-def _neighbours(cell: CellFinding, trial: TrialFinding) -> list[tuple[str, int]]:
-    """Page and number of all trials of the cell that have one; no page for this trial itself."""
-    return [
-        ("" if other is trial else trial_page(cell.name, other.number), other.number)
-        for other in cell.trials if other.path is not None
-    ]  # fmt: skip
+def _neighbours(cell: CellFinding, trial: TrialFinding) -> list[list[tuple[str, int]]]:
+    """Page and number of the trials of the cell that have one; no page for this trial itself.
+
+    Of many only the first, the last and those around this one: runs, between which some are left out.
+    """
+    there = [other for other in cell.trials if other.path is not None]
+    here = next(place for place, other in enumerate(there) if other is trial)
+    runs: list[list[tuple[str, int]]] = []
+    last = -1
+    for place, other in enumerate(there):
+        if len(there) > _MOST_LINKS and abs(place - here) > _AROUND and place not in (0, len(there) - 1):
+            continue
+        if place > last + 1 or not runs:
+            runs.append([])
+        runs[-1].append(("" if other is trial else trial_page(cell.name, other.number), other.number))
+        last = place
+    return runs
 
 
 def _verdict(trial: TrialFinding, checks: Sequence[HealthCheck]) -> str:

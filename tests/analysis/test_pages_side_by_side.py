@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import gc
 import multiprocessing
 import os
 import select
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,9 +19,10 @@ from report_read import AIR
 from synthetic_campaign import Spec, write_campaign
 
 from analysis import sidebyside
+from analysis.details import Details
 from analysis.findings import Findings
 from analysis.reductions.reduce import reducing
-from analysis.report import trialpages
+from analysis.report import detailtables, trialpages
 from analysis.report.build import found
 from analysis.report.page import Pages
 from analysis.report.provenance import sources
@@ -48,6 +51,32 @@ def test_pages_are_the_same_to_the_byte_by_one_process_and_by_several(kept: Find
     assert (len(alone), none) == (6, ())
     assert all(b"could not be made" not in page for page in alone.values())
     assert written(kept, tmp_path / "beside", 4) == (alone, ())
+
+
+def test_tables_of_details_are_the_same_to_the_byte_by_one_process_and_by_several(
+    kept: Findings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = []
+    for block, processes in ((64, 1), (2, 1), (1, 3)):
+        monkeypatch.setattr(detailtables, "_BLOCK", block)
+        folder = tmp_path / f"{block}-{processes}"
+        folder.mkdir()
+        detailtables.write_detail_tables(folder, kept.trials, processes=processes)
+        tables.append(files(folder))
+    assert set(tables[0]) == {"flows.csv", "seconds.csv", "latency-ecdf.csv"}
+    assert tables[1:] == [tables[0]] * 2
+    rows = list(csv.DictReader(tables[0]["flows.csv"].decode().splitlines()))
+    assert [(row["cell"], int(row["trial"]), row["flow"]) for row in rows] == [
+        (trial.cell, trial.number, flow) for trial in kept.trials for flow in trial.flows
+    ]
+
+
+def test_a_figure_of_flows_that_a_later_trial_has_first_is_a_column_for_all(kept: Findings, tmp_path: Path) -> None:
+    details = [Details(flows={"a": {"packets": 1.0}}), Details(flows={"b": {"rtt_mean_s": 0.5, "packets": 2.0}})]
+    trials = [replace(trial, details=some) for trial, some in zip(kept.trials, details, strict=False)]
+    detailtables.write_detail_tables(tmp_path, trials)
+    rows = list(csv.DictReader((tmp_path / "flows.csv").read_text().splitlines()))
+    assert [(row["flow"], row["packets"], row["rtt_mean_s"]) for row in rows] == [("a", "1.0", ""), ("b", "2.0", "0.5")]
 
 
 def test_a_page_that_fails_in_any_process_is_named_in_its_place_and_the_others_are_made(

@@ -34,6 +34,7 @@ SPEC = Spec(
     name="20240101-000000-aaaaaaaa",
 )  # fmt: skip
 OTHER = "0" * 64
+CELL = "nistnet-80211_100_dp"
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +127,26 @@ def test_a_report_whose_details_are_read_when_asked_for_is_the_same(
     told = brief.rows.filter(pc.is_in(brief.rows.column("table"), pa.array(TABLES)))
     assert set(told.column("trial").to_pylist()) <= {0}
     assert KEPT not in brief.rows.column("table").to_pylist()
+
+
+def test_reductions_are_the_same_looked_at_by_one_process_and_by_several(
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = []
+    for block, processes in ((128, 1), (1, 3)):
+        monkeypatch.setattr(reduce, "_BLOCK", block)
+        monkeypatch.setattr(reduce, "processes_for", lambda _, processes=processes, **__: processes)
+        mine = copy(original, tmp_path / str(processes))
+        first, _, third = paths(mine)
+        (place_of(first) / REDUCED).write_bytes(b"cut")
+        shutil.rmtree(place_of(third))
+        said: list[str] = []
+        with reduce.reducing(say=said.append) as rows:
+            found = rows.brief(paths(mine))
+        looked.append((found.rows, sorted(found.details), [line.replace(str(mine), "") for line in said]))
+    assert looked[0] == looked[1]
+    assert looked[0][1] == [0, 1, 2]
+    assert [line.partition(": ")[2].startswith(f"{CELL}/trial-001: ") for line in looked[0][2]] == [True]
 
 
 def test_details_of_a_packed_trial_are_read_from_its_folder(original: Path, tmp_path: Path) -> None:
