@@ -124,7 +124,7 @@ class CellFinding:
     precision: how it stands by the campaign's stopping rule, None without one.  guarantee, pattern: its guarantee
     class and its workload's pattern, '' and None where no manifest tells.  ramped: whether its load's rate was to
     change in the window.  declared: the metrics that its programs print, by name, the scenario's most important one
-    first.
+    first.  valid: the trials that count.
     """
 
     name: str
@@ -135,11 +135,11 @@ class CellFinding:
     pattern: Pattern | None = None
     ramped: bool = False
     declared: Mapping[str, Printed] = field(default_factory=dict)
+    valid: tuple[TrialFinding, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def valid(self) -> tuple[TrialFinding, ...]:
-        """The trials that count."""
-        return tuple(trial for trial in self.trials if trial.standing is Standing.VALID)
+    def __post_init__(self) -> None:
+        valid = tuple(trial for trial in self.trials if trial.standing is Standing.VALID)
+        object.__setattr__(self, "valid", valid)
 
     def count(self, standing: Standing) -> int:
         """Number of trials of that standing."""

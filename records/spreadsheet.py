@@ -22,12 +22,10 @@ def inert(cell: object) -> object:
 def write_csv(path: Path, header: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
     """One header line and the rows; None becomes an empty cell."""
     with path.open("w", newline="") as file:
-        append_csv(file, [header])
-        append_csv(file, rows)
+        append_csv(file, [[inert(cell) for cell in header]])
+        append_csv(file, ([inert(cell) for cell in row] for row in rows))
 
 
 def append_csv(file: TextIO, rows: Iterable[Sequence[object]]) -> None:
-    """The rows, at the end of a file that was opened with newline=""."""
-    csv.writer(file, lineterminator="\n").writerows(
-        [inert(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
-    )
+    """Rows whose cells are `inert`, at the end of a file that was opened with newline=""."""
+    csv.writer(file, lineterminator="\n").writerows(rows)

@@ -246,11 +246,22 @@ def write_record(path: Path, record: Record) -> None:
 def _read_record(path: Path, kind: type[R]) -> R:
     try:
         text = path.read_text()
-        if kind is Manifest and (version := json.loads(text).get("schema_version")) != VERSION:
-            raise DamagedTrial(f"{path}: schema version {version}, this program reads version {VERSION}")
-        return kind.model_validate_json(text)
+        try:
+            found = kind.model_validate_json(text)
+        except ValidationError:
+            if kind is Manifest:  # of another version it has another shape
+                _must_be_ours(path, json.loads(text).get("schema_version"))
+            raise
     except (OSError, ValidationError, ValueError, AttributeError, RecursionError) as error:
         raise DamagedTrial(f"{path}: {error}") from error
+    if isinstance(found, Manifest):
+        _must_be_ours(path, found.schema_version)
+    return found
+
+
+def _must_be_ours(path: Path, version: object) -> None:
+    if version != VERSION:
+        raise DamagedTrial(f"{path}: schema version {version}, this program reads version {VERSION}")
 
 
 def sync_tree(folder: Path) -> None:

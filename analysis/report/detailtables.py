@@ -13,7 +13,7 @@ from pathlib import Path
 from analysis.details import Details
 from analysis.findings import TrialFinding
 from analysis.sidebyside import processes_for, side_by_side
-from records.spreadsheet import append_csv, write_csv
+from records.spreadsheet import append_csv, inert, write_csv
 
 Row = Sequence[object]
 _BLOCK = 64  # trials, of which a block of rows has all; the details of each take some 5 ms
@@ -79,18 +79,23 @@ def _names(details: Details) -> dict[str, None]:
     return dict.fromkeys(name for figures in details.flows.values() for name in figures)
 
 
+def _head(trial: TrialFinding) -> list[object]:
+    return [inert(trial.cell), trial.number, inert(trial.standing)]
+
+
 def _flows(trial: TrialFinding, details: Details, names: Sequence[str]) -> Iterator[Row]:
+    head = _head(trial)
     for flow, figures in details.flows.items():
-        yield [trial.cell, trial.number, trial.standing, flow, details.directions.get(flow, ""),
-               *(figures.get(name, "") for name in names)]  # fmt: skip
+        yield [*head, inert(flow), inert(details.directions.get(flow, "")), *(figures.get(name, "") for name in names)]
 
 
 def _seconds(trial: TrialFinding, details: Details) -> Iterator[Row]:
+    head = _head(trial)
     for series, points in details.seconds.items():
-        for t, value in points:
-            yield [trial.cell, trial.number, trial.standing, series, t, value]
+        named = [*head, inert(series)]
+        yield from ([*named, t, value] for t, value in points)
 
 
 def _ecdf(trial: TrialFinding, details: Details) -> Iterator[Row]:
-    for latency, share in details.ecdf:
-        yield [trial.cell, trial.number, trial.standing, latency, share, trial.latency_of]
+    head = _head(trial)
+    return ([*head, latency, share, trial.latency_of] for latency, share in details.ecdf)
