@@ -25,6 +25,7 @@ from analysis.partial import must_see
 from analysis.reductions.cost import reduced_s
 from analysis.rows import DDL, SCHEMA
 from analysis.spark import partitions
+from analysis.spark.watch import told_as
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -77,7 +78,8 @@ def reduce_all(
     if large:
         frames.append(_shared_out(spark, trials, large))
     frame = frames[0] if len(frames) == 1 else frames[0].union(frames[1])
-    return frame.toArrow().cast(SCHEMA)
+    with told_as(spark, f"{len(trials):,} trials"):
+        return frame.toArrow().cast(SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,12 +44,34 @@ def watched(spark: SparkSession, say: Say, *, after_s: float = LONG_S, every_s: 
 
 
 def at_work(spark: SparkSession) -> str:
-    """How many tasks of the stages that run now are done (a trial is one), and where Spark shows them."""
+    """How many tasks of the stages that run now are done, of what they are (`told_as`), and where Spark shows them."""
     tracker = spark.sparkContext.statusTracker()
     stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
     tasks, done = (sum(getattr(stage, name) for stage in stages) for name in ("numTasks", "numCompletedTasks"))
-    parts = [f"{done:,} of {tasks:,} tasks done"] if tasks else []
+    of = "".join(f" of {what}" for what in dict.fromkeys(_descriptions(spark)))
+    parts = [f"{done:,} of {tasks:,} tasks{of} done"] if tasks else []
     return ", ".join([*parts, *filter(None, [spark.sparkContext.uiWebUrl])])
+
+
+@contextmanager
+def told_as(spark: SparkSession, what: str) -> Iterator[None]:
+    """What this thread's jobs are of, here and on Spark's page.  A session of Spark Connect is not told."""
+    with suppress(Exception):  # it has no such description
+        spark.sparkContext.setJobDescription(what)
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # Spark may be gone
+            spark.sparkContext.setLocalProperty("spark.job.description", None)
+
+
+def _descriptions(spark: SparkSession) -> Iterator[str]:
+    """Those of the jobs that run now."""
+    context: Any = spark.sparkContext._jsc.sc()
+    jobs = context.statusStore().jobsList(None)
+    for job in map(jobs.apply, range(jobs.size())):
+        if str(job.status()) == "RUNNING" and job.description().isDefined():
+            yield str(job.description().get())
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import pytest
 from analysis.spark.errors import SparkFailed
 from analysis.spark.session import interrupted, session, settings
 from analysis.spark.ship import bundle
-from analysis.spark.watch import watched
+from analysis.spark.watch import told_as, watched
 
 pytestmark = pytest.mark.spark
 
@@ -95,7 +96,13 @@ def test_an_interrupt_is_not_hidden_by_what_fails_after_it() -> None:
     assert not interrupted(ConnectionError())
 
 
-def test_a_long_job_tells_how_many_of_its_trials_are_done(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("described", "told"),
+    [(True, "still at work: 1 of 2 tasks of 7 trials done"), (False, "still at work: 1 of 2 tasks done")],
+)
+def test_a_long_job_tells_how_far_it_is_and_what_it_is_of(
+    spark: SparkSession, tmp_path: Path, told: str, *, described: bool
+) -> None:
     release, said = tmp_path / "release", list[str]()
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -108,9 +115,9 @@ def test_a_long_job_tells_how_many_of_its_trials_are_done(spark: SparkSession, t
 
     def say(line: str) -> None:
         said.append(line)
-        if "1 of 2 tasks done" in line:
+        if line.startswith("still at work: 1 of 2 tasks"):
             release.touch()
 
-    with watched(spark, say, after_s=0.0, every_s=0.05):
+    with watched(spark, say, after_s=0.0, every_s=0.05), told_as(spark, "7 trials") if described else nullcontext():
         assert spark.range(0, 2, 1, 2).mapInArrow(work, "id long").count() == 2
-    assert "still at work: 1 of 2 tasks done" in said
+    assert told in said
