@@ -71,12 +71,15 @@ class Trial:
         """The manifest; DamagedTrial when unreadable or of another schema version."""
         return _read_record(self.path / MANIFEST, Manifest)
 
-    def link(self) -> LinkProof:
-        """The link proof; DamagedTrial when unreadable, or older and without a readable manifest."""
+    def link(self, manifest: Manifest | None = None) -> LinkProof:
+        """The link proof; DamagedTrial when unreadable, or older and without a readable manifest.
+
+        manifest: the trial's, where it has been read.
+        """
         proof = _read_record(self.path / LINK, LinkProof)
         if proof.states is not None:
             return proof
-        manifest = self.manifest()
+        manifest = manifest or self.manifest()
         stations = [node.name for node in manifest.nodes if node.role == "station"]
         try:
             return LinkProof.model_validate(proof.model_dump() | older.link(manifest.profile, stations))

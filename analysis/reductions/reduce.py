@@ -20,6 +20,7 @@ from analysis.reductions.code import changed_since_start, code_digest
 from analysis.reductions.cost import START_S, trials_s
 from analysis.reductions.kept import (
     Kept,
+    KeptRows,
     Stamps,
     State,
     digests_in,
@@ -69,13 +70,13 @@ def reducing(*, master: Where = None, say: Say = silent) -> Iterator[Reducing]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Looked:
-    """Some trials, by number.  rows: of those whose reductions are used; digests: of the files that have their details.
+    """Some trials, by number.  rows: of those whose reductions are used.  details: what reads them, where rows lack them.
 
     left: how those stand that are to be reduced.  said: a line about each that cannot be read.
     """
 
     rows: pa.Table
-    digests: dict[int, str]
+    details: dict[int, KeptRows]
     left: dict[int, State]
     said: list[str]
 
@@ -108,9 +109,7 @@ class Reducing:
             self.say(line)
         tables = [one.rows for one in found]
         left = {number: folders[number] for one in found for number in one.left}
-        details: dict[int, Read] = {
-            number: kept_rows(folders[number], digest) for one in found for number, digest in one.digests.items()
-        }
+        details: dict[int, Read] = {number: read for one in found for number, read in one.details.items()}
         say_again(Counter(state for one in found for state in one.left.values()), self.say)
         if left:
             made, digests = self._made(left, brief=brief)
@@ -121,7 +120,7 @@ class Reducing:
 
     def _looked(self, folders: Sequence[Path], numbers: Iterable[int], *, brief: bool) -> _Looked:
         """How the reductions of these trials stand."""
-        tables, digests, left, said = [], dict[int, str](), dict[int, State](), list[str]()
+        tables, details, left, said = [], dict[int, KeptRows](), dict[int, State](), list[str]()
         for number in numbers:
             found = look(folders[number], self.code)
             kept = _kept(folders[number], number, found, said.append)
@@ -129,10 +128,11 @@ class Reducing:
                 left[number] = found.state
                 continue
             if brief and found.record is not None:
-                kept, digests[number] = without(kept), found.record.reduced_sha256
+                kept = without(kept)
+                details[number] = kept_rows(folders[number], found.record.reduced_sha256)
             tables.append(kept)
         rows = pa.concat_tables([SCHEMA.empty_table(), *tables]).combine_chunks()
-        return _Looked(rows=rows, digests=digests, left=left, said=said)
+        return _Looked(rows=rows, details=details, left=left, said=said)
 
     def _made(self, left: dict[int, Path], *, brief: bool) -> tuple[pa.Table, dict[int, str]]:
         """Those of `left`, number to folder, and of which the details are kept, with the digest.

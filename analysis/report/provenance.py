@@ -54,9 +54,10 @@ def sources(findings: Findings) -> list[Source]:
 
 
 def _source(cell: CellFinding, number: int, trial: Trial) -> Source:
+    manifest = _read(trial.manifest)
     return Source(
-        cell=cell, number=number, manifest=_read(trial.manifest), link=_read(trial.link), verdict=_read(trial.verdict),
-        packed=_read(trial.packed), elsewhere=_read(trial.elsewhere) or (),
+        cell=cell, number=number, manifest=manifest, link=_read(lambda: trial.link(manifest)),
+        verdict=_read(trial.verdict), packed=_read(trial.packed), elsewhere=_read(trial.elsewhere) or (),
     )  # fmt: skip
 
 

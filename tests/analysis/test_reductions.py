@@ -123,7 +123,7 @@ def test_a_report_whose_details_are_read_when_asked_for_is_the_same(
         brief = rows.brief(paths(campaign))
         assert written(campaign, again, lambda _: brief) == plain
     assert sorted(brief.details) == [1, 2]
-    told = brief.rows.filter(pc.is_in(brief.rows.column("table"), pa.array(TABLES)))
+    told = brief.rows.filter(pc.is_in(brief.rows.column("table"), pa.array(list(TABLES))))
     assert set(told.column("trial").to_pylist()) <= {0}
     assert KEPT not in brief.rows.column("table").to_pylist()
 
