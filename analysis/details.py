@@ -20,6 +20,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "second": ("metric", "t", "value"), "ecdf": ("value", "t"), "flow": ("key", "metric", "value", "text"),
     "packets": ("key", "metric", "value"),
 }  # fmt: skip
+_SIZE = "wire_bytes"  # of a flow
 MOST_ROWS = 400_000  # that are held of all trials; one takes some 150 bytes
 
 
@@ -44,6 +45,10 @@ class Details:
     def whole(self) -> Details:
         """As of Asked."""
         return self
+
+    def flow_sizes(self) -> dict[str, float]:
+        """As of Asked."""
+        return {flow: figures.get(_SIZE, 0.0) for flow, figures in self.flows.items()}
 
     def add(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Take rows of a table of TABLES, of its columns alone."""
@@ -99,6 +104,15 @@ class Asked:
     def whole(self) -> Details:
         """All at once, for whoever goes through all trials: nothing of it is held here."""
         return parsed(self.read())
+
+    def flow_sizes(self) -> dict[str, float]:
+        """The bytes of each flow, 0 where they are not known: so much sooner than all figures."""
+        rows = _of("flow", self.read())
+        figures = rows.filter(pc.not_equal(rows.column("metric"), "direction"))
+        sized = rows.filter(pc.equal(rows.column("metric"), _SIZE))
+        return dict.fromkeys(pc.unique(figures.column("key")).to_pylist(), 0.0) | dict(
+            zip(sized.column("key").to_pylist(), sized.column("value").to_pylist(), strict=True)
+        )
 
     @property
     def seconds(self) -> dict[str, Points]:

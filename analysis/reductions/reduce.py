@@ -70,7 +70,7 @@ def reducing(*, master: Where = None, say: Say = silent) -> Iterator[Reducing]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Looked:
-    """Some trials, by number.  rows: of those whose reductions are used.  details: what reads them, where rows lack them.
+    """Some trials, by number.  rows: of those whose reductions are used.  details: what reads those that rows lack.
 
     left: how those stand that are to be reduced.  said: a line about each that cannot be read.
     """

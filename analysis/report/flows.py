@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nlargest
+from operator import itemgetter
 
 from analysis.findings import TrialFinding
 from analysis.metric import Metric, Unit
@@ -34,15 +35,10 @@ class FlowRows:
 
 def flow_rows(trials: Sequence[TrialFinding], *, most: int | None = None) -> FlowRows:
     """The flows of these trials, of each trial the largest first; most: only that many of all, the largest."""
-    every: list[tuple[TrialFinding, str, dict[str, float]]] = []
-    number = 0
-    for trial in trials:  # whose flows may come from a file: once, and no more are held than are shown
-        flows = trial.flows
-        number += len(flows)
-        every += ((trial, name, figures) for name, figures in flows.items())
-        if most is not None and len(every) > most:
-            every = _largest(every, most)
-    kept = sorted(_largest(every, len(every)), key=lambda one: one[0].number)
+    sized = [(trial, name, size) for trial in trials for name, size in trial.details.flow_sizes().items()]
+    number = len(sized)
+    largest = nlargest(number if most is None else most, sized, key=itemgetter(2))
+    kept = [(trial, name, trial.flows[name]) for trial, name, _ in sorted(largest, key=lambda one: one[0].number)]
     columns = [name for name in HEADINGS if any(name in figures for _, _, figures in kept)]
     return FlowRows(
         headings=tuple(HEADINGS[name] for name in columns),
@@ -52,12 +48,6 @@ def flow_rows(trials: Sequence[TrialFinding], *, most: int | None = None) -> Flo
         ),
         left=number - len(kept),
     )
-
-
-def _largest(
-    flows: Sequence[tuple[TrialFinding, str, dict[str, float]]], most: int
-) -> list[tuple[TrialFinding, str, dict[str, float]]]:
-    return nlargest(most, flows, key=lambda one: one[2].get("wire_bytes", 0.0))
 
 
 def _cell(name: str, value: float | None) -> Shown:
