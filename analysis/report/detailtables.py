@@ -76,7 +76,11 @@ def _write(folder: Path, number: int, trials: Sequence[TrialFinding], flow_names
 
 
 def _names(details: Details) -> dict[str, None]:
-    return dict.fromkeys(name for figures in details.flows.values() for name in figures)
+    found: dict[str, None] = {}
+    for figures in details.flows.values():
+        if not figures.keys() <= found.keys():
+            found |= dict.fromkeys(figures)
+    return found
 
 
 def _head(trial: TrialFinding) -> list[object]:
@@ -86,7 +90,7 @@ def _head(trial: TrialFinding) -> list[object]:
 def _flows(trial: TrialFinding, details: Details, names: Sequence[str]) -> Iterator[Row]:
     head = _head(trial)
     for flow, figures in details.flows.items():
-        yield [*head, inert(flow), inert(details.directions.get(flow, "")), *(figures.get(name, "") for name in names)]
+        yield [*head, inert(flow), inert(details.directions.get(flow, "")), *map(figures.get, names)]
 
 
 def _seconds(trial: TrialFinding, details: Details) -> Iterator[Row]:
