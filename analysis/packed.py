@@ -66,7 +66,7 @@ def packed_rows(trial: Trial, number: int) -> pa.RecordBatch:
 
 def numbered(rows: pa.Table, number: int) -> pa.RecordBatch:
     """The rows of one trial, of another number."""
-    columns = [pa.array([number] * rows.num_rows, pa.int32()), *(c.combine_chunks() for c in rows.columns[1:])]
+    columns = [pa.repeat(pa.scalar(number, pa.int32()), rows.num_rows), *(c.combine_chunks() for c in rows.columns[1:])]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
