@@ -32,12 +32,17 @@ _RECOVERY = "#E69F00"
 def overtime_plots(findings: Findings) -> dict[str, Plot]:
     """Cell name to its plot, trials that do not count included, as dotted lines; None where nothing was measured."""
     colour = colours(findings)
-    shown = {cell.name: [one for one in drawn_of(cell.trials) if measured(one)] for cell in findings.cells}
+    shown = {cell.name: [one for one in drawn_of(_run(cell)) if measured(one)] for cell in findings.cells}
     return {
         cell.name: plot_of(_cell(cell, shown[cell.name], colour[cell.name]), name=f"time-{plain(cell.name)}")
         for cell in findings.cells
         if shown[cell.name]
     }
+
+
+def _run(cell: CellFinding) -> list[TrialFinding]:
+    """Those of which something may be measured: the seconds of all others need not be read."""
+    return [trial for trial in cell.trials if "window_s" in trial.metrics]
 
 
 def measured(trial: TrialFinding) -> bool:
@@ -49,7 +54,7 @@ def _cell(cell: CellFinding, trials: Sequence[TrialFinding], colour: str) -> Ske
     title = describe(cell.levels) or cell.name
     counts = {trial.standing is Standing.VALID for trial in trials}
     note = "one line per valid trial" if counts == {True} else "one line per trial; dotted: trials that do not count"
-    note += said_of(cell.trials)
+    note += said_of(_run(cell))
     return overtime(trials, title=title, note=note, colour=colour, words=words_for([cell]), dotted=True)
 
 

@@ -7,7 +7,7 @@ of them), of which Spark's are 7 (`python benchmarks/spark_report.py`).
 from __future__ import annotations
 
 START_S, TRIAL_S, BYTE_S = 7.0, 0.3, 7e-9
-_REDUCED_S = 0.04  # of TRIAL_S for the rows alone; the rest are its pages
+_REDUCED_S = 0.04  # of TRIAL_S, without captures to speak of, for the rows (`python benchmarks/spark_scale.py`)
 
 
 def reduced_s(file_bytes: int) -> float:

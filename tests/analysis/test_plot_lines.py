@@ -39,6 +39,14 @@ def test_plots_of_few_trials_say_nothing_and_those_of_many_what_they_draw(
     ]
 
 
+def test_trials_that_were_not_run_take_no_place_among_those_that_are_drawn(findings: Findings) -> None:
+    half = of_trials(findings, 50)
+    (cell,) = half.cells
+    missing = tuple(TrialFinding(cell.name, number, number) for number in range(51, 101))
+    planned = replace(half, cells=(replace(cell, trials=(*cell.trials, *missing)),))
+    assert texts(planned) == texts(half)
+
+
 def of_trials(findings: Findings, number: int) -> Findings:
     """The first cell, with so many trials that are like its first."""
     cell = findings.cells[0]
