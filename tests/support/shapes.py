@@ -34,7 +34,6 @@ def hop(host: Node, address: str, number: int) -> str:
 
 
 def round_trip_s(host: Node, address: str) -> float:
-    """The median of some pings."""
+    """The shortest of some pings: what a busy machine adds is not the network's."""
     said = run_tool(["ping", "-n", "-c", "9", "-i", "0.2", address], pid=host.pid)
-    times = sorted(float(one) for one in re.findall(r"time=([\d.]+)", said))
-    return times[len(times) // 2] / 1e3
+    return min(float(one) for one in re.findall(r"time=([\d.]+)", said)) / 1e3
