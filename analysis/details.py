@@ -48,7 +48,7 @@ class Details:
 
     def flow_sizes(self) -> dict[str, float]:
         """As of Asked."""
-        return {flow: figures.get(_SIZE, 0.0) for flow, figures in self.flows.items()}
+        return sizes_of(self.flows)
 
     def add(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Take rows of a table of TABLES, of its columns alone."""
@@ -106,7 +106,7 @@ class Asked:
         return parsed(self.read())
 
     def flow_sizes(self) -> dict[str, float]:
-        """The bytes of each flow, 0 where they are not known: so much sooner than all figures."""
+        """The bytes of each flow, 0 where they are not known: read sooner than all figures."""
         rows = _of("flow", self.read())
         figures = rows.filter(pc.not_equal(rows.column("metric"), "direction"))
         sized = rows.filter(pc.equal(rows.column("metric"), _SIZE))
@@ -138,6 +138,11 @@ class Asked:
     def packets(self) -> dict[tuple[str, str], float]:
         """As of Details."""
         return self.shelf.part(self.number, "packets", self.read).packets
+
+
+def sizes_of(flows: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """The bytes of each flow, 0 where they are not known."""
+    return {flow: figures.get(_SIZE, 0.0) for flow, figures in flows.items()}
 
 
 def _values(one: Asked | Details) -> list[object]:

@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from analysis.details import Asked, Details, Points, Read, Shelf, details_of, parsed, without
 from analysis.estimates import estimated
 from analysis.partial import PARTIAL
+from analysis.rows import by_trial
 from analysis.stationarity import WindowTrend, adjust
 from analysis.statistics import Estimate, Trend
 from records.campaign import Campaign
@@ -281,7 +281,7 @@ def _cell(
 def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
     """Hand each row to its trial.  Damage has the last word on a trial's standing."""
     trends: list[dict[str, Trend]] = [{} for _ in numbered]
-    for number, details in _by_trial(details_of(rows)):
+    for number, details in by_trial(details_of(rows)).items():
         numbered[number].details = parsed(details)
     for row in _cells_of(without(rows)):
         number, table, key, metric, t, value, text = row
@@ -303,12 +303,6 @@ def _fill(numbered: Sequence[TrialFinding], rows: pa.Table) -> None:
         finding.trend_tests = tested
         finding.events.sort(key=lambda event: event.real_s)  # as they are numbered in plots
         _finish(finding)
-
-
-def _by_trial(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of each trial that has any."""
-    for number in pc.unique(rows.column("trial")).to_pylist():
-        yield number, rows.filter(pc.equal(rows.column("trial"), number))
 
 
 def _cells_of(rows: pa.Table) -> Iterator[tuple[Any, ...]]:

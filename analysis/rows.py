@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,16 @@ SCHEMA = pa.schema(
     ]
 )
 DDL = "trial int, table string, key string, metric string, t double, value double, text string"
+
+
+def by_trial(rows: pa.Table) -> dict[int, pa.Table]:
+    """The rows of each trial that has any, in their order; nothing is copied, and each row is passed once."""
+    found: dict[int, list[pa.RecordBatch]] = {}
+    for batch in filter(len, rows.to_batches()):
+        numbers = batch.column("trial").to_numpy()
+        for first, end in pairwise([0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]):
+            found.setdefault(int(numbers[first]), []).append(batch.slice(first, end - first))
+    return {number: pa.Table.from_batches(some) for number, some in found.items()}
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ WORTH = 32
 
 
 def processes_for(calls: int, *, worth: int = WORTH) -> int:
-    """How many processes are worth it; at least 1.  worth: so many calls take a second one's start, and more."""
+    """How many processes are worth it; at least 1.  worth: how many calls each must have to do."""
     return max(1, min(len(os.sched_getaffinity(0)), calls // worth))
 
 

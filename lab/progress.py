@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from textwrap import shorten
 
 from rich.live import Live
 from rich.table import Table
@@ -21,7 +20,6 @@ from records.stopping import CellPrecision, End
 
 # What building, deploying, proving and stopping add to a trial's own times, until one has been measured.
 _OVERHEAD_S = 7.0
-_LONGEST = 200  # characters of why a trial is run again; the folder that is named has the whole of it
 _STYLE = {"valid": "green", "invalid": "red", "inconclusive": "yellow", "failed": "bold red"}
 _ENDS = {End.PRECISE: "green", End.INCONCLUSIVE: "yellow"}
 
@@ -105,7 +103,7 @@ class Board:
     def repeated(self, planned: Planned, why: str) -> None:
         """A trial has ended and will begin again."""
         del self.running[planned]
-        out.print(f"{planned.cell} trial {planned.trial}: {_in_brief(why)}")
+        out.print(f"{planned.cell} trial {planned.trial}: {why}")
 
     def widened(self, why: str) -> None:
         """More or fewer trials go beside each other."""
@@ -209,9 +207,3 @@ def minutes(seconds: float) -> str:
 def _expected(cell: Cell) -> float:
     times = cell.settings["settings"]["window"]
     return float(times["warmup_s"] + times["window_s"] + min(2.0, times["drain_s"]) + _OVERHEAD_S)
-
-
-def _in_brief(why: str) -> str:
-    """Why a trial is run again, cut short where it is long and a folder has the whole of it."""
-    reasons, see, place = why.rpartition("; see ")
-    return f"{shorten(reasons, _LONGEST, placeholder=' …')}{see}{place}" if see else why

@@ -230,7 +230,7 @@ class HalfOpen(Record):
 
 
 class Manifest(Record):
-    schema_version: int = VERSION
+    schema_version: int = Field(default=VERSION, strict=True)
     scenario: str
     scenario_digest: str
     campaign: str

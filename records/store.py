@@ -257,14 +257,14 @@ def _read_record(path: Path, kind: type[R]) -> R:
             raise
     except (OSError, ValidationError, ValueError, AttributeError, RecursionError) as error:
         raise DamagedTrial(f"{path}: {error}") from error
-    if isinstance(found, Manifest):
-        _must_be_ours(path, found.schema_version)
+    if isinstance(found, Manifest):  # one that says no version is nobody's: the default is for those who write
+        _must_be_ours(path, found.schema_version if "schema_version" in found.model_fields_set else None)
     return found
 
 
 def _must_be_ours(path: Path, version: object) -> None:
     if version != VERSION:
-        raise DamagedTrial(f"{path}: schema version {version}, this program reads version {VERSION}")
+        raise DamagedTrial(f"{path}: schema version {version!r}, this program reads version {VERSION}")
 
 
 def sync_tree(folder: Path) -> None:

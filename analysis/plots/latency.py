@@ -29,11 +29,15 @@ def latency_plots(findings: Findings) -> dict[str, Plot]:
     colour, level = colours(findings), {cell.name: level_of(findings, cell) for cell in findings.cells}
     found: dict[str, Plot] = {}
     for number, (title, cells) in enumerate(groups(findings), start=1):
-        lines = [_Line(cell, trial, trial.ecdf) for cell in cells for trial in drawn_of(cell.valid)]
-        if lines := [line for line in lines if line.ecdf]:
+        lines = [_Line(cell, trial, trial.ecdf) for cell in cells for trial in drawn_of(cell.valid, _has_ecdf)]
+        if lines:
             plot = _plot(title, cells, lines, colour, level, name=f"latency-{number:02d}")
             found |= {cell.name: plot for cell in cells}
     return found
+
+
+def _has_ecdf(trial: TrialFinding) -> bool:
+    return bool(trial.ecdf)
 
 
 def _plot(

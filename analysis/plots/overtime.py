@@ -32,11 +32,11 @@ _RECOVERY = "#E69F00"
 def overtime_plots(findings: Findings) -> dict[str, Plot]:
     """Cell name to its plot, trials that do not count included, as dotted lines; None where nothing was measured."""
     colour = colours(findings)
-    shown = {cell.name: [one for one in drawn_of(_run(cell)) if measured(one)] for cell in findings.cells}
+    shown = ((cell, drawn_of(_run(cell), measured)) for cell in findings.cells)
     return {
-        cell.name: plot_of(_cell(cell, shown[cell.name], colour[cell.name]), name=f"time-{plain(cell.name)}")
-        for cell in findings.cells
-        if shown[cell.name]
+        cell.name: plot_of(_cell(cell, trials, colour[cell.name]), name=f"time-{plain(cell.name)}")
+        for cell, trials in shown  # one cell after the other, as its seconds may come from files
+        if trials
     }
 
 
@@ -47,7 +47,7 @@ def _run(cell: CellFinding) -> list[TrialFinding]:
 
 def measured(trial: TrialFinding) -> bool:
     """Whether its ledger could be read: captures alone have seconds, too, and no window."""
-    return bool(trial.seconds) and "window_s" in trial.metrics
+    return "window_s" in trial.metrics and bool(trial.seconds)
 
 
 def _cell(cell: CellFinding, trials: Sequence[TrialFinding], colour: str) -> Sketch:

@@ -11,7 +11,7 @@ _REDUCED_S = 0.04  # of TRIAL_S, without captures to speak of, for the rows (`py
 
 
 def reduced_s(file_bytes: int) -> float:
-    """CPU-seconds for the rows of one trial with so many bytes of files."""
+    """CPU-seconds, at least, for the rows of one trial with so many bytes of files."""
     return _REDUCED_S + file_bytes * BYTE_S
 
 

@@ -143,9 +143,9 @@ class _Trial:
     brief: bool
 
     @property
-    def bytes(self) -> int:
-        """As analysis.spark.jobs.Reducible has it."""
-        return sum(one.bytes for one in self.files.listed)
+    def takes_s(self) -> float:
+        """All that a task may take: nobody knows how long its files travel, so each has a task of its own."""
+        return jobs.TASK_S
 
     def draft(self, number: int, *, large_packets: int) -> Draft | None:
         """By its records here.  Out of a pack, or with files like captures that no record names, it is one task's."""
@@ -338,7 +338,7 @@ class ReducingPublished:
 
     def _made(self, left: Mapping[int, str], *, brief: bool) -> list[pa.Table]:
         trials = {number: self._trial(trial, brief=brief) for number, trial in left.items()}
-        size = sum(one.bytes for one in trials.values())
+        size = sum(one.bytes for trial in trials.values() for one in trial.files.listed)
         if self.master is None and not os.environ.get("SPARK_REMOTE") and trials_s(len(trials), size) < START_S:
             return [one.rows(number) for number, one in trials.items()]
         with sessions.session(master=self.master, say=self.say) as spark:

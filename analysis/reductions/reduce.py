@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from analysis.details import Read, Reduced, without
 from analysis.packed import numbered
 from analysis.reductions.code import changed_since_start, code_digest
-from analysis.reductions.cost import START_S, trials_s
+from analysis.reductions.cost import START_S, reduced_s, trials_s
 from analysis.reductions.kept import (
     Kept,
     KeptRows,
@@ -32,7 +32,7 @@ from analysis.reductions.kept import (
     shared,
     stamps,
 )
-from analysis.rows import SCHEMA, Rows
+from analysis.rows import SCHEMA, Rows, by_trial
 from analysis.sidebyside import processes_for, side_by_side
 from analysis.spark import jobs
 from analysis.spark import session as sessions
@@ -103,6 +103,7 @@ class Reducing:
         blocks = [range(first, min(first + _BLOCK, len(folders))) for first in range(0, len(folders), _BLOCK)]
         found = side_by_side(
             lambda block: self._looked(folders, blocks[block], brief=brief), len(blocks),
+            # Rows with all details would take longer to travel than to be read.
             processes=processes_for(len(blocks), worth=_WORTH) if brief else 1,
         )  # fmt: skip
         for line in (line for one in found for line in one.said):
@@ -152,7 +153,8 @@ class Reducing:
             with shared(heavy.values()) as token:
                 wanted = token if brief else None
                 trials = {
-                    number: jobs.Folder(str(path), self.code, wanted, sizes[number]) for number, path in heavy.items()
+                    number: jobs.Folder(str(path), self.code, wanted, reduced_s(sizes[number]))
+                    for number, path in heavy.items()
                 }
                 tables.append(jobs.reduce_all(self.spark(), trials))
         made, digests = digests_in(pa.concat_tables(tables))
@@ -169,14 +171,14 @@ class Reducing:
         """
         digests: dict[int, str] = {}
         unkept: list[OSError] = []
+        rows = by_trial(made) if left else {}
         for number, path in left.items():
             found = look(path, self.code)
             if found.state is State.CURRENT and found.record is not None:
                 digests[number] = found.record.reduced_sha256
                 continue
-            rows = made.filter(pc.equal(made.column("trial"), number))
             try:
-                if digest := keep(path, rows, code=self.code, before=before[number]):
+                if digest := keep(path, rows.get(number, SCHEMA.empty_table()), code=self.code, before=before[number]):
                     digests[number] = digest
             except OSError as error:
                 unkept.append(error)

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from analysis.details import Details
-from analysis.findings import TrialFinding
+from analysis.findings import Standing, TrialFinding
 from analysis.sidebyside import processes_for, side_by_side
 from records.spreadsheet import append_csv, inert, write_csv
 
@@ -33,8 +33,9 @@ def write_detail_tables(folder: Path, trials: Sequence[TrialFinding], *, process
         found = side_by_side(lambda number: _write(folder, number, blocks[number], names), len(blocks), processes=count)
         return list(dict.fromkeys(name for some in found for name in some))
 
-    # Which figures flows have is known when all are read; mostly all trials have those of the first.
-    guessed = list(_names(trials[0].details.whole())) if trials else []
+    # Which figures flows have is known when all are read; mostly they are those of the first valid trial of each cell.
+    firsts = {trial.cell: trial for trial in reversed(trials) if trial.standing is Standing.VALID}
+    guessed = list(dict.fromkeys(name for one in reversed(firsts.values()) for name in _names(one.details.whole())))
     known = written(guessed)
     if known != guessed:
         written(known)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 from operator import itemgetter
 
+from analysis.details import sizes_of
 from analysis.findings import TrialFinding
 from analysis.metric import Metric, Unit
 from analysis.report.shown import Shown, amount, number
@@ -35,7 +36,7 @@ class FlowRows:
 
 def flow_rows(trials: Sequence[TrialFinding], *, most: int | None = None) -> FlowRows:
     """The flows of these trials, of each trial the largest first; most: only that many of all, the largest."""
-    sized = [(trial, name, size) for trial in trials for name, size in trial.details.flow_sizes().items()]
+    sized = [(trial, name, size) for trial in trials for name, size in _sizes(trial, some=most is not None).items()]
     number = len(sized)
     largest = nlargest(number if most is None else most, sized, key=itemgetter(2))
     kept = [(trial, name, trial.flows[name]) for trial, name, _ in sorted(largest, key=lambda one: one[0].number)]
@@ -48,6 +49,11 @@ def flow_rows(trials: Sequence[TrialFinding], *, most: int | None = None) -> Flo
         ),
         left=number - len(kept),
     )
+
+
+def _sizes(trial: TrialFinding, *, some: bool) -> dict[str, float]:
+    """The flows' bytes; some: whether not all flows will be shown, so that their figures need not all be read."""
+    return trial.details.flow_sizes() if some else sizes_of(trial.flows)
 
 
 def _cell(name: str, value: float | None) -> Shown:

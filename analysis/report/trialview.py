@@ -85,14 +85,15 @@ def _neighbours(cell: CellFinding, trial: TrialFinding) -> list[list[tuple[str, 
     """
     there = [other for other in cell.trials if other.path is not None]
     here = next(place for place, other in enumerate(there) if other is trial)
+    count = len(there)
+    near = range(max(here - _AROUND, 0), min(here + _AROUND + 1, count))
     runs: list[list[tuple[str, int]]] = []
-    last = -1
-    for place, other in enumerate(there):
-        if len(there) > _MOST_LINKS and abs(place - here) > _AROUND and place not in (0, len(there) - 1):
-            continue
-        if place > last + 1 or not runs:
+    last = -2
+    for place in range(count) if count <= _MOST_LINKS else sorted({0, *near, count - 1}):
+        if place > last + 1:
             runs.append([])
-        runs[-1].append(("" if other is trial else trial_page(cell.name, other.number), other.number))
+        page = "" if place == here else trial_page(cell.name, there[place].number)
+        runs[-1].append((page, there[place].number))
         last = place
     return runs
 

@@ -37,10 +37,10 @@ _WALKED_DDL = "row int, capture string"  # of PlannedCapture, JSON; null where i
 
 
 class Reducible(Protocol):
-    """A trial that is to be reduced; it is sent to the task that does it.  bytes: of its files."""
+    """A trial that is to be reduced; it is sent to the task that does it.  takes_s: CPU-seconds, as far as is known."""
 
     @property
-    def bytes(self) -> int: ...
+    def takes_s(self) -> float: ...
 
     def draft(self, number: int, *, large_packets: int) -> Draft | None:
         """As analysis.large.plan.draft."""
@@ -54,7 +54,10 @@ def reduce_trials(
     large_packets: int = LARGE_PACKETS,
 ) -> pa.Table:  # fmt: skip
     """`reduce_all`, of the trial folders `paths`, numbered from 0; code, token: as Folder has them."""
-    trials = {number: Folder(str(path.resolve()), code, token, 0) for number, path in enumerate(paths)}
+    from analysis.reductions.kept import stamps  # noqa: PLC0415 - whoever keeps nothing need not import it
+
+    takes_s = [reduced_s(sum(size for size, _ in stamps(path).values())) for path in paths]
+    trials = {number: Folder(str(path.resolve()), code, token, takes_s[number]) for number, path in enumerate(paths)}
     return reduce_all(spark, trials, large_packets=large_packets)
 
 
@@ -68,17 +71,17 @@ def reduce_all(
     """
     if not trials:
         return SCHEMA.empty_table()
-    drafts = [one.draft(number, large_packets=large_packets) for number, one in trials.items()]
-    large = _planned(spark, [one for one in drafts if one is not None])
-    apart = {one.number for one in large}
-    whole = {number: one for number, one in trials.items() if number not in apart}
-    frames = []
-    if whole:
-        frames.append(_whole(spark, whole))
-    if large:
-        frames.append(_shared_out(spark, trials, large))
-    frame = frames[0] if len(frames) == 1 else frames[0].union(frames[1])
     with told_as(spark, f"{len(trials):,} trials"):
+        drafts = [one.draft(number, large_packets=large_packets) for number, one in trials.items()]
+        large = _planned(spark, [one for one in drafts if one is not None])
+        apart = {one.number for one in large}
+        whole = {number: one for number, one in trials.items() if number not in apart}
+        frames = []
+        if whole:
+            frames.append(_whole(spark, whole))
+        if large:
+            frames.append(_shared_out(spark, trials, large))
+        frame = frames[0] if len(frames) == 1 else frames[0].union(frames[1])
         return frame.toArrow().cast(SCHEMA)
 
 
@@ -89,13 +92,13 @@ class Folder:
     code: digest of the modules that reduce; with it the task keeps the trial's rows beside the campaign as soon as it
     has them (analysis.reductions), and file names are as seen from the trial's folder.
     token: name of a file (kept.shared); a task that sees it gives back of what it has kept all but the details.
-    bytes: as Reducible has it, 0 where nobody has looked.
+    takes_s: as Reducible has it.
     """
 
     folder: str
     code: str | None
     token: str | None
-    bytes: int
+    takes_s: float
 
     def draft(self, number: int, *, large_packets: int) -> Draft | None:
         """As Reducible has it."""
@@ -143,7 +146,7 @@ def _from_plain(told: dict[str, Any]) -> PlannedCapture:
 
 
 def _whole(spark: SparkSession, trials: Mapping[int, Reducible]) -> DataFrame:
-    groups = together([one.bytes for one in trials.values()])
+    groups = together([one.takes_s for one in trials.values()])
     # A task takes apart its own trials alone: of ten thousand, all of them would be a tenth of a second each time.
     numbered = [(number, pickle.dumps(one)) for number, one in trials.items()]
 
@@ -158,21 +161,20 @@ def _whole(spark: SparkSession, trials: Mapping[int, Reducible]) -> DataFrame:
     return spark.range(0, len(groups), 1, numPartitions=len(groups)).mapInArrow(work, DDL)
 
 
-def together(sizes: Sequence[int]) -> list[range]:
-    """Which trials, by their places among those of so many bytes, are one task's: neighbours, TASK_S at most.
+def together(takes_s: Sequence[float]) -> list[range]:
+    """Which trials, by their places among those that take so many seconds, are one task's: neighbours, TASK_S at most.
 
-    Of FEWEST_TASKS trials or less, each has a task of its own.
+    Of less than twice FEWEST_TASKS trials, each has a task of its own.
     """
-    most = max(1, len(sizes) // FEWEST_TASKS)
+    most = max(1, len(takes_s) // FEWEST_TASKS)
     found: list[range] = []
-    first, spent = 0, 0.0
-    for place, size in enumerate(sizes):
-        takes = reduced_s(size)
-        if place > first and (spent + takes > TASK_S or place - first == most):
+    first, spent_s = 0, 0.0
+    for place, one_s in enumerate(takes_s):
+        if place > first and (spent_s + one_s > TASK_S or place - first == most):
             found.append(range(first, place))
-            first, spent = place, 0.0
-        spent += takes
-    return [*found, range(first, len(sizes))] if sizes else []
+            first, spent_s = place, 0.0
+        spent_s += one_s
+    return [*found, range(first, len(takes_s))] if takes_s else []
 
 
 def _shared_out(spark: SparkSession, trials: Mapping[int, Reducible], large: Sequence[TrialPlan]) -> DataFrame:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LONG_S, AGAIN_S = 15.0, 60.0  # a job that runs longer is worth a look, and then how far it is
 _JOIN_S = 5.0  # what it is about to say may wait for a Java process that is gone
+_DESCRIPTION = "spark.job.description"
 _LET_GO = "killed by driver"  # of a worker that was not needed any more
 
 
@@ -48,7 +49,9 @@ def at_work(spark: SparkSession) -> str:
     tracker = spark.sparkContext.statusTracker()
     stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
     tasks, done = (sum(getattr(stage, name) for stage in stages) for name in ("numTasks", "numCompletedTasks"))
-    of = "".join(f" of {what}" for what in dict.fromkeys(_descriptions(spark)))
+    of = ""
+    with suppress(Exception):  # it is Spark's own, and may not be there for all to see
+        of = "".join(f" of {what}" for what in dict.fromkeys(_descriptions(spark)))
     parts = [f"{done:,} of {tasks:,} tasks{of} done"] if tasks else []
     return ", ".join([*parts, *filter(None, [spark.sparkContext.uiWebUrl])])
 
@@ -56,13 +59,15 @@ def at_work(spark: SparkSession) -> str:
 @contextmanager
 def told_as(spark: SparkSession, what: str) -> Iterator[None]:
     """What this thread's jobs are of, here and on Spark's page.  A session of Spark Connect is not told."""
+    before: str | None = None
     with suppress(Exception):  # it has no such description
-        spark.sparkContext.setJobDescription(what)
+        before = spark.sparkContext.getLocalProperty(_DESCRIPTION)
+        spark.sparkContext.setLocalProperty(_DESCRIPTION, what)
     try:
         yield
     finally:
         with suppress(Exception):  # Spark may be gone
-            spark.sparkContext.setLocalProperty("spark.job.description", None)
+            spark.sparkContext.setLocalProperty(_DESCRIPTION, before)
 
 
 def _descriptions(spark: SparkSession) -> Iterator[str]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
+
 from experiments.scenario.limits import LIMITS, MACHINE_CPU
 from records.verdict import Check, Health, State, Verdict
+
+_LONGEST = 200  # characters
 
 
 def spoiled_by_machine(verdict: Verdict) -> tuple[Check, ...]:
@@ -27,3 +31,8 @@ def spoiled_beside_others(verdict: Verdict, machine_cpu: float | None) -> str:
     if why := crowded(machine_cpu):
         return why
     return "" if verdict.state is State.VALID else "; ".join(verdict.reasons())
+
+
+def in_brief(why: str) -> str:
+    """Why a trial is run again, for a terminal: its folder, which is named beside it, has the whole of it."""
+    return why if len(why) <= _LONGEST else shorten(why, _LONGEST, placeholder=" …")

@@ -253,7 +253,7 @@ class CampaignRun:
         else:
             why = ""
         if why and outcome.state != "failed":
-            return f"{why}; see {set_aside(trial, why).name}"
+            return f"{retry.in_brief(why)}; see {set_aside(trial, why).name}"
         return why
 
     @staticmethod

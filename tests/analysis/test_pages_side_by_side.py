@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from by_whom import by_whom
 from packs import files
 from report_read import AIR
 from synthetic_campaign import Spec, write_campaign
@@ -57,6 +58,7 @@ def test_tables_of_details_are_the_same_to_the_byte_by_one_process_and_by_severa
     kept: Findings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = []
+    pids = by_whom(monkeypatch, detailtables, "_write", tmp_path / "pids")
     for block, processes in ((64, 1), (2, 1), (1, 3)):
         monkeypatch.setattr(detailtables, "_BLOCK", block)
         folder = tmp_path / f"{block}-{processes}"
@@ -65,6 +67,8 @@ def test_tables_of_details_are_the_same_to_the_byte_by_one_process_and_by_severa
         tables.append(files(folder))
     assert set(tables[0]) == {"flows.csv", "seconds.csv", "latency-ecdf.csv"}
     assert tables[1:] == [tables[0]] * 2
+    assert [len(set(some)) for some in (pids()[:4], pids()[4:])] == [1, 3]
+    assert len(pids()) == 1 + 3 + 6  # blocks; nobody's share was done again, nor anything written twice
     rows = list(csv.DictReader(tables[0]["flows.csv"].decode().splitlines()))
     assert [(row["cell"], int(row["trial"]), row["flow"]) for row in rows] == [
         (trial.cell, trial.number, flow) for trial in kept.trials for flow in trial.flows

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from by_whom import by_whom
 from packs import copy, files, pack, reduced
 from pyarrow import dataset
 from synthetic_campaign import Spec, write_campaign
@@ -132,6 +133,7 @@ def test_reductions_are_the_same_looked_at_by_one_process_and_by_several(
     original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = []
+    pids = by_whom(monkeypatch, reduce.Reducing, "_looked", tmp_path / "pids")
     for block, processes in ((128, 1), (1, 3)):
         monkeypatch.setattr(reduce, "_BLOCK", block)
         monkeypatch.setattr(reduce, "processes_for", lambda _, processes=processes, **__: processes)
@@ -144,6 +146,8 @@ def test_reductions_are_the_same_looked_at_by_one_process_and_by_several(
             found = rows.brief(paths(mine))
         looked.append((found.rows, sorted(found.details), [line.replace(str(mine), "") for line in said]))
     assert looked[0] == looked[1]
+    assert [len(set(some)) for some in (pids()[:1], pids()[1:])] == [1, 3]
+    assert len(pids()) == 4  # nobody's share was done again
     assert looked[0][1] == [0, 1, 2]
     assert [line.partition(": ")[2].startswith(f"{CELL}/trial-001: ") for line in looked[0][2]] == [True]
 

@@ -51,23 +51,6 @@ def test_time_left_is_first_what_the_scenario_says_and_then_what_trials_took(cam
     assert board.left_s() == pytest.approx(3 * 30)
 
 
-def test_a_long_reason_to_run_a_trial_again_is_cut_short_where_a_folder_has_all_of_it(
-    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said: list[str] = []
-    monkeypatch.setattr("lab.progress.out.print", said.append)
-    board, first = Board(campaign, list(campaign.order), clock=Clock()), campaign.order[0]
-    long = f"the machine stalled, so it is run again ({'; '.join(['a processor was away for 20 ms'] * 30)})"
-    for why in (f"{long}; see .aside-1", "it stalled; see .aside-2", long):
-        board.started(first)
-        board.repeated(first, why)
-    name = f"{first.cell} trial {first.trial}: "
-    assert len(said[0]) < 280
-    assert said[0].startswith(f"{name}the machine stalled, so it is run again (a processor was away")
-    assert said[0].endswith(" …; see .aside-1")
-    assert said[1:] == [f"{name}it stalled; see .aside-2", f"{name}{long}"]
-
-
 def test_the_rate_is_that_of_the_last_interval_and_ends_with_the_load(campaign: Campaign) -> None:
     clock = Clock()
     board, first = Board(campaign, list(campaign.order), clock=clock), campaign.order[0]

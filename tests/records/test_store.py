@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import errno
+import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -68,12 +70,24 @@ def test_a_table_of_another_shape_is_refused(tmp_path: Path) -> None:
         trial.table("delivered")
 
 
-def test_a_manifest_of_another_version_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [VERSION + 1, None, str(VERSION)])
+def test_a_manifest_of_another_version_is_refused(tmp_path: Path, version: object) -> None:
     trial = write_trial(tmp_path, "cell=a", 1)
-    path = trial.path / "manifest.json"
-    path.write_text(path.read_text().replace(f'"schema_version": {VERSION}', f'"schema_version": {VERSION + 1}'))
-    with pytest.raises(DamagedTrial, match=f"version {VERSION + 1}"):
+    change(trial.path / "manifest.json", lambda told: told | {"schema_version": version})
+    with pytest.raises(DamagedTrial, match=f"schema version {version!r}, this program reads version {VERSION}"):
         trial.manifest()
+
+
+def test_a_manifest_that_says_no_version_is_refused(tmp_path: Path) -> None:
+    trial = write_trial(tmp_path, "cell=a", 1)
+    change(trial.path / "manifest.json", lambda told: {key: told[key] for key in told if key != "schema_version"})
+    with pytest.raises(DamagedTrial, match="schema version None, this program"):
+        trial.manifest()
+
+
+def change(path: Path, how: Callable[[dict[str, object]], dict[str, object]]) -> None:
+    """Write a file of JSON anew."""
+    path.write_text(json.dumps(how(json.loads(path.read_text()))))
 
 
 def test_a_manifest_that_is_too_deep_is_damaged(tmp_path: Path) -> None:
