@@ -11,7 +11,7 @@ from analysis.findings import CellFinding, Findings, TrialFinding
 from analysis.plots.cells import colours, groups
 from analysis.plots.lines import drawn_of, said_of
 from analysis.plots.style import HAIR, Plot, canvas, finish, heading, limits, ticks
-from analysis.worded import words_for
+from analysis.worded import is_programs, words_for
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
@@ -29,7 +29,8 @@ def latency_plots(findings: Findings) -> dict[str, Plot]:
     colour, level = colours(findings), {cell.name: level_of(findings, cell) for cell in findings.cells}
     found: dict[str, Plot] = {}
     for number, (title, cells) in enumerate(groups(findings), start=1):
-        lines = [_Line(cell, trial, trial.ecdf) for cell in cells for trial in drawn_of(cell.valid, _has_ecdf)]
+        timed = [cell for cell in cells if not is_programs(cell)]  # of programs no file need be read to know
+        lines = [_Line(cell, trial, trial.ecdf) for cell in timed for trial in drawn_of(cell.valid, _has_ecdf)]
         if lines:
             plot = _plot(title, cells, lines, colour, level, name=f"latency-{number:02d}")
             found |= {cell.name: plot for cell in cells}
