@@ -58,7 +58,7 @@ FAST = {
     "pure": {
         "pure": [
             *("-m", f"not ({_SOME_NEED}) and not link and not alone"),
-            *_processes(_CORES),
+            *_processes(_CORES + 1),  # some wait
             *_ENDS_WITH_A_TEST_THAT_HANGS,
         ]
     }
