@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from service_ends import ending_with_us
+
 from emulation.kernel.namespace import in_namespace, throwaway_namespace
 from experiments.deploy import Action, RoleCall, Target, apply, service_folder, service_pid
 from stacks.driver import Endpoint
@@ -61,7 +63,7 @@ class Broker:
 @contextmanager
 def running_broker(scratch: Path, **variables: str) -> Iterator[Broker]:
     """A broker that runs for the block.  variables: of its role."""
-    with throwaway_namespace() as namespace:
+    with throwaway_namespace() as namespace, ending_with_us(scratch):
         at, openwire = (Endpoint(host="127.0.0.1", port=port) for port in (61613, 61616))
         broker = Broker(namespace=namespace, scratch=scratch, at=at, openwire=openwire, variables=variables)
         broker.do("install", "configure", "start")

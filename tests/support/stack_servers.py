@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from service_ends import ending_with_us
+
 from emulation.kernel.namespace import in_namespace, throwaway_namespace
 from experiments.deploy import Target, apply, certify, role_call
 from stacks.driver import Endpoint, Stack
@@ -36,7 +38,7 @@ class Deployed:
 @contextmanager
 def deployed(stack: Stack, scratch: Path) -> Iterator[Deployed]:
     """A stack's services that run for the block."""
-    with throwaway_namespace() as namespace:
+    with throwaway_namespace() as namespace, ending_with_us(scratch):
         services = stack.services()
         roles = tuple(role_call(one) for one in services)
         target = Target(name="server", address="127.0.0.1", pid=namespace, roles=roles)

@@ -1,0 +1,34 @@
+"""Services that tests deploy end with the process that deployed them, whatever ends that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def ending_with_us(scratch: Path) -> Iterator[None]:
+    """Services with a pid file below `scratch` are ended when this process ends inside the block, by SIGKILL, too."""
+    waits = subprocess.Popen([sys.executable, __file__, scratch], stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield
+    finally:
+        waits.kill()
+        waits.communicate()
+
+
+def _main(scratch: Path) -> None:
+    sys.stdin.buffer.read()  # it ends with whoever has the other end
+    import playbook_modules  # noqa: PLC0415 - imports slowly, and is seldom wanted
+
+    module = playbook_modules.load("service_process")
+    for pid_file in scratch.glob("*/*/pid"):  # experiments.deploy.service_folder
+        if process := module.saved(pid_file):
+            process.end(1.0)
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]))
