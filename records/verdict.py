@@ -82,7 +82,7 @@ class Health(StrEnum):
     NOT_APPLICABLE = "not applicable"
 
 
-_NOTHING_AMISS = (Health.PASSED, Health.NOT_APPLICABLE)
+_AMISS = (Health.FAILED, Health.UNKNOWN, Health.WAIVED)  # what decides comes first
 
 
 class State(StrEnum):
@@ -157,5 +157,5 @@ class Verdict(Record):
         return tuple(check for check in Check if check in ADDED_LATER - made)
 
     def reasons(self) -> tuple[str, ...]:
-        """One line for each check that did not pass."""
-        return tuple(check.reason for check in self.checks if check.health not in _NOTHING_AMISS)
+        """One line for each check that did not pass; what failed first, since a terminal shows the beginning."""
+        return tuple(check.reason for health in _AMISS for check in self.checks if check.health is health)

@@ -55,3 +55,16 @@ def test_a_verdict_from_before_a_check_existed_stands() -> None:
 
 def test_reasons_name_what_did_not_pass() -> None:
     assert verdict(link_rate=Health.FAILED).reasons() == ("link_rate failed: why",)
+
+
+def test_what_decides_is_said_before_what_the_scenario_waived() -> None:
+    mixed = verdict(link_rate=Health.WAIVED, link_loss=Health.UNKNOWN, server_cpu=Health.WAIVED, steal=Health.FAILED)
+    said = [reason.removesuffix(": why") for reason in mixed.reasons()]
+    assert said == ["steal failed", "link_loss unknown", "link_rate waived", "server_cpu waived"]
+
+
+def test_every_check_that_did_not_pass_is_said_once() -> None:
+    for health in Health:
+        told = verdict(**{check.value: health for check in Check}).reasons()
+        amiss = health not in (Health.PASSED, Health.NOT_APPLICABLE)
+        assert told == tuple(f"{check} {health}: why" for check in Check if amiss)
