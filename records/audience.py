@@ -35,7 +35,8 @@ class Audience:
 
     selector: half-open range [low, high) of the message property, None = every message.  caller: the producer whose
     requests are answered here, None where what comes is no replies.  gone: from when to when (ns) the nodes of all of
-    them were not there, as the scenario's `nodes` say: what is sent then is expected only if it arrives.
+    them were not there, as the scenario's `nodes` say: what is sent then is expected only if it arrives.  undivided:
+    all that one producer sends is for one and the same of them.
     """
 
     consumers: tuple[int, ...]
@@ -43,6 +44,7 @@ class Audience:
     selector: tuple[int, int] | None = None
     caller: int | None = None
     gone: tuple[tuple[int, int], ...] = ()
+    undivided: bool = False
 
     def absent(self, producer: np.ndarray, seq: np.ndarray, t_send_ns: np.ndarray, came: np.ndarray) -> np.ndarray:
         """Mask: which of these messages did not come (came: mask) because nobody of it was there.
@@ -63,8 +65,11 @@ class Audience:
         return found
 
 
-def audiences(consumers: Iterable[Receiving], *, share: bool) -> tuple[Audience, ...]:
-    """share: whether the consumers of a channel share its messages, as those of a queue do; replies never are."""
+def audiences(consumers: Iterable[Receiving], *, share: bool, undivided: bool = False) -> tuple[Audience, ...]:
+    """share: whether the consumers of a channel share its messages, as those of a queue do; replies never are.
+
+    undivided: whether they share them as streams, each of which has one of them.
+    """
     found: dict[tuple[int, int], list[Receiving]] = {}
     for one in consumers:
         alone = not share or one.caller is not None
@@ -76,6 +81,7 @@ def audiences(consumers: Iterable[Receiving], *, share: bool) -> tuple[Audience,
             selector=members[0].selector,
             caller=members[0].caller,
             gone=_all_gone([_gone(one.absences) for one in members]),
+            undivided=undivided,
         )
         for members in found.values()
     )

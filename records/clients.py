@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    Field,
+    PlainValidator,
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from records.record import Record
 from records.words import GENERAL, Words
@@ -113,9 +120,10 @@ class _Spread(Clients):
     def _refuse_idle(self, clients: int, role: str) -> None:
         if self.channel_count > clients:
             word = self.CHANNEL
+            words = f"{word}es" if word.endswith("s") else f"{word}s"
             raise ValueError(
-                f"{self.channel_count} {word}s cannot be filled by {clients} {role}, each of which has one "
-                f"{word}: at most {clients} {word}s"
+                f"{self.channel_count} {words} cannot be filled by {clients} {role}, each of which has one "
+                f"{word}: at most {clients} {words}"
             )
 
 
@@ -212,20 +220,23 @@ class BroadcastClients(_Spread):
         return self
 
 
-class StreamClients(Clients):
+_STREAM_WORDS = Words(sent="sent flow throughput", received="received flow throughput")
+
+
+class OwnEnds(Clients):
     """Streams between peers, one channel each; peer number i sits on station i mod stations.
 
     shape: a flow is `one_way` from one peer to another, or `duplex`, which is a stream each way; every flow has two
     peers of its own.  `all_to_all` has a stream from each of `peers` to each other.
     """
 
-    WORDS = Words(sent="sent flow throughput", received="received flow throughput")
+    WORDS = _STREAM_WORDS
     shape: Literal["one_way", "duplex", "all_to_all"] = "one_way"
     flows: Count | None = None
     peers: Annotated[int, Field(ge=2, le=100)] | None = None
 
     @model_validator(mode="after")
-    def _shape_has_its_number(self) -> StreamClients:
+    def _shape_has_its_number(self) -> OwnEnds:
         wanted, other = ("peers", "flows") if self.shape == "all_to_all" else ("flows", "peers")
         if getattr(self, wanted) is None or getattr(self, other) is not None:
             raise ValueError(f"shape {self.shape} has a number of {wanted}, and none of {other}")
@@ -249,6 +260,47 @@ class StreamClients(Clients):
             yield 2 * flow, 2 * flow + 1
             if self.shape == "duplex":
                 yield 2 * flow + 1, 2 * flow
+
+
+class SharedEnds(_Spread):
+    """Streams into addresses, each of whose receivers has some of them: a stream has one receiver to its end."""
+
+    WORDS = _STREAM_WORDS
+    CHANNEL = "address"
+    shape: Literal["shared"]
+    flows: Count
+    receivers: Count
+    addresses: Count = 1
+
+    @property
+    def channel_count(self) -> int:
+        return self.addresses
+
+    def counts(self) -> tuple[int, int]:
+        return self.flows, self.receivers
+
+    @model_validator(mode="after")
+    def _every_address_has_both_ends(self) -> SharedEnds:
+        self._refuse_idle(self.flows, "flows")
+        self._refuse_idle(self.receivers, "receivers")
+        return self
+
+
+class _Shape(Record):
+    shape: Literal["one_way", "duplex", "all_to_all", "shared"] = "one_way"
+
+
+def _stream_clients_of(value: object) -> OwnEnds | SharedEnds:
+    if isinstance(value, OwnEnds | SharedEnds):
+        return value
+    if not isinstance(value, Mapping):
+        raise ValueError(f"a mapping of keys, such as shape and flows, not {value!r}")
+    chosen = _Shape.model_validate({key: value[key] for key in ("shape",) if key in value})
+    return (SharedEnds if chosen.shape == "shared" else OwnEnds).model_validate(value)
+
+
+# As with records.workload.AnyWorkload: problems name a key, and not a class as well, as those of a union would.
+StreamClients = Annotated[OwnEnds | SharedEnds, SerializeAsAny(), PlainValidator(_stream_clients_of)]
 
 
 class NoClients(Clients):

@@ -93,7 +93,7 @@ class PlacedWorkload(Record):
     @property
     def audiences(self) -> tuple[Audience, ...]:
         """Who should have each message, by the pattern's rule."""
-        return audiences(self.consumers, share=self.asked.shared)
+        return audiences(self.consumers, share=self.asked.shared, undivided=self.asked.undivided)
 
     @model_validator(mode="before")
     @classmethod

@@ -23,6 +23,7 @@ class Guarantee(StrEnum):
     MEMORY_LIMIT = "memory_limit"  # how much is held in memory for subscribers that are behind can be set
     EXACTLY_ONCE = "exactly_once"  # nothing arrives twice, not even at a subscriber that was cut off and came back
     HANDED_ON = "handed_on"  # what a queue's receiver leaves without having acknowledged it goes to another
+    SHARED_STREAMS = "shared_streams"  # a stream into an address with several receivers has one of them to its end
 
 
 class Delivery(StrEnum):

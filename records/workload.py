@@ -19,6 +19,7 @@ from records.clients import (
     PubSubClients,
     QueueClients,
     RequestReplyClients,
+    SharedEnds,
     StreamClients,
 )
 from records.commands import ClientCommand, Metrics, ServerCommand
@@ -131,6 +132,11 @@ class _Load(Sending):
     @property
     def shared(self) -> bool:
         """Whether a message is for one of its channel's consumers, whichever, instead of for all of them."""
+        return False
+
+    @property
+    def undivided(self) -> bool:
+        """Whether it is one and the same for all messages of a producer."""
         return False
 
     @property
@@ -282,13 +288,21 @@ class Broadcast(_InMemory):
 
 
 class Stream(_InMemory):
-    """Each message of a stream arrives once, and in order."""
+    """Each message of a stream arrives once, in order, and all of them at one receiver."""
 
     pattern: Literal[Pattern.STREAM] = Pattern.STREAM
     clients: StreamClients
 
+    @property
+    def shared(self) -> bool:
+        return isinstance(self.clients, SharedEnds)
+
+    @property
+    def undivided(self) -> bool:
+        return self.shared
+
     def guarantees(self) -> frozenset[Guarantee]:
-        return super().guarantees() | {Guarantee.ORDERED}
+        return super().guarantees() | {Guarantee.ORDERED, *([Guarantee.SHARED_STREAMS] if self.shared else [])}
 
 
 class Command(Record):
@@ -311,6 +325,11 @@ class Command(Record):
     @property
     def shared(self) -> bool:
         """No message is for anybody."""
+        return False
+
+    @property
+    def undivided(self) -> bool:
+        """Nor for one of several."""
         return False
 
     @property

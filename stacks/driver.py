@@ -236,10 +236,10 @@ class Broadcasting(Protocol):
 @runtime_checkable
 class Streaming(Protocol):
     async def stream(self, flow: str) -> Publisher:
-        """The sending end of a flow, whose messages arrive once and in order."""
+        """The sending end of a flow, whose messages arrive once, in order, and at one of those who accept it."""
 
     async def accept(self, flow: str, handler: Handler) -> None:
-        """The receiving end of a flow; returns when it is known."""
+        """A receiving end of a flow; returns when it is known.  Those who accept one flow share its senders."""
 
 
 class Receiver(Protocol):

@@ -184,6 +184,8 @@ PROMISES: tuple[Promise[Seen], ...] = (
     Promise(name="group", about="every member has every message", story="group", broken=_missing),
     Promise(name="flow", about="nothing of a flow is lost", story="flow", broken=_missing),
     Promise(name="flow order", about="a flow is in order", story="flow", broken=_out_of_order),
+    Promise(name="shared flow", about="nothing of flows to one address is lost", story="shared-flows", broken=_missing),
+    Promise(name="whole flow", about="a flow has one receiver to its end", story="shared-flows", broken=_foreign),
 )  # fmt: skip
 
 # By what is seen of servers that are killed and started again.

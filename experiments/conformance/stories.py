@@ -137,6 +137,12 @@ STORIES: dict[str, Story] = {
         pattern=Pattern.STREAM,
         workload={"clients": {"flows": 2}, "loop": "open", "rate": 40},
     ),
+    "shared-flows": Story(
+        about="four flows into an address that has two receivers, over 3 % loss and an outage",
+        pattern=Pattern.STREAM,
+        workload={"clients": {"shape": "shared", "flows": 4, "receivers": 2}, "loop": "open", "rate": 20},
+        guarantees=frozenset({Guarantee.SHARED_STREAMS}),
+    ),
 }
 
 # Not a trial: experiments.conformance.restart.

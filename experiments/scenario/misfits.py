@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -35,8 +35,8 @@ def _problem(detail: dict[str, Any], plain: dict[str, Any]) -> str:
         return "is missing"
     if detail["type"] == "extra_forbidden":
         *above, key = map(str, detail["loc"])
-        known = sorted(_keys(above, _pattern(plain)))
-        having = [one.value for one in WORKLOADS if above[:1] == ["workload"] and key in _keys(above, one)]
+        known = sorted(_keys(above, _pattern(plain), plain))
+        having = [one.value for one in WORKLOADS if above[:1] == ["workload"] and key in _keys(above, one, plain)]
         if having:
             others = f"{' and '.join(having)} {'has' if len(having) == 1 else 'have'}"
             return f"pattern {_pattern(plain).value} has none, {others}; known are {', '.join(known)}"
@@ -54,17 +54,26 @@ def _pattern(plain: dict[str, Any]) -> Pattern:
     return next((one for one in Pattern if one == named), Pattern.PUBSUB)
 
 
-def _keys(location: list[str], pattern: Pattern) -> set[str]:
-    """The keys that the model below `location` knows, of a workload those of its pattern."""
+def _keys(location: list[str], pattern: Pattern, given: Any) -> set[str]:
+    """The keys that the model below `location` knows, of a workload those of its pattern.  given: the settings."""
     model: type[BaseModel] = Settings
     if location[:1] == ["workload"]:
-        model, location = WORKLOADS[pattern], location[1:]
+        model, location, given = WORKLOADS[pattern], location[1:], given.get("workload")
     for part in location:
+        given = given.get(part) if isinstance(given, dict) else None
         field = model.model_fields.get(part)
         inner = field.annotation if field else None
         options = [inner, *getattr(inner, "__args__", ())]
         found = [kind for kind in options if isinstance(kind, type) and issubclass(kind, BaseModel)]
         if not found:
             continue
-        model = found[0]
+        model = next((one for one in found if _chosen(one, given)), found[0])
     return set(model.model_fields)
+
+
+def _chosen(model: type[BaseModel], given: Any) -> bool:
+    """Whether the words that are given are such as this model has, as `shared` of a stream's shapes."""
+    if not isinstance(given, dict):
+        return False
+    kinds = {name: field.annotation for name, field in model.model_fields.items() if name in given}
+    return all(given[name] in get_args(kind) for name, kind in kinds.items() if get_origin(kind) is Literal)

@@ -9,7 +9,7 @@ from experiments.scenario import placement
 from experiments.scenario.segments import topology_plan
 from experiments.scenario.settings import Settings
 from records import nodes
-from records.workload import PubSub
+from records.workload import PubSub, Stream
 from records.yaml_lines import Key
 from stacks.driver import between_clients
 from topologies.plan import TopologyPlan
@@ -19,6 +19,10 @@ _WHY = {
     "server": "has no service of the stack, or is the only server that has one",
     "station": "has no clients, so nothing would happen",
 }
+_MOVES = (
+    "with clients of shape: shared a stream whose receiver goes has another one, which the ledger takes for a mistake: "
+    "use streams with ends of their own (shape: one_way or duplex)"
+)
 _NEVER_LATE = "stack {!r} is in clients that speak to each other, so all have to be there when they connect"
 
 
@@ -31,6 +35,8 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
         return
     if isinstance(settings.workload, PubSub) and settings.workload.away is not None:
         yield ("nodes",), "workload.away takes subscribers off as well, and who is gone why could not be told: use one"
+    if isinstance(settings.workload, Stream) and settings.workload.shared:
+        yield ("nodes",), _MOVES
     try:
         plan = topology_plan(settings)
     except ValueError:

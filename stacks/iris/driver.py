@@ -141,7 +141,7 @@ class IrisConnection(Client[Application]):
         self._channel.subscribe(topic, lambda body: handler(body, False))
 
     async def stream(self, flow: str) -> IrisTunnel:
-        """The sending end of a flow: a tunnel.  Returns when the other end has taken it."""
+        """The sending end of a flow: a tunnel to a member of its cluster.  Returns when that has taken it."""
         await self._channel.enter()
         while True:
             try:
@@ -150,7 +150,7 @@ class IrisConnection(Client[Application]):
                 await asyncio.sleep(_RETRY_S)
 
     async def accept(self, flow: str, handler: Handler) -> None:
-        """The receiving end of a flow: a cluster of one.  Returns when the node has found the others."""
+        """A member of a flow's cluster, which may have several.  Returns when the node has found the others."""
 
         def take(tunnel: Tunnel) -> None:
             tunnel.on_message = lambda body: handler(body, False)
@@ -182,7 +182,8 @@ class Iris:
     @property
     def guarantees(self) -> frozenset[Guarantee]:
         """Over several groups, which take turns, a broadcast or an event may overtake another."""
-        return frozenset({Guarantee.ACK_NONE, Guarantee.ORDERED} if self._in_order else {Guarantee.ACK_NONE})
+        in_order = frozenset({Guarantee.ORDERED, Guarantee.SHARED_STREAMS})
+        return frozenset({Guarantee.ACK_NONE} | (in_order if self._in_order else frozenset()))
 
     @property
     def _in_order(self) -> bool:

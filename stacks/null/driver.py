@@ -130,7 +130,7 @@ class NullConnection:
 
     async def stream(self, flow: str) -> NullPublisher:
         """The sending end of a flow."""
-        return _to_all(self._hub.flows.by_name[flow])
+        return _to_one(self._hub.flows.by_name[flow])
 
     async def accept(self, flow: str, handler: Handler) -> None:
         """In force at once."""
@@ -169,6 +169,22 @@ def _to_all(receivers: deque[Handler]) -> NullPublisher:
     return NullPublisher(deliver)
 
 
+def _to_one(receivers: deque[Handler]) -> NullPublisher:
+    """To the same one, as long as it is there."""
+    own: Handler | None = None
+
+    def deliver(body: bytes, prop: int | None) -> None:
+        del prop
+        nonlocal own
+        if own not in receivers:
+            receivers.rotate(-1)
+            own = receivers[-1] if receivers else None
+        if own is not None:
+            own(body, False)
+
+    return NullPublisher(deliver)
+
+
 @dataclass(frozen=True, slots=True)
 class Null:
     """No network: what is sent is delivered inside the load generator's own process.
@@ -179,7 +195,7 @@ class Null:
     name: str = "null"
     patterns: frozenset[Pattern] = MESSAGE_PATTERNS
     guarantees: frozenset[Guarantee] = frozenset(
-        {Guarantee.ACK_AUTO, Guarantee.ACK_DUPS_OK, Guarantee.SELECTOR, Guarantee.ORDERED}
+        {Guarantee.ACK_AUTO, Guarantee.ACK_DUPS_OK, Guarantee.SELECTOR, Guarantee.ORDERED, Guarantee.SHARED_STREAMS}
     )
     in_client: bool = True
     _hub: Hub = field(default_factory=Hub, repr=False)

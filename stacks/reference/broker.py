@@ -9,6 +9,7 @@ from dataclasses import replace
 from stacks.reference.calls import Calls, Mistakes
 from stacks.reference.destinations import Kind, read
 from stacks.reference.faults import Every, Faults, Lane
+from stacks.reference.flows import Flows
 from stacks.reference.queues import Queue
 from stacks.reference.routes import Kept, NotAllowedError, Outlet, Route
 
@@ -32,13 +33,14 @@ class Broker:
         astray = ((faults.misreply, False), (faults.cross, True))
         self._calls = Calls(tuple(Mistakes(Every(every), same_caller=same) for every, same in astray))
         self._omit = Every(faults.omit)
+        self._flows = Flows(Every(faults.split))
         self._durable: dict[tuple[str, str], Route] = {}
         self._published = 0
         self._kept_bytes = 0
         self._stalled: deque[Callable[[], None]] | None = None
 
-    def publish(self, destination: str, prop: int | None, body: bytes) -> None:
-        """Route a message to whom it is for; NotAllowedError when a limit is reached."""
+    def publish(self, destination: str, prop: int | None, body: bytes, *, sender: object = None) -> None:
+        """Route a message to whom it is for; NotAllowedError when a limit is reached.  sender: whose, if of a flow."""
         kind = _kind(destination)
         if kind is Kind.SERVICE:
             raise NotAllowedError(f"{destination} is called, not published to")
@@ -47,7 +49,11 @@ class Broker:
             self._check_room((), len(body), kept=1)
             self._queue(destination).put(body)
             return
-        routes = [route for route in self._routes.get(destination, ()) if route.wants(prop)]
+        if kind is Kind.FLOW:
+            receiver = self._flows.receiver(destination, sender)
+            routes = [] if receiver is None else [receiver]
+        else:
+            routes = [route for route in self._routes.get(destination, ()) if route.wants(prop)]
         self._check_room(routes, len(body), kept=sum(route.keeps for route in routes))
         if kind is Kind.GROUP and self._omit.due():
             routes = routes[:-1]
@@ -66,9 +72,10 @@ class Broker:
         """A server's answer."""
         self._calls.reply(route, delivery, body)
 
-    def caller_gone(self, caller: Outlet) -> None:
-        """Its replies are for nobody."""
-        self._calls.caller_gone(caller)
+    def client_gone(self, client: Outlet) -> None:
+        """Its replies are for nobody, its flows have ended."""
+        self._calls.caller_gone(client)
+        self._flows.sender_gone(client)
 
     def subscribe(
         self,
@@ -142,6 +149,8 @@ class Broker:
                 self._queue(route.destination).attach(route)
             case Kind.SERVICE:
                 self._calls.attach(route)
+            case Kind.FLOW:
+                self._flows.attach(route)
             case _:
                 self._routes.setdefault(route.destination, []).append(route)
 
@@ -154,6 +163,8 @@ class Broker:
                 self._queue(route.destination).detach(route, kept)
             case Kind.SERVICE:
                 self._calls.detach(route)
+            case Kind.FLOW:
+                self._flows.detach(route)
             case _:
                 self._routes[route.destination].remove(route)
         if route.durable:

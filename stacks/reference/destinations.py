@@ -8,8 +8,8 @@ from enum import StrEnum
 class Kind(StrEnum):
     """What becomes of a message.
 
-    TOPIC, GROUP, FLOW: every subscription, member or receiving end has it.  QUEUE: one of the receivers has it, until
-    it acknowledges.  SERVICE: one of the servers has it, and answers it.
+    TOPIC, GROUP: every subscription or member has it.  QUEUE: one of the receivers has it, until it acknowledges.
+    SERVICE: one of the servers has it, and answers it.  FLOW: one of the receiving ends has all of one sender's.
     """
 
     TOPIC = "topic"

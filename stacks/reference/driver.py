@@ -56,7 +56,7 @@ class ReferenceConnection(Client[Wire]):
         await self._receive(Kind.GROUP, group, handler, Subscription(), Ack.AUTO)
 
     async def stream(self, flow: str) -> ReferencePublisher:
-        """The sending end of a flow."""
+        """The sending end of a flow; all that one connection sends into it is one stream."""
         return self._publisher(Kind.FLOW, flow, Delivery.NONPERSISTENT)
 
     async def accept(self, flow: str, handler: Handler) -> None:
@@ -115,6 +115,7 @@ class Reference:
             Guarantee.SELECTOR,
             Guarantee.ORDERED,
             Guarantee.HANDED_ON,
+            Guarantee.SHARED_STREAMS,
         }
     )
     in_client: bool = False

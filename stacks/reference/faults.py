@@ -20,7 +20,8 @@ class Faults:
 
     double: every K-th message of a queue is given to two receivers.  misreply: every K-th reply goes to a caller that
     waits for another one, cross: it answers another request of its caller.  omit: every K-th message to a group leaves
-    its last member out.  swap: every K-th message of a flow changes places with the next.
+    its last member out.  swap: every K-th message of a flow changes places with the next.  split: every
+    K-th message of flows with several receiving ends goes to another one than its sender's.
     stall_after, stall_s: from that published message on, forwarding pauses once for so long; 0 = never.
     crash_after: the server dies on receiving that message, before answering it; 0 = never.
     """
@@ -33,16 +34,20 @@ class Faults:
     cross: int = 0
     omit: int = 0
     swap: int = 0
+    split: int = 0
     stall_after: int = 0
     stall_s: float = 0.0
     crash_after: int = 0
 
 
-Fault = Literal["drop", "duplicate", "reorder", "double", "misreply", "cross", "omit", "swap", "stall", "crash"]
-_EVERY = re.compile(r"(drop|duplicate|reorder|double|misreply|cross|omit|swap|crash)=([1-9]\d{0,8})")
+Fault = Literal[
+    "drop", "duplicate", "reorder", "double", "misreply", "cross", "omit", "swap", "split", "stall", "crash"
+]
+_EVERY = re.compile(r"(drop|duplicate|reorder|double|misreply|cross|omit|swap|split|crash)=([1-9]\d{0,8})")
 _STALL = re.compile(r"stall=([1-9]\d{0,8}):(\d{1,6}(?:\.\d{1,6})?)")
 USAGE = (
-    "drop=K, duplicate=K, reorder=K, double=K, misreply=K, cross=K, omit=K, swap=K, stall=AFTER:SECONDS, crash=AFTER"
+    "drop=K, duplicate=K, reorder=K, double=K, misreply=K, cross=K, omit=K, swap=K, split=K, stall=AFTER:SECONDS, "
+    "crash=AFTER"
 )
 
 

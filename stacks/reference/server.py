@@ -88,7 +88,7 @@ class Session(asyncio.Protocol):
             case Publish(request, destination, _, body) if destination.startswith(f"{Kind.SERVICE}/"):
                 self._call(request, destination, body)
             case Publish(request, destination, prop, body):
-                self._take(request, lambda: self._clients.broker.publish(destination, prop, body))
+                self._take(request, lambda: self._clients.broker.publish(destination, prop, body, sender=self))
             case Reply(subscription, delivery, body) if subscription in self._routes:
                 self._clients.broker.reply(self._routes[subscription], delivery, body)
             case Acknowledge(subscription, delivery, cumulative) if subscription in self._routes:
@@ -146,7 +146,7 @@ class Session(asyncio.Protocol):
         for route in self._routes.values():
             self._clients.broker.detach(route)
         self._routes.clear()
-        self._clients.broker.caller_gone(self)
+        self._clients.broker.client_gone(self)
         if self._client_id is not None:
             self._clients.sessions.pop(self._client_id, None)
 

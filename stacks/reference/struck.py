@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from records.clients import SharedEnds
 from records.workload import MESSAGE_PATTERNS, Messages, Pattern, Queue, RequestReply
 
 _NO_CALLS = MESSAGE_PATTERNS - {Pattern.REQUEST_REPLY}
@@ -9,7 +10,7 @@ _PATTERNS: dict[str, frozenset[Pattern]] = {
     "drop": _NO_CALLS, "duplicate": _NO_CALLS, "reorder": _NO_CALLS,
     "double": frozenset({Pattern.QUEUE}), "misreply": frozenset({Pattern.REQUEST_REPLY}),
     "cross": frozenset({Pattern.REQUEST_REPLY}),
-    "omit": frozenset({Pattern.BROADCAST}), "swap": frozenset({Pattern.STREAM}),
+    "omit": frozenset({Pattern.BROADCAST}), "swap": frozenset({Pattern.STREAM}), "split": frozenset({Pattern.STREAM}),
     "stall": MESSAGE_PATTERNS, "crash": MESSAGE_PATTERNS,
 }  # fmt: skip
 
@@ -25,6 +26,10 @@ def harmless(fault: str, work: Messages) -> str:
         return f"it happens to {', '.join(sorted(_PATTERNS[fault]))} only, and the pattern is {work.pattern.value}"
     if fault == "double" and isinstance(work, Queue) and work.clients.receivers <= work.clients.queues:
         return "no queue has two receivers, which could both have a message"
+    if fault == "split" and not (
+        isinstance(work.clients, SharedEnds) and work.clients.receivers > work.clients.addresses
+    ):
+        return "no stream could go to another receiver: it takes shape: shared, and two receivers at an address"
     if fault == "misreply" and isinstance(work, RequestReply) and work.clients.callers < 2:
         return "there is one caller, and no other one who could have its reply"
     if fault == "cross" and isinstance(work, RequestReply) and work.loop == "closed" and work.in_flight == 1:

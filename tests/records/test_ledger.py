@@ -138,6 +138,57 @@ def test_what_waits_at_one_receiver_of_a_queue_is_not_lost_because_another_is_ah
     assert (nothing.lost, nothing.in_doubt) == (0, 4)
 
 
+STREAMS = [(producer, seq) for producer in range(3) for seq in range(5)]
+TWO_ENDS = consumers(2, share=True, undivided=True)
+
+
+def test_streams_with_a_receiver_each_close() -> None:
+    table = delivered([(producer % 2, producer, seq) for producer, seq in STREAMS])
+    result = reconcile(published(STREAMS), table, TWO_ENDS)
+    assert (result.expected, result.delivered, result.foreign, result.closes) == (15, 15, 0, True)
+
+
+def test_what_another_receiver_has_of_a_stream_is_foreign_and_nothing_else() -> None:
+    astray = {(0, 2), (2, 3), (2, 4)}
+    table = delivered([((producer + ((producer, seq) in astray)) % 2, producer, seq) for producer, seq in STREAMS])
+    result = reconcile(published(STREAMS), table, TWO_ENDS)
+    assert (result.delivered, result.foreign, result.closes) == (15, 3, False)
+    assert (result.lost, result.in_doubt, result.duplicates, result.reordered) == (0, 0, 0, 0)
+    assert reconcile(published(STREAMS), table, consumers(2, share=True)).foreign == 0  # a queue may give them so
+
+
+def test_a_stream_belongs_to_whoever_had_its_earliest_message_however_late_that_came() -> None:
+    table = delivered([(0, 0, 3), (0, 0, 4), (1, 0, 0)])
+    assert reconcile(published(FIVE), table, TWO_ENDS).foreign == 2
+
+
+def test_a_copy_at_another_receiver_is_foreign_and_a_duplicate() -> None:
+    table = delivered([*((0, 0, seq) for seq in range(5)), (1, 0, 4)])
+    result = reconcile(published(FIVE), table, TWO_ENDS)
+    assert (result.duplicates, result.foreign) == (1, 1)
+
+
+def test_a_gap_in_a_stream_is_lost_though_the_other_receiver_has_nothing_of_it() -> None:
+    table = delivered([(0, 0, 0), (0, 0, 2)])
+    result = reconcile(published(FIVE), table, TWO_ENDS)
+    assert (result.delivered, result.lost, result.in_doubt) == (2, 1, 2)
+    of_a_queue = reconcile(published(FIVE), table, consumers(2, share=True))
+    assert (of_a_queue.lost, of_a_queue.in_doubt) == (0, 3)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 5)), max_size=30))
+def test_of_any_arrivals_those_are_foreign_that_are_not_at_their_streams_receiver(
+    rows: list[tuple[int, int, int]],
+) -> None:
+    sent = [(producer, seq) for producer in range(4) for seq in range(6)]
+    owner: dict[int, int] = {}
+    for who, producer, _ in sorted(rows, key=lambda row: row[2]):
+        owner.setdefault(producer, who)
+    result = reconcile(published(sent), delivered(rows), consumers(3, share=True, undivided=True))
+    assert result.foreign == sum(who != owner[producer] for who, producer, _ in rows)
+    assert result.expected == result.delivered + result.lost + result.in_doubt
+
+
 CALLERS = (
     Audience(consumers=(0, 1), topic=0),
     Audience(consumers=(2,), topic=0, caller=0),

@@ -151,6 +151,24 @@ def test_a_duplex_flow_is_a_stream_each_way_between_two_stations() -> None:
     assert ways == [(0, 1), (1, 0), (2, 3), (3, 2)]
 
 
+def test_flows_into_shared_addresses_are_spread_as_others_are() -> None:
+    stream = workload_of(
+        asked(
+            Pattern.STREAM,
+            clients={"shape": "shared", "flows": 4, "receivers": 6, "addresses": 2, "crossed": True},
+        )
+    )
+    clients = stream.clients
+    assert clients.channels == ("address-0", "address-1")
+    assert [(end.station, end.channel) for end in clients.producers(4)] == [(0, 1), (1, 0), (2, 1), (3, 0)]
+    assert [end.channel for end in clients.consumers(4)] == [0, 1] * 3
+    assert (stream.shared, stream.undivided) == (True, True)
+    assert Guarantee.SHARED_STREAMS in stream.guarantees()
+    assert workload_of(stream.model_dump(mode="json")) == stream
+    own = workload_of(asked(Pattern.STREAM))
+    assert (own.shared, own.undivided, Guarantee.SHARED_STREAMS in own.guarantees()) == (False, False, False)
+
+
 def test_crossed_clients_send_to_the_others_and_hear_from_them() -> None:
     requests = workload_of(
         asked(Pattern.REQUEST_REPLY, clients={"callers": 4, "services": 4, "addresses": 2, "crossed": True})

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from free_ports import free_ports
 from iris_nodes import nodes_here, run
-from pattern_stories import Stories, until
+from pattern_stories import Stories, until, whole_streams
 
 from records.messaging import Ack, Delivery, Guarantee
 from records.workload import Pattern
@@ -58,6 +58,16 @@ def test_every_member_has_every_broadcast(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_flow_arrives_in_order(monkeypatch: pytest.MonkeyPatch, direct: bool) -> None:
     async def story(stories: Stories) -> None:
         assert await stories.stream(BODIES) == BODIES
+
+    told(monkeypatch, story, direct=direct)
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_flows_into_one_cluster_have_one_member_each(monkeypatch: pytest.MonkeyPatch, direct: bool) -> None:
+    async def story(stories: Stories) -> None:
+        heard = whole_streams(await stories.streams(BODIES, starts=12), BODIES)
+        assert sorted(number for mine in heard for number in mine) == list(range(12))
+        assert all(heard)
 
     told(monkeypatch, story, direct=direct)
 

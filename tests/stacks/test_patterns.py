@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import pytest
-from pattern_stories import Stories, until
+from pattern_stories import Stories, until, whole_streams
 from reference_servers import server_here
 
 from records.messaging import Ack, Delivery
@@ -78,6 +78,15 @@ def test_every_member_gets_every_broadcast(stack: str) -> None:
 def test_a_stream_arrives_once_and_in_order(stack: str) -> None:
     async def story(stories: Stories) -> None:
         assert await stories.stream(BODIES) == BODIES
+
+    told(story, of=stack)
+
+
+@BOTH
+def test_streams_into_one_address_have_one_receiver_each_in_turn(stack: str) -> None:
+    async def story(stories: Stories) -> None:
+        heard = whole_streams(await stories.streams(BODIES), BODIES)
+        assert sorted(map(sorted, heard)) == [[0, 2], [1, 3]]
 
     told(story, of=stack)
 

@@ -53,6 +53,7 @@ def delivered(arrivals: Sequence[tuple[int, int, int]], *, t_recv_ns: int = 10**
     return pa.Table.from_pylist(rows, schema=DELIVERED)
 
 
-def consumers(count: int = 1, *, share: bool = False) -> tuple[Audience, ...]:
+def consumers(count: int = 1, *, share: bool = False, undivided: bool = False) -> tuple[Audience, ...]:
     """Consumers 0.. of topic 0, each an audience of its own, or all together one."""
-    return audiences([Consumer(id=number, node="sta1", topic=0) for number in range(count)], share=share)
+    them = [Consumer(id=number, node="sta1", topic=0) for number in range(count)]
+    return audiences(them, share=share, undivided=undivided)

@@ -100,7 +100,8 @@ class Outcome:
 
     def reconciled(self) -> Reconciliation:
         consumers = [one for plan in self.plans for one in plan.consumers]
-        them = audiences(consumers, share=self.plans[0].workload.shared)
+        work = self.plans[0].workload
+        them = audiences(consumers, share=work.shared, undivided=work.undivided)
         return reconcile(self.result.published, self.result.delivered, them)
 
     def longest_silence_s(self) -> float:

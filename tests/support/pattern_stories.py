@@ -88,6 +88,19 @@ class Stories:
         await until(lambda: len(got) >= len(bodies))
         return got
 
+    async def streams(self, bodies: Sequence[bytes], *, starts: int = 4, ends: int = 2) -> list[Got]:
+        """What each of the receiving ends of a flow gets; senders put their numbers before the bodies."""
+        got: list[Got] = [[] for _ in range(ends)]
+        for number, mine in enumerate(got):
+            connection = await self.client(f"end-{number}")
+            await connection.accept(f"{self.prefix}-a", lambda body, _, mine=mine: mine.append(body))
+        flows = [await (await self.client(f"start-{one}")).stream(f"{self.prefix}-a") for one in range(starts)]
+        for body in bodies:
+            for number, flow in enumerate(flows):
+                await flow.send(b"%d %b" % (number, body))
+        await until(lambda: sum(map(len, got)) >= len(bodies) * starts)
+        return got
+
     async def missed(self, bodies: Sequence[bytes], *, durable: bool) -> Got:
         """What a subscriber gets that comes back: of `bodies`, sent while it was away, and of one that is sent then.
 
@@ -120,3 +133,16 @@ class Stories:
 
 def _turned_round_soon(body: bytes, reply: Callable[[bytes], None]) -> None:
     asyncio.get_running_loop().call_later(0.01, reply, body[::-1])
+
+
+def whole_streams(got: Sequence[Got], bodies: Sequence[bytes]) -> list[set[int]]:
+    """Of what `Stories.streams` gives which senders each end had; each must have all of theirs, in order."""
+    heard: list[set[int]] = []
+    for mine in got:
+        by_sender: dict[int, Got] = {}
+        for body in mine:
+            number, _, rest = body.partition(b" ")
+            by_sender.setdefault(int(number), []).append(rest)
+        assert all(its == list(bodies) for its in by_sender.values())
+        heard.append(set(by_sender))
+    return heard

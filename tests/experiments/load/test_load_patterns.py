@@ -22,12 +22,13 @@ CLIENTS: dict[str, dict[str, Any]] = {
     "request_reply": {"callers": 2, "services": 2},
     "broadcast": {"senders": 1, "members": 3},
     "stream": {"shape": "duplex", "flows": 1},
+    "stream into one address": {"shape": "shared", "flows": 4, "receivers": 2},
 }
 
 
 def plans(folder: Path, port: int, pattern: str, work: dict[str, Any]) -> list[NodePlan]:
     """One client process for each of two stations."""
-    asked = {"pattern": pattern, "clients": CLIENTS[pattern], "body_bytes": 100, **work}
+    asked = {"pattern": pattern.split(maxsplit=1)[0], "clients": CLIENTS[pattern], "body_bytes": 100, **work}
     cell = Settings.model_validate(
         {"scenario": "x", "network": "x", "stack": "reference", "stations": 2, "workload": asked}
     )
@@ -53,7 +54,7 @@ def symptoms(outcome: Outcome) -> dict[str, int]:
     return {name: count for name, count in every.items() if count}
 
 
-SENT = {"queue": 2, "request_reply": 2, "broadcast": 1, "stream": 2}
+SENT = {"queue": 2, "request_reply": 2, "broadcast": 1, "stream": 2, "stream into one address": 4}
 
 
 @pytest.mark.parametrize(
@@ -65,6 +66,8 @@ SENT = {"queue": 2, "request_reply": 2, "broadcast": 1, "stream": 2}
         ("broadcast", (), {}),
         ("broadcast", ("omit=20",), {"lost": 2}),
         ("stream", (), {}),
+        ("stream into one address", (), {}),
+        ("stream into one address", ("split=10",), {"foreign": 4 * PER_PRODUCER // 10}),
         ("stream", ("swap=10",), {"reordered": 2 * (PER_PRODUCER // 10 - 1)}),  # nothing follows the last one
     ],
 )

@@ -18,6 +18,7 @@ CHAIN = {"topology": {"kind": "chain", "link": "wireline-10m", "routers": 1}}
 PEERS = {"stack": "reference-peers", "topology": "peers"}
 TWO_TOPICS = {"workload": SMALL["workload"] | {"clients": {"publishers": 2, "subscribers": 2, "topics": 2}}}
 MARKS = {"zeromq": {"send_high_water": 100, "receive_high_water": 100}}
+SHARED = {"pattern": "stream", "clients": {"shape": "shared", "flows": 3, "receivers": 2}, "body_bytes": 100}
 CLIENTS = {"stack": "zeromq", "topology": "peers", "knobs": MARKS}
 
 
@@ -31,6 +32,12 @@ def scenario(folder: Path, *events: dict[str, Any], **settings: Any) -> Path:
 
 def event(at_s: float, node: str, what: str) -> dict[str, Any]:
     return {"at_s": at_s, "node": node, "event": what}
+
+
+def test_nobody_goes_where_streams_share_receivers(tmp_path: Path) -> None:
+    path = scenario(tmp_path, event(1, "sta1", "kill"), stack="reference", workload=SHARED)
+    with pytest.raises(ScenarioError, match=r":1: nodes: with clients of shape: shared a stream whose receiver goes"):
+        load(path)
 
 
 def test_events_are_no_factor_and_the_campaign_keeps_them(tmp_path: Path) -> None:

@@ -241,6 +241,12 @@ def test_faults_are_for_the_reference_stack(tmp_path: Path) -> None:
         ("drop", {"pattern": "request_reply", "clients": {"callers": 2, "services": 1}}, "the pattern is request_rep"),
         ("misreply", {"pattern": "request_reply", "clients": {"callers": 1, "services": 2}}, "there is one caller"),
         ("cross", {"pattern": "request_reply", "clients": {"callers": 2, "services": 1}}, "one reply at a time"),
+        ("split", {"pattern": "stream", "clients": {"flows": 2}}, "no stream could go to another receiver"),
+        (
+            "split",
+            {"pattern": "stream", "clients": {"shape": "shared", "flows": 2, "receivers": 2, "addresses": 2}},
+            "two receivers at an address",
+        ),
         ("double", {"pattern": "queue", "clients": {"senders": 2, "receivers": 2, "queues": 2}}, "two receivers"),
     ],
     ids=str,

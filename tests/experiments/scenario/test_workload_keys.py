@@ -46,6 +46,18 @@ def load(folder: Path, workload: str, head: str = HEAD) -> Scenario:
             r":5: workload.pattern: stack 'activemq' does not offer stream",
         ),
         (
+            "  pattern: stream\n  clients: {shape: shared, flows: 1, recievers: 1, receivers: 1}\n  body_bytes: 50",
+            r":6: workload.clients.recievers: unknown key; did you mean 'receivers'",
+        ),
+        (
+            "  pattern: stream\n  clients: {shape: sharde, flows: 1}\n  body_bytes: 50",
+            r":6: workload.clients.shape: 'sharde': .*'shared'",
+        ),
+        (
+            "  pattern: stream\n  clients: {shape: shared, flows: 1, receivers: 2, addresses: 2}\n  body_bytes: 50",
+            r":6: workload.clients: 2 addresses cannot be filled by 1 flows",
+        ),
+        (
             "  pattern: queue\n  clients: {senders: 1, receivers: 1, apart: true}\n  body_bytes: 50",
             r":6: workload.clients.apart: senders and receivers need stations: 2 or more to be apart",
         ),

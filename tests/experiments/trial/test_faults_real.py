@@ -39,6 +39,7 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     ),
     "omit": ({"omit": 7}, {"pattern": "broadcast", "clients": {"senders": 1, "members": 3}}),
     "swap": ({"swap": 7}, {"pattern": "stream", "clients": {"shape": "duplex", "flows": 2}}),
+    "split": ({"split": 7}, {"pattern": "stream", "clients": {"shape": "shared", "flows": 4, "receivers": 2}}),
 }
 SILENCE_S = 0.9
 COUNTED = ("loss_share", "duplicate_share", "reordered_share", "refused", "foreign")
@@ -88,6 +89,7 @@ def noise(found: dict[str, str]) -> set[str]:
         ("misreply", {"foreign", Check.LEDGER_CLOSES.value}),  # a reply that nobody sent to that caller
         ("omit", {"loss_share"}),
         ("swap", {"reordered_share"}),
+        ("split", {"foreign", Check.LEDGER_CLOSES.value}),  # another receiver of its address has it
     ],
 )
 def test_a_fault_fires_its_own_metric_and_only_that(
