@@ -18,7 +18,6 @@ from experiments.papers.iris import computed
 from experiments.scenario.settings import Settings
 from records import campaign as records
 from records.verdict import Check
-from records.workload import Pattern
 
 FOLDER = papers.folder_of("iris")
 PAPER = read_paper(FOLDER)
@@ -53,8 +52,7 @@ def test_two_clusters_of_equal_size_send_to_each_other() -> None:
         members: dict[int, set[int]] = {}
         for end in receivers:
             members.setdefault(end.channel, set()).add(end.station % 2)
-        if cell.workload.pattern is not Pattern.STREAM:
-            assert len(receivers) == 2 * half
+        assert len(receivers) == len(senders) == 2 * half
         for end in senders:
             assert members[end.channel] == {1 - end.station % 2}, f"{case}: across, never within a cluster"
 
@@ -67,6 +65,9 @@ def test_the_processor_decides_only_where_it_may() -> None:
     growing = [one for name, one in CELLS.items() if name.startswith(("requests-0", "requests-1"))]
     assert [one.stations for one in growing] == [2, 4, 6, 8, 10, 12]
     assert {(one.network, one.workload.body_bytes) for one in growing} == {("wireline-10m", 16_384)}
+    shares = {one.station_cores for one in CELLS.values() if one.network == "wireline-10m"}
+    assert len(shares) == 1, "every node has as much of a processor as any other, however many there are"
+    assert None not in shares
 
 
 def test_a_quick_round_takes_less_than_half_an_hour() -> None:
