@@ -41,14 +41,19 @@ class ActiveMQ:
     patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
     in_client = False
     # STOMP carries neither JMS's body types nor a refusal that the connection outlives.
-    guarantees = frozenset(Guarantee) - {
-        Guarantee.ACK_CLIENT,
-        Guarantee.ACK_NONE,
-        Guarantee.EXACTLY_ONCE,
-        Guarantee.SYNC_RECEIVE,
-        Guarantee.BODY_TYPES,
-        Guarantee.REFUSAL,
-    }
+    guarantees = frozenset(
+        {
+            Guarantee.DURABLE,
+            Guarantee.PERSISTENT,
+            Guarantee.ACK_AUTO,
+            Guarantee.ACK_DUPS_OK,
+            Guarantee.SELECTOR,
+            Guarantee.ORDERED,
+            Guarantee.PREFETCH,
+            Guarantee.MEMORY_LIMIT,
+            Guarantee.HANDED_ON,
+        }
+    )
 
     def __init__(self, knobs: ActiveMQKnobs | None = None) -> None:
         self._knobs = knobs or ActiveMQKnobs()

@@ -13,6 +13,7 @@ from stacks.activemq.driver import (
     ANY,
     PORT,
     PREFETCH_QUEUE,
+    ActiveMQ,
     checked,
     misread,
     prefetch,
@@ -60,7 +61,12 @@ class ActiveMQOpenWire:
     KNOBS = OpenWireKnobs
     patterns = frozenset({Pattern.PUBSUB, Pattern.QUEUE, Pattern.REQUEST_REPLY})
     in_client = False
-    guarantees = frozenset(Guarantee) - {Guarantee.ACK_NONE, Guarantee.EXACTLY_ONCE}
+    guarantees = ActiveMQ.guarantees | {
+        Guarantee.ACK_CLIENT,
+        Guarantee.SYNC_RECEIVE,
+        Guarantee.BODY_TYPES,
+        Guarantee.REFUSAL,
+    }
 
     def __init__(self, knobs: OpenWireKnobs | None = None) -> None:
         self._knobs = knobs or OpenWireKnobs()
