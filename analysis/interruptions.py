@@ -77,6 +77,12 @@ def absences(consumers: Iterable[Consumer]) -> list[tuple[int, str]]:
     return sorted([*((t_ns, LEAVE) for t_ns in left.values()), *((t_ns, COME_BACK) for t_ns in left)])
 
 
+def having_streams(consumers: Iterable[Consumer], ledger: Ledger) -> list[Consumer]:
+    """Those who wait for something, where each stream has one of several receivers: the others have none."""
+    heard = set(ledger.consumer.tolist())
+    return [one for one in consumers if one.id in heard]
+
+
 def interruption_metrics(
     ledger: Ledger, consumers: Sequence[Consumer], *, link: Sequence[LinkInterruption], window: Window
 ) -> dict[str, float]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from analysis.backlog import backlog_metrics, backlog_trend
 from analysis.captures import capture_rows
-from analysis.interruptions import COME_BACK, LEAVE, absences, interruption_metrics
+from analysis.interruptions import COME_BACK, LEAVE, absences, having_streams, interruption_metrics
 from analysis.journey.rows import journey_rows, stamped_rows
 from analysis.ledger import account_metrics, latency_ecdf, latency_percentiles
 from analysis.looked import Looked, all_sent
@@ -114,7 +114,8 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     sent = read_sent(published, delivered, them)
     metrics = window_metrics(ledger, window) | account_metrics(published, delivered, them)
     metrics |= _of_the_link(tables["resources"], proof, manifest, rows, deliveries=metrics["deliveries"] or 0.0)
-    metrics |= interruption_metrics(ledger, consumers, link=proof.all_interruptions, window=window)
+    waiting = having_streams(consumers, ledger) if manifest.workload.asked.undivided else consumers
+    metrics |= interruption_metrics(ledger, waiting, link=proof.all_interruptions, window=window)
     metrics |= backlog_metrics(sent, window)
     _add(metrics, rows)
     found = Measured(manifest=manifest, proof=proof, tables=tables, ledger=ledger, sent=sent)

@@ -19,7 +19,7 @@ class Reconciliation:
 
     A reply belongs to the caller of its request, and to that request: it is foreign to another caller, and where it
     came after the request had been answered, so by another one's reply; else replies are in no count.  Of an undivided
-    audience a message belongs to the consumer that had the earliest of its producer: it is foreign to the others.
+    audience a message belongs to the consumer that had most of its producer's: it is foreign to the others.
     expected = delivered + lost + in_doubt.  lost: the stack answered the send, the audience never had it, though a
     later one overtook it (see `overtaken`).  in_doubt: missing otherwise, or the send was never answered.
     refused: not expected, because the stack refused the send.  duplicates: deliveries of a message beyond the first to
@@ -100,7 +100,8 @@ def reconcile(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]
             wanted &= (prop >= low) & (prop < high)
         totals["duplicates"] += int(np.count_nonzero(mine & ~first))
         if one.undivided:
-            totals["foreign"] += _astray(got_keys[mine], got["consumer"][mine])
+            sent_here = mine & np.isin(got_keys, sent_keys[wanted])
+            totals["foreign"] += _astray(got["producer"][sent_here], got["consumer"][sent_here])
         mine &= first
         if one.gone:
             came = np.isin(sent_keys, got_keys[mine])
@@ -163,7 +164,8 @@ def overtaken(sent_keys: np.ndarray, got_keys: np.ndarray, receiver: np.ndarray,
     """Boolean mask over messages sent: the audience has had a later one of the same producer.
 
     got_keys, receiver: what the audience had, and which of its consumers.  Consumers that share a queue overtake each
-    other, and what waits at one of them is not lost: each of them has to have had a later one.  A stream is at one.
+    other, and what waits at one of them is not lost: each of them has to have had a later one.  Of an
+    undivided audience one consumer has a stream, so that one which has had a later one is enough.
     """
     producers, of = np.unique(sent_keys >> _SEQ_BITS, return_inverse=True)
     latest = np.full((len(audience.consumers), len(producers)), -1, dtype=np.int64)
@@ -190,12 +192,14 @@ def _reconcile_one(
     totals["in_doubt"] += int(np.count_nonzero(~arrived & ~refused & ~lost))
 
 
-def _astray(keys: np.ndarray, consumer: np.ndarray) -> int:
-    """How many messages another consumer had than the one that had the earliest of the same producer."""
-    order = np.argsort(keys, kind="stable")
-    producer, consumer = keys[order] >> _SEQ_BITS, consumer[order]
-    _, begin, of = np.unique(producer, return_index=True, return_inverse=True)
-    return int(np.count_nonzero(consumer != consumer[begin][of]))
+def _astray(producer: np.ndarray, consumer: np.ndarray) -> int:
+    """How many messages came to another consumer than most of the same producer's."""
+    if not len(producer):
+        return 0
+    pairs, counts = np.unique(np.stack([producer, consumer]), axis=1, return_counts=True)
+    most = np.zeros(int(producer.max()) + 1, dtype=np.int64)
+    np.maximum.at(most, pairs[0], counts)
+    return len(producer) - int(most.sum())
 
 
 def _reordered(keys: np.ndarray, arrival: np.ndarray) -> int:

@@ -366,7 +366,10 @@ def words_of(patterns: Iterable[Pattern]) -> Words:
 
 def _words(kind: type[Workload]) -> Words:
     clients = kind.model_fields.get("clients")
-    return clients.annotation.WORDS if clients else NoClients.WORDS  # type: ignore[union-attr]
+    if clients is None:
+        return NoClients.WORDS
+    (words,) = {one.WORDS for one in get_args(clients.annotation) or (clients.annotation,)}
+    return words  # type: ignore[no-any-return]
 
 
 class _Chosen(Record):

@@ -185,6 +185,9 @@ PROMISES: tuple[Promise[Seen], ...] = (
     Promise(name="flow", about="nothing of a flow is lost", story="flow", broken=_missing),
     Promise(name="flow order", about="a flow is in order", story="flow", broken=_out_of_order),
     Promise(name="shared flow", about="nothing of flows to one address is lost", story="shared-flows", broken=_missing),
+    Promise(
+        name="shared flow order", about="flows to one address are in order", story="shared-flows", broken=_out_of_order
+    ),
     Promise(name="whole flow", about="a flow has one receiver to its end", story="shared-flows", broken=_foreign),
 )  # fmt: skip
 

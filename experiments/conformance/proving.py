@@ -18,9 +18,10 @@ from experiments.scenario.scenario import Scenario
 from records.campaign import read_campaign
 from records.counting import read_tables
 from records.store import DamagedTrial, Trial, trials_of
+from records.workload import Messages, workload_of
 from stacks.driver import Stack
 from stacks.knobs import KnobValue
-from stacks.reference.struck import strikes
+from stacks.reference.struck import harmless
 
 Answer = Literal["kept", "broken", "untried", "not promised"]
 
@@ -87,7 +88,8 @@ def write_scenario(
 def _plain(story: Story, course: Course, faults: Mapping[str, str | int]) -> dict[str, object]:
     said = story.says(course)
     said["workload"] = {key: value for key, value in said["workload"].items() if value is not None}
-    mine = {fault: how for fault, how in faults.items() if strikes(fault, story.pattern)}
+    work = workload_of(said["workload"])
+    mine = {fault: how for fault, how in faults.items() if isinstance(work, Messages) and not harmless(fault, work)}
     return {**said, **({"faults": mine} if mine else {})}
 
 

@@ -35,11 +35,18 @@ def _problem(detail: dict[str, Any], plain: dict[str, Any]) -> str:
         return "is missing"
     if detail["type"] == "extra_forbidden":
         *above, key = map(str, detail["loc"])
-        known = sorted(_keys(above, _pattern(plain), plain))
-        having = [one.value for one in WORKLOADS if above[:1] == ["workload"] and key in _keys(above, one, plain)]
+        model, *others = _models(above, _pattern(plain), plain)
+        known = sorted(model.model_fields)
+        if where := next((words for one in others if key in one.model_fields and (words := _words(one))), None):
+            return f"only where {where}; known are {', '.join(known)}"
+        having = [
+            one.value
+            for one in WORKLOADS
+            if above[:1] == ["workload"] and key in _models(above, one, plain)[0].model_fields
+        ]
         if having:
-            others = f"{' and '.join(having)} {'has' if len(having) == 1 else 'have'}"
-            return f"pattern {_pattern(plain).value} has none, {others}; known are {', '.join(known)}"
+            who = f"{' and '.join(having)} {'has' if len(having) == 1 else 'have'}"
+            return f"pattern {_pattern(plain).value} has none, {who}; known are {', '.join(known)}"
         close = difflib.get_close_matches(key, known, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         return f"unknown key; {hint}known are {', '.join(known)}"
@@ -54,26 +61,40 @@ def _pattern(plain: dict[str, Any]) -> Pattern:
     return next((one for one in Pattern if one == named), Pattern.PUBSUB)
 
 
-def _keys(location: list[str], pattern: Pattern, given: Any) -> set[str]:
-    """The keys that the model below `location` knows, of a workload those of its pattern.  given: the settings."""
-    model: type[BaseModel] = Settings
+def _models(location: list[str], pattern: Pattern, given: Any) -> list[type[BaseModel]]:
+    """The model below `location`, of a workload that of its pattern, and what else there could be.
+
+    given: the settings, whose words choose one of several, as `shape: shared` does.
+    """
+    models: list[type[BaseModel]] = [Settings]
     if location[:1] == ["workload"]:
-        model, location, given = WORKLOADS[pattern], location[1:], given.get("workload")
+        models, location, given = [WORKLOADS[pattern]], location[1:], given.get("workload")
     for part in location:
         given = given.get(part) if isinstance(given, dict) else None
-        field = model.model_fields.get(part)
+        field = models[0].model_fields.get(part)
         inner = field.annotation if field else None
         options = [inner, *getattr(inner, "__args__", ())]
         found = [kind for kind in options if isinstance(kind, type) and issubclass(kind, BaseModel)]
-        if not found:
-            continue
-        model = next((one for one in found if _chosen(one, given)), found[0])
-    return set(model.model_fields)
+        if found:
+            models = sorted(found, key=lambda one: not _chosen(one, given))
+    return models
+
+
+def _keys(location: list[str], pattern: Pattern, given: Any) -> set[str]:
+    return set(_models(location, pattern, given)[0].model_fields)
 
 
 def _chosen(model: type[BaseModel], given: Any) -> bool:
-    """Whether the words that are given are such as this model has, as `shared` of a stream's shapes."""
-    if not isinstance(given, dict):
-        return False
-    kinds = {name: field.annotation for name, field in model.model_fields.items() if name in given}
-    return all(given[name] in get_args(kind) for name, kind in kinds.items() if get_origin(kind) is Literal)
+    """Whether the words that are given are such as this model has."""
+    words = _choices(model)
+    return isinstance(given, dict) and all(given[name] in words[name] for name in words.keys() & given)
+
+
+def _words(model: type[BaseModel]) -> str:
+    """What chooses it, as one would write that."""
+    return ", ".join(f"{name} is {' or '.join(map(str, words))}" for name, words in _choices(model).items())
+
+
+def _choices(model: type[BaseModel]) -> dict[str, tuple[Any, ...]]:
+    kinds = {name: field.annotation for name, field in model.model_fields.items()}
+    return {name: get_args(kind) for name, kind in kinds.items() if get_origin(kind) is Literal}

@@ -20,8 +20,8 @@ _WHY = {
     "station": "has no clients, so nothing would happen",
 }
 _MOVES = (
-    "with clients of shape: shared a stream whose receiver goes has another one, which the ledger takes for a mistake: "
-    "use streams with ends of their own (shape: one_way or duplex)"
+    "clients of shape: shared take none: a stream whose receiver goes has another one, which the ledger takes for a "
+    "mistake; use streams with ends of their own (shape: one_way or duplex)"
 )
 _NEVER_LATE = "stack {!r} is in clients that speak to each other, so all have to be there when they connect"
 

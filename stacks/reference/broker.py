@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from stacks.reference.calls import Calls, Mistakes
 from stacks.reference.destinations import Kind, read
@@ -33,7 +32,7 @@ class Broker:
         astray = ((faults.misreply, False), (faults.cross, True))
         self._calls = Calls(tuple(Mistakes(Every(every), same_caller=same) for every, same in astray))
         self._omit = Every(faults.omit)
-        self._flows = Flows(Every(faults.split))
+        self._flows = Flows(faults)
         self._durable: dict[tuple[str, str], Route] = {}
         self._published = 0
         self._kept_bytes = 0
@@ -50,10 +49,11 @@ class Broker:
             self._queue(destination).put(body)
             return
         if kind is Kind.FLOW:
-            receiver = self._flows.receiver(destination, sender)
-            routes = [] if receiver is None else [receiver]
-        else:
-            routes = [route for route in self._routes.get(destination, ()) if route.wants(prop)]
+            if way := self._flows.way(destination, sender):
+                self._check_room(way[:1], len(body), kept=0)
+                self._send(way[0], body, lane=way[1])
+            return
+        routes = [route for route in self._routes.get(destination, ()) if route.wants(prop)]
         self._check_room(routes, len(body), kept=sum(route.keeps for route in routes))
         if kind is Kind.GROUP and self._omit.due():
             routes = routes[:-1]
@@ -139,9 +139,7 @@ class Broker:
         return self._queues[destination]
 
     def _route(self, kind: Kind, destination: str, selector: tuple[int, int] | None, *, durable: bool) -> Route:
-        faults = replace(self._faults, reorder=self._faults.swap or self._faults.reorder)
-        lane: Lane[bytes] = Lane(faults if kind is Kind.FLOW else self._faults)
-        return Route(destination, selector, durable, lane, keeps=durable or kind is Kind.QUEUE)
+        return Route(destination, selector, durable, Lane(self._faults), keeps=durable or kind is Kind.QUEUE)
 
     def _attach(self, kind: Kind, route: Route) -> None:
         match kind:
@@ -180,11 +178,12 @@ class Broker:
         if behind > BEHIND_LIMIT_BYTES:
             raise NotAllowedError(f"a subscriber is {behind} bytes behind, the limit is {BEHIND_LIMIT_BYTES}")
 
-    def _send(self, route: Route, body: bytes, redelivered: bool = False) -> None:
-        for copy in route.lane.route(body):
+    def _send(self, route: Route, body: bytes, redelivered: bool = False, *, lane: Lane[bytes] | None = None) -> None:
+        lane = route.lane if lane is None else lane
+        for copy in lane.route(body):
             self._forward(route, copy, redelivered)
-        if route.lane.held is not None:
-            self._later(HELD_S, lambda held=route.lane.held: self._release(route, held))  # type: ignore[misc]
+        if lane.held is not None:
+            self._later(HELD_S, lambda held=lane.held: self._release(route, lane, held))  # type: ignore[misc]
 
     def _forward(self, route: Route, body: bytes, redelivered: bool) -> None:
         self._unless_stalled(lambda: self._deliver(route, body, redelivered))
@@ -213,9 +212,9 @@ class Broker:
         for action in waiting:
             action()
 
-    def _release(self, route: Route, held: bytes) -> None:
-        if route.lane.held is held:
-            for body in route.lane.release():
+    def _release(self, route: Route, lane: Lane[bytes], held: bytes) -> None:
+        if lane.held is held:
+            for body in lane.release():
                 self._forward(route, body, False)
 
 

@@ -16,12 +16,12 @@ class FaultError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """drop, duplicate, reorder: every K-th message to a subscriber, 0 = never.
+    """drop, duplicate, reorder: every K-th message to a subscriber, or of a flow, 0 = never.
 
     double: every K-th message of a queue is given to two receivers.  misreply: every K-th reply goes to a caller that
     waits for another one, cross: it answers another request of its caller.  omit: every K-th message to a group leaves
     its last member out.  swap: every K-th message of a flow changes places with the next.  split: every
-    K-th message of flows with several receiving ends goes to another one than its sender's.
+    K-th message after the first of a flow goes to another receiving end than the others.
     stall_after, stall_s: from that published message on, forwarding pauses once for so long; 0 = never.
     crash_after: the server dies on receiving that message, before answering it; 0 = never.
     """

@@ -6,7 +6,7 @@ import pytest
 from ledger_rows import delivered, published
 from synthetic_campaign import SECOND, START, WINDOW
 
-from analysis.interruptions import absences, interruption_metrics
+from analysis.interruptions import absences, having_streams, interruption_metrics
 from records.audience import Audience
 from records.link import LinkInterruption
 from records.manifest import Consumer
@@ -65,6 +65,14 @@ def test_nothing_held_up_is_caught_up_with_the_first_message() -> None:
 
 def test_who_hears_nothing_more_is_counted_apart() -> None:
     assert cost([(0, 0.1), (1, 1.1)]) == {"interruptions": 1, "not_back": 1, "held_up": 0}
+
+
+def test_of_receivers_that_share_streams_those_wait_that_have_one() -> None:
+    sends = published([(0, 0.0, 0.1, Outcome.ACKED)])
+    them = [Audience(consumers=(10, 11), topic=0, undivided=True)]
+    ledger = read_ledger(sends, delivered([(0, 0.1)]), them)
+    both = [consumer(), Consumer(id=11, node="sta2", topic=0)]
+    assert [one.id for one in having_streams(both, ledger)] == [10]
 
 
 def test_a_message_held_up_by_two_interruptions_counts_once() -> None:

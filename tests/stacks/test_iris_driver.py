@@ -65,8 +65,8 @@ def test_a_flow_arrives_in_order(monkeypatch: pytest.MonkeyPatch, direct: bool) 
 @pytest.mark.parametrize("direct", [False, True])
 def test_flows_into_one_cluster_have_one_member_each(monkeypatch: pytest.MonkeyPatch, direct: bool) -> None:
     async def story(stories: Stories) -> None:
-        heard = whole_streams(await stories.streams(BODIES, starts=12), BODIES)
-        assert sorted(number for mine in heard for number in mine) == list(range(12))
+        heard = whole_streams(await stories.streams(BODIES, starts=24), BODIES)
+        assert sorted(number for mine in heard for number in mine) == list(range(24))
         assert all(heard)
 
     told(monkeypatch, story, direct=direct)

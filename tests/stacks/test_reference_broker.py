@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference_frames import frames
 from reference_servers import ROOT, server_command, server_here, server_process
+from taking import Taking
 
 from records.messaging import Ack, Delivery
 from stacks.driver import Endpoint, Selector, StackError, Subscription
@@ -221,21 +222,6 @@ def test_a_stall_holds_everything_back_once_and_loses_nothing() -> None:
             assert inbox.bodies == [b"0", b"1", b"2", b"3"]
 
     asyncio.run(story())
-
-
-class Taking:
-    """A receiver's connection that keeps what it is given."""
-
-    def __init__(self) -> None:
-        self.bodies: list[bytes] = []
-
-    def deliver(self, *told: object) -> None:
-        body = told[-1]
-        assert isinstance(body, bytes)
-        self.bodies.append(body)
-
-    def behind_bytes(self) -> int:
-        return 0
 
 
 def test_others_have_what_waited_in_a_stall_for_a_receiver_that_leaves() -> None:

@@ -1,4 +1,4 @@
-"""Flows: each message of a flow arrives at its other end, once and in order."""
+"""Flows: all messages of a flow arrive at one receiver, once and in order."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ async def produce(connection: Connection, producer: Producer, work: Stream, site
 
 
 async def consume(connection: Connection, consumer: Consumer, work: Stream, site: Site) -> None:
-    """The receiving end of the consumer's flow."""
+    """A receiving end of the consumer's flow, or of those to its address."""
     assert isinstance(connection, Streaming)
     await connection.accept(work.clients.channels[consumer.topic], site.handler(consumer.id))

@@ -194,7 +194,7 @@ def _ledger(evidence: Evidence) -> dict[Check, Measured]:
             wrong + result.foreign,
             (
                 f"{result.expected} expected = {result.delivered} delivered + {result.lost} lost + "
-                f"{result.in_doubt} in doubt; {result.foreign} without a publication, "
+                f"{result.in_doubt} in doubt; {result.foreign} that were not sent to who had them, "
                 f"{evidence.unreadable} unreadable, {evidence.miscounted} counted otherwise by the clients"
             ),
         ),

@@ -45,6 +45,17 @@ def test_what_a_stack_promises_becomes_a_scenario_that_can_be_read(tmp_path: Pat
     assert ("requests" if name == "zeromq" else "topic") in told
 
 
+def test_each_story_has_the_faults_that_can_happen_to_its_messages(tmp_path: Path) -> None:
+    every = dict.fromkeys(("drop", "duplicate", "reorder", "double", "misreply", "cross", "omit", "swap", "split"), 7)
+    scenario = write_scenario(tmp_path / "conform.yaml", stack("reference"), SHORT, knobs={}, faults=every)
+    assert scenario is not None
+    has = {cell.levels["case"]: set(cell.settings.faults) for cell in scenario.cells}
+    assert {name for name, faults in has.items() if "split" in faults} == {"shared-flows"}
+    assert {name for name, faults in has.items() if "swap" in faults} == {"flow", "shared-flows"}
+    assert {name for name, faults in has.items() if "double" in faults} == {"queue", "killed-receiver"}
+    assert set().union(*has.values()) == every.keys()
+
+
 def test_what_is_not_declared_is_not_promised_and_says_why() -> None:
     why = {one.name: not_promised(stack("mosquitto"), one) for one in PROMISES}
     assert why["at least once"] == ""

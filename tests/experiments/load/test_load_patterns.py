@@ -67,7 +67,8 @@ SENT = {"queue": 2, "request_reply": 2, "broadcast": 1, "stream": 2, "stream int
         ("broadcast", ("omit=20",), {"lost": 2}),
         ("stream", (), {}),
         ("stream into one address", (), {}),
-        ("stream into one address", ("split=10",), {"foreign": 4 * PER_PRODUCER // 10}),
+        ("stream into one address", ("split=10",), {"foreign": 4 * (PER_PRODUCER // 10 - 1)}),  # 11, 21, 31, 41
+        ("stream into one address", ("swap=10",), {"reordered": 4 * (PER_PRODUCER // 10 - 1)}),
         ("stream", ("swap=10",), {"reordered": 2 * (PER_PRODUCER // 10 - 1)}),  # nothing follows the last one
     ],
 )

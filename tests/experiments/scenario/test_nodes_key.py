@@ -36,7 +36,7 @@ def event(at_s: float, node: str, what: str) -> dict[str, Any]:
 
 def test_nobody_goes_where_streams_share_receivers(tmp_path: Path) -> None:
     path = scenario(tmp_path, event(1, "sta1", "kill"), stack="reference", workload=SHARED)
-    with pytest.raises(ScenarioError, match=r":1: nodes: with clients of shape: shared a stream whose receiver goes"):
+    with pytest.raises(ScenarioError, match=r":1: nodes: clients of shape: shared take none: a stream whose"):
         load(path)
 
 

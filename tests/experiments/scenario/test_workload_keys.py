@@ -50,6 +50,18 @@ def load(folder: Path, workload: str, head: str = HEAD) -> Scenario:
             r":6: workload.clients.recievers: unknown key; did you mean 'receivers'",
         ),
         (
+            "  pattern: stream\n  clients: {flows: 1, receivers: 1}\n  body_bytes: 50",
+            r":6: workload.clients.receivers: only where shape is shared; known are flows, peers, shape",
+        ),
+        (
+            "  pattern: stream\n  clients: {shape: duplex, flows: 1, apart: true}\n  body_bytes: 50",
+            r":6: workload.clients.apart: only where shape is shared; known are",
+        ),
+        (
+            "  pattern: stream\n  clients: {shape: shared, flows: 1, receivers: 1, peers: 2}\n  body_bytes: 50",
+            r":6: workload.clients.peers: only where shape is one_way or duplex or all_to_all; known are addresses",
+        ),
+        (
             "  pattern: stream\n  clients: {shape: sharde, flows: 1}\n  body_bytes: 50",
             r":6: workload.clients.shape: 'sharde': .*'shared'",
         ),
