@@ -39,11 +39,7 @@ def _problem(detail: dict[str, Any], plain: dict[str, Any]) -> str:
         known = sorted(model.model_fields)
         if where := next((words for one in others if key in one.model_fields and (words := _words(one))), None):
             return f"only where {where}; known are {', '.join(known)}"
-        having = [
-            one.value
-            for one in WORKLOADS
-            if above[:1] == ["workload"] and key in _models(above, one, plain)[0].model_fields
-        ]
+        having = [one.value for one in WORKLOADS if above[:1] == ["workload"] and key in _keys(above, one, plain)]
         if having:
             who = f"{' and '.join(having)} {'has' if len(having) == 1 else 'have'}"
             return f"pattern {_pattern(plain).value} has none, {who}; known are {', '.join(known)}"
