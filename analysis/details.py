@@ -101,6 +101,11 @@ class Asked:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file that has them, '' where that is not known."""
+        return str(getattr(self.read, "sha256", ""))
+
     def whole(self) -> Details:
         """All at once, for whoever goes through all trials: nothing of it is held here."""
         return parsed(self.read())

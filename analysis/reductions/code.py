@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import resolve_name
 from pathlib import Path
@@ -90,9 +91,14 @@ def _version(name: str) -> str:
 
 def names_in(path: Path, root: Path) -> tuple[str, ...]:
     """What a file imports, and each thing that it takes out of it, which may be a module."""
-    package = ".".join(path.relative_to(root).parent.parts)
+    return _names_in(path.read_bytes(), ".".join(path.relative_to(root).parent.parts))
+
+
+@cache
+def _names_in(content: bytes, package: str) -> tuple[str, ...]:
+    """What a file of that content in `package` imports: a report asks of most modules more than once."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

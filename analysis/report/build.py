@@ -80,7 +80,7 @@ def write(findings: Findings, *, extent: Extent = Extent.ALL, again: str | None 
         failed: tuple[str, ...] = ()
         if extent is Extent.ALL:
             (folder / TRIALS).mkdir()
-            failed = write_trials(folder / TRIALS, findings, found, pages)
+            failed = write_trials(folder / TRIALS, findings, found, pages, earlier=findings.folder / TRIALS)
         (folder / "plots").mkdir()
         for plot in plots.all:
             (folder / "plots" / f"{plot.name}.svg").write_bytes(plot.svg)

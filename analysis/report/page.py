@@ -20,10 +20,10 @@ class Pages:
     """
 
     def __init__(self, *, extra: str | None = None, templates: Path = _HERE) -> None:
+        self._loader = FileSystemLoader([templates, _HERE])
         self._environment = Environment(
-            loader=FileSystemLoader([templates, _HERE]), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-            lstrip_blocks=True,
-        )  # fmt: skip
+            loader=self._loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
         style = "".join((_HERE / name).read_text() for name in ("report.css", extra) if name)
         script = (_HERE / "sort.js").read_text()
         self._shared = {
@@ -36,6 +36,18 @@ class Pages:
     def fill(self, template: str, values: dict[str, Any]) -> str:
         """One page."""
         return self._environment.get_template(template).render(**self._shared, **values)
+
+    def macro(self, template: str, name: str, *values: object) -> str:
+        """What a macro of a template gives, to be put into a page as it is."""
+        return str(getattr(self._environment.get_template(template).module, name)(*values))
+
+    def digest(self) -> str:
+        """SHA-256, hexadecimal, over all templates, the style and the script."""
+        digest = hashlib.sha256("\0".join(self._shared.values()).encode())
+        for name in self._environment.list_templates(extensions=["j2"]):
+            source, _, _ = self._loader.get_source(self._environment, name)
+            digest.update(f"{name}\0{len(source)}\0{source}".encode())
+        return digest.hexdigest()
 
 
 def _digest(text: str) -> str:

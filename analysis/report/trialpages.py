@@ -4,44 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+
+from markupsafe import Markup
 
 from analysis.findings import Findings
 from analysis.names import is_trial_page, trial_page
 from analysis.partial import located
 from analysis.plots.cells import colours
+from analysis.report.keptpages import KeptPages, kept_pages, part
 from analysis.report.page import Pages
 from analysis.report.provenance import Source
-from analysis.report.shown import estimated
-from analysis.report.trialview import trial_view
+from analysis.report.trialparts import among, trial_parts
+from analysis.report.trialview import Subject, subject_of, trial_view
 from analysis.sidebyside import processes_for, side_by_side
-from analysis.worded import metrics_for
+
+MOST_DRAWN = 64  # pages that are drawn anew sooner than it takes to tell by which code the earlier ones were drawn
 
 
 def write_trials(
-    folder: Path, findings: Findings, found: Sequence[Source], pages: Pages, *, processes: int | None = None
-) -> tuple[str, ...]:
+    folder: Path, findings: Findings, found: Sequence[Source], pages: Pages, *, earlier: Path | None = None,
+    processes: int | None = None,
+) -> tuple[str, ...]:  # fmt: skip
     """A page in `folder` for every trial that was run.  One that fails says why, as does a line of what is returned.
 
-    processes: that make them, to the same bytes however many these are; None = as many as are worth it.
+    earlier: where the last report has its pages, those of which that are as they would be drawn are kept.  processes:
+    that make them, to the same bytes however many these are; None = as many as are worth it.
     """
     colour = colours(findings)
-    means = {
-        cell.name: {name: estimated(metric, cell.estimate(name)) for name, metric in metrics_for([cell]).items()}
-        for cell in findings.cells
-    }
+    cells = {cell.name: among(cell) for cell in findings.cells}
+    kept = kept_pages(earlier, pages) if len(found) > MOST_DRAWN else KeptPages(earlier=None, code="")
+
+    def drawn(subject: Subject) -> str:
+        shown = trial_view(subject)
+        return pages.fill("trial.html.j2", {**shown, "part": lambda name: Markup(part(name))})  # noqa: S704 - no data
 
     def written(number: int) -> str:
         """Write the page of found[number]; why that failed, '' where it did not."""
         source, why = found[number], ""
-        cell = source.cell
-        path = folder / trial_page(cell.name, source.number)
+        name = source.cell.name
+        path = folder / trial_page(name, source.number)
         try:
-            shown = trial_view(findings, source, colour=colour[cell.name], means=means[cell.name])
-            text = pages.fill("trial.html.j2", shown)
+            subject = subject_of(findings, source, cells[name].trial(source.number), colour=colour[name])
+            parts = trial_parts(cells[name], source, pages)
+            text = kept.page(path.name, subject, partial(drawn, subject), parts)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other pages stand
             why = located(error)
-            text = pages.fill("failed.html.j2", {"title": f"{cell.name}, trial {source.number}", "why": why})
+            text = pages.fill("failed.html.j2", {"title": f"{name}, trial {source.number}", "why": why})
         path.write_text(text)
         return f"page not made: trials/{path.name}: {why}" if why else ""
 

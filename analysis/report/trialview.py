@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.findings import CellFinding, Findings, Standing, TrialFinding, folder_of
-from analysis.names import trial_page
+from analysis.findings import Findings, Standing, TrialFinding, folder_of
 from analysis.plots.distribution import distribution
 from analysis.plots.journeybars import journey_sketch, trial_bars
 from analysis.plots.overtime import measured, overtime
@@ -15,53 +15,64 @@ from analysis.report import provenance, timeline
 from analysis.report.flows import flow_rows
 from analysis.report.journey import journey_table
 from analysis.report.limits import limited_trial, unrecorded_checks, use_rows
-from analysis.report.places import untimed
 from analysis.report.programs import program_rows
 from analysis.report.provenance import Source
-from analysis.report.shown import Shown, amount, number
-from analysis.report.view import drawing, title_of, with_links
-from analysis.report.why import is_rerun, run_again
+from analysis.report.shown import number
+from analysis.report.view import drawing, title_of
 from analysis.units import digits
-from analysis.worded import is_programs, metrics_for, words_for
+from analysis.worded import is_programs, words_for
 from records.verdict import HealthCheck
 from records.words import Words
 
-_MOST_LINKS, _AROUND = 24, 5  # trials of the cell that a page leads to; of more, so many before and after its own
 _TONES = {Standing.VALID: "good", Standing.INCONCLUSIVE: "mixed"}
 
 
-def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[str, Shown]) -> dict[str, Any]:
-    """Everything its template needs.  colour: of the trial's cell.  means: the cell's, by metric."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """All that a page is drawn from, but for the parts that move (analysis.report.trialparts).
+
+    scenario: its name.  campaign: of its folder.  source: of the trial, whose cell has no other.  colour: of the cell.
+    """
+
+    scenario: str
+    campaign: str
+    source: Source
+    colour: str
+
+    @property
+    def trial(self) -> TrialFinding:
+        """The trial itself."""
+        return self.source.cell.trials[0]
+
+
+def subject_of(findings: Findings, source: Source, trial: TrialFinding, *, colour: str) -> Subject:
+    """What the page of a trial is drawn from.  Tests for trends are left out: p is adjusted for all of the campaign."""
+    cell = replace(source.cell, trials=(replace(trial, trend_tests=[]),), precision=None)
+    return Subject(
+        scenario=findings.campaign.scenario, campaign=findings.folder.name, source=replace(source, cell=cell),
+        colour=colour,
+    )  # fmt: skip
+
+
+def trial_view(subject: Subject) -> dict[str, Any]:
+    """Everything its template needs."""
+    source, trial, colour = subject.source, subject.trial, subject.colour
     cell = source.cell
-    trial = next(one for one in cell.trials if one.number == source.number)
     checks, words = source.verdict.checks if source.verdict else (), words_for([cell])
     return {
-        "scenario": findings.campaign.scenario,
-        "campaign": findings.folder.name,
+        "scenario": subject.scenario,
+        "campaign": subject.campaign,
         "cell": cell.name,
         "title": title_of(cell),
         "number": trial.number,
         "folder": folder_of(cell.name, trial.number),
         "seed": trial.seed,
-        "neighbours": _neighbours(cell, trial),
         "tone": _TONES.get(trial.standing, "bad"),
         "verdict": _verdict(trial, checks),
         "checks": [_check(one) for one in checks],
         "limited": limited_trial(source.verdict),
         "uses": use_rows(source.verdict),
         "unrecorded": unrecorded_checks(source.verdict),
-        "rerun": run_again(trial.reasons),
-        "notes": [*_notes(trial, checks, words), *filter(None, [untimed(with_links([source]))])],
-        "figures": [
-            (
-                metric.label,
-                metric.about,
-                amount(metric, trial.metrics[name], at_least=name in trial.at_least),
-                means[name],
-            )
-            for name, metric in metrics_for([cell]).items()
-            if name in trial.metrics
-        ],
         "drawings": [drawing(one) for one in _drawings(trial, colour, words)],
         "bars": [drawing(one) for one in _bars(trial, colour)],
         "journey": None if is_programs(cell) else journey_table([trial]),
@@ -76,26 +87,6 @@ def trial_view(findings: Findings, source: Source, *, colour: str, means: dict[s
         "packets": [(file, kind, number(count)) for (file, kind), count in trial.packets.items()],
         "facts": [("Seed", str(trial.seed)), *provenance.facts([source])],
     }
-
-
-def _neighbours(cell: CellFinding, trial: TrialFinding) -> list[list[tuple[str, int]]]:
-    """Page and number of the trials of the cell that have one; no page for this trial itself.
-
-    Of many only the first, the last and those around this one: runs, between which some are left out.
-    """
-    there = [other for other in cell.trials if other.path is not None]
-    here = next(place for place, other in enumerate(there) if other is trial)
-    count = len(there)
-    near = range(max(here - _AROUND, 0), min(here + _AROUND + 1, count))
-    runs: list[list[tuple[str, int]]] = []
-    last = -2
-    for place in range(count) if count <= _MOST_LINKS else sorted({0, *near, count - 1}):
-        if place > last + 1:
-            runs.append([])
-        page = "" if place == here else trial_page(cell.name, there[place].number)
-        runs[-1].append((page, there[place].number))
-        last = place
-    return runs
 
 
 def _verdict(trial: TrialFinding, checks: Sequence[HealthCheck]) -> str:
@@ -119,13 +110,6 @@ def _check(check: HealthCheck) -> dict[str, Any]:
         "name": _name(check), "health": check.health.value, "figures": figures,
         "unit": check.unit, "detail": check.detail,
     }  # fmt: skip
-
-
-def _notes(trial: TrialFinding, checks: Sequence[HealthCheck], words: Words) -> list[str]:
-    """What is said of the trial beside its health checks, which have a table of their own."""
-    said = {check.reason for check in checks}
-    mine = [reason for reason in trial.reasons if reason not in said and not is_rerun(reason)]
-    return [*mine, *(one.text(words) for one in trial.trends)]
 
 
 def _drawings(trial: TrialFinding, colour: str, words: Words) -> list[Sketch]:

@@ -93,7 +93,7 @@ def test_a_page_that_fails_in_any_process_is_named_in_its_place_and_the_others_a
 
     monkeypatch.setattr(
         trialpages, "trial_view",
-        lambda found, source, **rest: failing() if source.number > 1 else made(found, source, **rest),
+        lambda subject: failing() if subject.trial.number > 1 else made(subject),
     )  # fmt: skip
     pages, failed = written(kept, tmp_path / "beside", 4)
     assert len(pages) == 6
