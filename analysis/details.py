@@ -101,10 +101,10 @@ class Asked:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @property
     def digest(self) -> str:
-        """SHA-256 of the file that has them, '' where that is not known."""
-        return str(getattr(self.read, "sha256", ""))
+        """SHA-256 of the file that they are read from now, '' where there is none."""
+        told = getattr(self.read, "digest", None)
+        return str(told()) if told else ""
 
     def whole(self) -> Details:
         """All at once, for whoever goes through all trials: nothing of it is held here."""

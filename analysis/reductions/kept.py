@@ -165,6 +165,12 @@ class KeptRows:
                 return read_rows(content, path=str(self.path))
         return _made(self.trial, 0)
 
+    def digest(self) -> str:
+        """SHA-256 of the file, '' where it is no longer that, so that the rows would be made again."""
+        with suppress(OSError):
+            return self.sha256 if _sha256(self.path) == self.sha256 else ""
+        return ""
+
 
 def kept_rows(trial: Path, sha256: str) -> KeptRows:
     """What reads the rows that are kept of a trial, or that a pack left in its folder."""

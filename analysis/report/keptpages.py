@@ -1,15 +1,16 @@
-"""Pages of trials that are kept from one report to the next: drawing one takes as long as fifty take to be read.
+"""Pages of trials that are kept from one report to the next, since drawing one costs far more than reading one.
 
 A page has parts that move, which stand between marks: what other trials of the campaign have a share in.  All else, its
-bones, is drawn from its subject alone.  At its end a page says a digest over its subject, the code that drew it and its
-bones; where that is still so, only the parts are written anew.
+bones, is drawn from its subject alone.  A page ends with a seal over itself, its subject and the code that drew it,
+which nobody can make who has not this user's key; where that is right, only the parts are written anew.
 """
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -17,11 +18,13 @@ from pathlib import Path
 from analysis.details import Asked, Details
 from analysis.reductions.code import changed_since_start, code_digest
 from analysis.report.page import Pages
+from analysis.report.pagekey import page_key
 from records.record import Record
 
-DRAWN_BY = "analysis.report.trialview"
+DRAWN_BY = ("analysis.report.trialpages", "analysis.report.trialview", "analysis.report.page")
 _PART = re.compile(r"<!--part (\w+)-->.*?<!--end of \1-->", re.DOTALL)
-_SAID = "<!--made of "
+_SEAL = re.compile(r"<!--seal ([0-9a-f]{64})-->\n")
+_SEAL_LENGTH = len("<!--seal -->\n") + 64
 
 
 def part(name: str, text: str = "") -> str:
@@ -33,11 +36,13 @@ def part(name: str, text: str = "") -> str:
 class KeptPages:
     """earlier: the folder that the last report has them in, None or not there without one.
 
-    code: of what draws them, '' = no page is kept.
+    drawn_by: digests of code and templates.  key: what pages are sealed with; where either is empty none is sealed, and
+    none is kept.
     """
 
     earlier: Path | None
-    code: str
+    drawn_by: str
+    key: bytes
 
     def page(self, name: str, subject: object, draw: Callable[[], str], parts: Mapping[str, str]) -> str:
         """The page of that name: its bones as the last report has them, or as `draw` gives them, with these parts.
@@ -45,46 +50,51 @@ class KeptPages:
         subject: all that `draw` looks at: dataclasses, records, plain values.  parts: text by name, of every part whose
         marks are in the bones.
         """
-        try:
-            told = json.dumps([self.code, subject], default=_plain) if self.code else ""
-        except TypeError:  # of what is not kept in a file it cannot be told whether it is the same
-            told = ""
+        told = self._told(subject)
         bones = self._kept(name, told) if told else None
         if bones is None:
             bones = draw()
         page = _PART.sub(lambda found: part(found[1], parts[found[1]]), bones)
-        return page + _said(told, bones) if told else page
+        return f"{page}<!--seal {self._seal(told, page)}-->\n" if told else page
+
+    def _told(self, subject: object) -> str:
+        """What a page is drawn from, '' where nothing is kept, or it cannot be told whether this is the same."""
+        if not self.drawn_by or not self.key:
+            return ""
+        try:
+            return json.dumps([self.drawn_by, subject], default=_plain)
+        except TypeError:
+            return ""
 
     def _kept(self, name: str, told: str) -> str | None:
-        """The bones of the earlier page, None where there is none of this subject, or it is not what was written."""
+        """The earlier page, None where there is none of this subject, or it is not what was written."""
+        path = self.earlier / name if self.earlier else None
         try:
-            text = (self.earlier / name).read_bytes().decode() if self.earlier else ""
+            text = path.read_bytes().decode() if path and path.is_file() else ""
         except (OSError, UnicodeDecodeError):
             return None
-        page, mark, said = text.rpartition(_SAID)
-        bones = _PART.sub(lambda found: part(found[1]), page)
-        return bones if mark + said == _said(told, bones) else None
+        page, seal = text[:-_SEAL_LENGTH], _SEAL.fullmatch(text[-_SEAL_LENGTH:])
+        return page if seal and hmac.compare_digest(seal[1], self._seal(told, page)) else None
+
+    def _seal(self, told: str, page: str) -> str:
+        message = f"{len(told)} {told}{page}".encode(errors="surrogatepass")
+        return hmac.digest(self.key, message, "sha256").hex()
 
 
 def kept_pages(earlier: Path | None, pages: Pages) -> KeptPages:
     """What keeps the pages that `pages` fills in; nothing where a module has changed since this process began."""
     if changed_since_start(DRAWN_BY):
-        return KeptPages(earlier=None, code="")
-    return KeptPages(earlier=earlier, code=f"{code_digest(DRAWN_BY)} {pages.digest()}")
-
-
-def _said(told: str, bones: str) -> str:
-    digest = hashlib.sha256(told.encode(errors="surrogatepass"))
-    digest.update(bones.encode(errors="surrogatepass"))
-    return f"{_SAID}{digest.hexdigest()}-->\n"
+        return KeptPages(earlier=None, drawn_by="", key=b"")
+    drawn_by = f"{code_digest(DRAWN_BY)} {pages.digest()} {sys.version}"
+    return KeptPages(earlier=earlier, drawn_by=drawn_by, key=page_key())
 
 
 def _plain(value: object) -> object:
     """What json.dumps does not know, in what it knows; TypeError for anything else."""
-    if isinstance(value, Asked) and value.digest:
-        return value.digest
+    if isinstance(value, Asked) and (digest := value.digest()):
+        return digest
     if isinstance(value, Record):
-        return value.model_dump_json()
+        return value.model_dump()
     if isinstance(value, Path):
         return None  # where a campaign stands is no part of what its trials are
     if isinstance(value, Mapping):

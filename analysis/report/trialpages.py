@@ -20,7 +20,7 @@ from analysis.report.trialparts import among, trial_parts
 from analysis.report.trialview import Subject, subject_of, trial_view
 from analysis.sidebyside import processes_for, side_by_side
 
-MOST_DRAWN = 64  # pages that are drawn anew sooner than it takes to tell by which code the earlier ones were drawn
+KEPT_ABOVE = 256  # trials: to tell by which code pages were drawn takes as long as drawing some dozens
 
 
 def write_trials(
@@ -29,12 +29,12 @@ def write_trials(
 ) -> tuple[str, ...]:  # fmt: skip
     """A page in `folder` for every trial that was run.  One that fails says why, as does a line of what is returned.
 
-    earlier: where the last report has its pages, those of which that are as they would be drawn are kept.  processes:
-    that make them, to the same bytes however many these are; None = as many as are worth it.
+    earlier: where the last report has its pages; what of them would be drawn again is kept.  processes: that make them,
+    to the same bytes however many these are; None = as many as are worth it.
     """
     colour = colours(findings)
     cells = {cell.name: among(cell) for cell in findings.cells}
-    kept = kept_pages(earlier, pages) if len(found) > MOST_DRAWN else KeptPages(earlier=None, code="")
+    kept = kept_pages(earlier, pages) if len(found) > KEPT_ABOVE else KeptPages(earlier=None, drawn_by="", key=b"")
 
     def drawn(subject: Subject) -> str:
         shown = trial_view(subject)
