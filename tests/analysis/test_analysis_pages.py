@@ -21,7 +21,7 @@ from analysis.findings import Findings
 from analysis.names import plain, trial_page
 from analysis.report.build import write
 from analysis.report.flows import HEADINGS, flow_rows
-from analysis.report.trialview import _neighbours
+from analysis.report.trialparts import _neighbours
 from records.verdict import Check
 
 HOSTILE = '"><script>alert(1)</script> & <img src=http://example.org/x onerror=alert(1)>'
@@ -54,18 +54,16 @@ def test_a_trials_page_leads_back_and_to_its_neighbours(report: Path) -> None:
 
 def test_of_very_many_trials_a_page_leads_to_the_first_the_last_and_those_around_it(findings: Findings) -> None:
     cell = findings.cells[0]
-    trials = tuple(replace(cell.trials[0], number=number) for number in range(1, 31))
-    many = replace(cell, trials=trials)
+    trials = [replace(cell.trials[0], number=number) for number in range(1, 31)]
 
     def runs(number: int) -> list[list[int]]:
-        return [[other for _, other in run] for run in _neighbours(many, trials[number - 1])]
+        return [[other for _, other in run] for run in _neighbours(cell.name, trials, number - 1)]
 
     assert runs(15) == [[1], list(range(10, 21)), [30]]
     assert runs(6) == [list(range(1, 12)), [30]]
     assert runs(30) == [[1], list(range(25, 31))]
-    assert _neighbours(many, trials[14])[1][5] == ("", 15)
-    fewer = replace(cell, trials=trials[:24])
-    assert [other for (run,) in [_neighbours(fewer, trials[3])] for _, other in run] == list(range(1, 25))
+    assert _neighbours(cell.name, trials, 14)[1][5] == ("", 15)
+    assert [other for (run,) in [_neighbours(cell.name, trials[:24], 3)] for _, other in run] == list(range(1, 25))
 
 
 def test_pages_fetch_nothing_and_allow_only_their_own_style_and_script(report: Path) -> None:

@@ -49,7 +49,7 @@ def test_what_has_booted_is_not_booted_again_until_something_changes(
     assert check(wait_s=100).outcome is Outcome.BOOTS
     monkeypatch.setattr(boot, "command", lambda *_, **__: ["false"])  # what is booted from here on fails
     assert check().outcome is Outcome.BOOTS
-    monkeypatch.setenv(shim.VARIABLE, "on")
+    monkeypatch.setenv(shim.VARIABLE, "off" if shim.chosen(os.environ) else "on")  # some processors need it
     assert check().outcome is Outcome.FAILS
     monkeypatch.delenv(shim.VARIABLE)
     assert check().outcome is Outcome.BOOTS
