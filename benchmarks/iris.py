@@ -241,7 +241,12 @@ def _process(pid: int, words: Sequence[str], sampled: Path | None) -> Iterator[s
 
 
 def _ranged(values: Sequence[float]) -> str:
-    return f"{median(values):,.4g} ({min(values):,.4g} to {max(values):,.4g})"
+    low, middle, high = (f"{one:,.0f}" if one >= 1000 else f"{one:.3g}" for one in _spread(values))
+    return f"{middle} ({low} to {high})"
+
+
+def _spread(values: Sequence[float]) -> tuple[float, float, float]:
+    return min(values), median(values), max(values)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,10 @@ _BYTES = 32
 
 def page_key() -> bytes:
     """The key, made when there is none; empty where none can be kept that is this user's alone."""
-    path = _place()
+    try:
+        path = _place()
+    except RuntimeError:  # a user without a home
+        return b""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():

@@ -21,6 +21,7 @@ from report_read import AIR
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.details import Asked, Details, Shelf
+from analysis.extent import Extent
 from analysis.findings import CellFinding, Findings, LinkEvent, Standing, TrialFinding
 from analysis.reductions.code import ROOT, code_digest, imported, libraries
 from analysis.reductions.kept import KeptRows
@@ -311,11 +312,15 @@ def test_a_report_keeps_the_pages_of_the_last_and_a_small_one_needs_no_digest_of
     write(at)
     assert len(drawn) == 6
     assert files(tmp_path / "trials") == first
+    write(at, extent=Extent.CELLS)
+    write(at)
+    assert len(drawn) == 12  # a report without pages has removed them
+    assert files(tmp_path / "trials") == first
     monkeypatch.setattr(trialpages, "KEPT_ABOVE", 6)
     shutil.rmtree(tmp_path / "trials")
     monkeypatch.setattr(trialpages, "kept_pages", None)
     write(at)
-    assert len(drawn) == 12
+    assert len(drawn) == 18
     assert set(files(tmp_path / "trials")) == set(first)
     assert f"{AIR}-trial-001.html" in first
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -30,7 +31,16 @@ def test_without_a_place_for_a_key_there_is_none(tmp_path: Path, monkeypatch: py
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert page_key() == b""
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    with monkeypatch.context() as homeless:
+        homeless.delenv("HOME", raising=False)
+        homeless.setattr("pwd.getpwuid", _nobody)
+        assert page_key() == b""
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # is passed over, as the specification says
     monkeypatch.setenv("HOME", str(tmp_path))
     assert len(page_key()) == 32
     assert (tmp_path / ".cache" / "airwire" / "pages.key").is_file()
+
+
+def _nobody(uid: int) -> NoReturn:
+    raise KeyError(uid)
