@@ -232,20 +232,15 @@ def gather(
             key: one for key, one in found.items()
             if one.path is not None or one.number <= rule.least or one.standing is Standing.FAILED
         }  # fmt: skip
-    names = [*levels, *sorted({finding.cell for finding in found.values()} - set(levels))]
-    ordered = sorted(found.values(), key=lambda finding: finding.number)
+    of_cell: dict[str, list[TrialFinding]] = {name: [] for name in levels}
+    for finding in sorted(found.values(), key=lambda finding: (finding.cell, finding.number)):
+        of_cell.setdefault(finding.cell, []).append(finding)
     return Findings(
         campaign=campaign,
         folder=folder,
         cells=tuple(
-            _cell(
-                name,
-                levels.get(name, {}),
-                tuple(finding for finding in ordered if finding.cell == name),
-                rule,
-                declared.get(name, {}),
-            )
-            for name in names
+            _cell(name, levels.get(name, {}), tuple(of_this), rule, declared.get(name, {}))
+            for name, of_this in of_cell.items()
         ),
     )
 

@@ -67,11 +67,15 @@ def found(campaign: Path, reduce: Callable[[Sequence[Path]], Reduced]) -> Findin
     return gather(read_campaign(campaign), campaign, finished, reduced.rows, reduced.details)
 
 
-def write(findings: Findings, *, extent: Extent = Extent.ALL, again: str | None = None) -> Path:
+def write(
+    findings: Findings, *, extent: Extent = Extent.ALL, again: str | None = None, last: Path | None = None
+) -> Path:
     """Draw and write the report of `findings`; returns the path of report.html.
 
     extent: as of build.  again: the command that makes it, for the page to say, None = that of a campaign of this name.
+    last: the folder of its last report, of which pages are kept, None = the campaign's own.
     """
+    earlier = (last or findings.folder) / TRIALS
     plots = draw(findings, extent)
     found, pages = sources(findings), Pages(extra="why.css")
     shown = view(findings, plots, found, extent=extent, again=again or command(findings.folder.name))
@@ -80,7 +84,7 @@ def write(findings: Findings, *, extent: Extent = Extent.ALL, again: str | None 
         failed: tuple[str, ...] = ()
         if extent is Extent.ALL:
             (folder / TRIALS).mkdir()
-            failed = write_trials(folder / TRIALS, findings, found, pages, earlier=findings.folder / TRIALS)
+            failed = write_trials(folder / TRIALS, findings, found, pages, earlier=earlier)
         (folder / "plots").mkdir()
         for plot in plots.all:
             (folder / "plots" / f"{plot.name}.svg").write_bytes(plot.svg)

@@ -33,7 +33,7 @@ def build_published(
         copy = copy_records(campaign, read_published(campaign), place)
         findings = found_published(copy, master=master, say=say)
         findings = findings if by is None else replace(findings, campaign=_by(findings.campaign, by))
-        write(findings, extent=extent, again=command(str(campaign), by=by, out=out))
+        write(findings, extent=extent, again=command(str(campaign), by=by, out=out), last=out)
         out.mkdir(parents=True, exist_ok=True)
         with placed(out, extent) as stage:
             for name in written(extent):

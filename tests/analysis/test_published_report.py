@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,8 +26,10 @@ from analysis.reductions.code import code_digest
 from analysis.reductions.kept import place_of
 from analysis.reductions.published import Copy, ReducingPublished, copy_records, reducing_published, rows_published
 from analysis.reductions.reduce import reducing
+from analysis.report import keptpages, trialpages
 from analysis.report.build import WRITTEN
 from analysis.report.published import build_published
+from analysis.report.trialview import Subject
 from experiments.campaign.unpack import unpack
 from records.location import Remote
 from records.publishing import NotPublished, publish, read_published
@@ -76,6 +79,31 @@ def test_the_report_is_the_folders_to_the_byte_and_reductions_stay_at_the_uri(
     assert files_in(tmp_path / "out") == files_in(campaign)
     new = set(store.under("lab/runs/one")) - before
     assert new == {str(path.relative_to(campaign)) for path in (campaign / "reduced").rglob("*") if path.is_file()}
+
+
+def test_pages_of_the_report_that_was_there_are_kept(
+    campaign: Path, target: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(trialpages, "KEPT_ABOVE", 0)
+    monkeypatch.setattr(keptpages, "changed_since_start", lambda _: False)  # whoever edits while tests run
+    drawn: list[Subject] = []
+    view = trialpages.trial_view
+
+    def noted(subject: Subject) -> dict[str, Any]:
+        drawn.append(subject)
+        return view(subject)
+
+    monkeypatch.setattr(trialpages, "trial_view", noted)
+    publish(campaign, target)
+    build_published(target, tmp_path / "out")
+    first = files_in(tmp_path / "out")
+    assert len(drawn) == 4
+    page = min((tmp_path / "out" / "trials").iterdir())
+    page.write_bytes(page.read_bytes().replace(b"<h1", b"<h2"))
+    build_published(target, tmp_path / "out")
+    assert len(drawn) == 5, "the page that was changed meanwhile"
+    assert files_in(tmp_path / "out") == first
 
 
 def test_reductions_that_came_along_are_used_and_no_capture_is_read(
