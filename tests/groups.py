@@ -35,6 +35,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "analysis/test_analysis_cluster.py",
         "analysis/test_sql.py",
         "analysis/test_sql_at_uris.py",
+        "analysis/test_sql_large.py",
         "analysis/test_partitions_on_spark.py",
         "analysis/test_analysis_source.py",
         "analysis/test_reductions_on_spark.py",

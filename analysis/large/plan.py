@@ -71,7 +71,7 @@ def draft(
     trial: a folder with its records.  capture_bytes: of all its captures.
     """
     try:
-        if capture_bytes < large_packets * _FEWEST_BYTES or trial.elsewhere():
+        if not may_be_large(capture_bytes, large_packets) or trial.elsewhere():
             return None
         manifest = trial.manifest()
         kept = tuple(capture for capture in manifest.captures if capture.kept)
@@ -86,6 +86,11 @@ def draft(
     return Draft(
         files=files, number=number, buckets=buckets, captures=kept, bodies=bodies, damaging=bool(damaging)
     )  # fmt: skip
+
+
+def may_be_large(capture_bytes: int, large_packets: int = LARGE_PACKETS) -> bool:
+    """Whether captures of so many bytes can have so many packets."""
+    return capture_bytes >= large_packets * _FEWEST_BYTES
 
 
 def draft_here(path: Path, number: int, *, large_packets: int = LARGE_PACKETS) -> Draft | None:

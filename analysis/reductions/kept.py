@@ -72,6 +72,11 @@ class State(StrEnum):
     CHANGED = "of files that have changed"
     DAMAGED = "damaged"
 
+    @property
+    def usable(self) -> bool:
+        """Whether the rows are the trial's.  Where captures are gone nothing could make them again."""
+        return self in (State.CURRENT, State.AWAY)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
@@ -84,8 +89,8 @@ class Kept:
 
     @property
     def usable(self) -> bool:
-        """Whether the rows are the trial's.  Where captures are gone nothing could make them again."""
-        return self.state in (State.CURRENT, State.AWAY)
+        """As State has it."""
+        return self.state.usable
 
 
 def place_of(trial: Path) -> Path:

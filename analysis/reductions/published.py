@@ -128,6 +128,15 @@ def rows_published(copy: Copy, trial: str, code: str) -> pa.Table:
     return _refused(_Trial(files=_files_of(copy, trial), code=code, brief=False).rows(0))[0]
 
 
+def large_published(copy: Copy, code: str, *, large_packets: int) -> dict[str, jobs.Reducible]:
+    """The large trials that have no reduction at the URI that can be used, by cell/trial-NNN."""
+    there = (copy.campaign / FOLDER).files()
+    reducing = ReducingPublished(copy=copy, code=code, master=None, say=silent)
+    all_of_them = {trial: _Trial(files=_files_of(copy, trial), code=code, brief=True) for trial in copy.files}
+    large = {trial: one for trial, one in all_of_them.items() if one.draft(0, large_packets=large_packets) is not None}
+    return {trial: one for trial, one in large.items() if not reducing.state(trial, there).usable}
+
+
 def _files_of(copy: Copy, trial: str) -> PublishedTrial:
     return PublishedTrial(
         campaign=copy.campaign, trial=trial, listed=copy.files[trial], known=copy.folder / trial

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from errno import ENOENT
@@ -41,7 +41,7 @@ class PublishedTrial:
     @property
     def captures(self) -> tuple[Listed, ...]:
         """Those of its files that are captures."""
-        return tuple(one for one in self.listed if fnmatch(one.file, CAPTURES))
+        return captures_of(self.listed)
 
     @property
     def place(self) -> Remote:
@@ -91,6 +91,11 @@ class PublishedTrial:
         with scratch("trial") as place:
             fetch(self.place, files, place / self.trial, known=self.known)
             yield place / self.trial
+
+
+def captures_of(listed: Iterable[Listed]) -> tuple[Listed, ...]:
+    """Those of a trial's files that are captures."""
+    return tuple(one for one in listed if fnmatch(one.file, CAPTURES))
 
 
 class _Seen:

@@ -193,10 +193,12 @@ def _verdict_row(cell: CellFinding, told: Why) -> dict[str, Any]:
 
 
 def _match(findings: Findings, match: Match, other: CellFinding) -> dict[str, Any]:
+    level = level_of(findings, other)
+    apart = [level] if len(match.others) > 1 else []  # else its tables would have one heading
     return {
-        "title": match.title,
+        "title": " · ".join(filter(None, [match.title, *apart])) or "All cells",
         "baseline": level_of(findings, match.baseline),
-        "other": level_of(findings, other),
+        "other": level,
         "unequal": unequal(match.baseline, other),
         "cells": (match.baseline.name, other.name),
         "paired": {trial.seed for trial in match.baseline.valid} & {trial.seed for trial in other.valid},

@@ -7,15 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from analysis.large.plan import LARGE_PACKETS
 from analysis.sql.guard import check, named, once
+from analysis.sql.large import reduce_those_of, without_reduction
+from analysis.sql.reduced import OF_REDUCTIONS
 from analysis.sql.source import FORMAT, register
 from analysis.sql.views import VIEWS
 from records.errors import WrongInput
 from records.location import Place
+from records.scratch import scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,8 +48,13 @@ class Answer:
     left: int
 
 
-def ask(spark: SparkSession, query: str, places: Sequence[Place], *, most: int | None = None) -> Answer:
+def ask(
+    spark: SparkSession, query: str, places: Sequence[Place], *, most: int | None = None,
+    large_packets: int = LARGE_PACKETS,
+) -> Answer:  # fmt: skip
     """The rows of a query over these campaigns' views; most: of more, so many, and the number of the others.
+
+    large_packets: from so many packets in its captures on, several tasks share a trial that has to be reduced.
 
     Raises Refused for what does more than read, WrongSql for what is no query of the views, PySparkException for what
     else goes wrong.  Afterwards the session has no views of ours, and reads files as before.
@@ -54,9 +64,15 @@ def ask(spark: SparkSession, query: str, places: Sequence[Place], *, most: int |
 
     check(query)
     used = named(query, VIEWS)
-    with _quiet(), _views(spark, places, {name: once(query, name) for name in used}):
+    reduced = places if OF_REDUCTIONS.intersection(used) else ()
+    with (
+        _quiet(), scratch("query") as planned, without_reduction(reduced, large_packets=large_packets) as large,
+        _views(spark, places, {name: once(query, name) for name in used}, planned if large else None),
+    ):  # fmt: skip
         try:
             frame = spark.sql(query)
+            if large:
+                reduce_those_of(frame, large, planned, large_packets=large_packets)
             if most is None:
                 return Answer(rows=frame.toArrow(), left=0)
             rows = frame.limit(most + 1).toArrow()
@@ -82,14 +98,17 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _views(spark: SparkSession, places: Sequence[Place], names: Mapping[str, bool]) -> Iterator[None]:
-    """names: of views, and whether filters may choose what is read of them."""
+def _views(
+    spark: SparkSession, places: Sequence[Place], names: Mapping[str, bool], planned: Path | None
+) -> Iterator[None]:
+    """names: of views, and whether filters may choose what is read of them.  planned: as AirwireSource has it."""
     register(spark)
     before = spark.conf.get(_FILES, "true")
     spark.conf.set(_FILES, "false")  # a path in a query's FROM is no view
     try:
         for name, pushdown in names.items():
             source = spark.read.format(FORMAT).option("table", name).option("pushdown", pushdown)
+            source = source if planned is None else source.option("planned", str(planned))
             source.load([str(place) for place in places]).createOrReplaceTempView(name)
         yield
     finally:

@@ -23,7 +23,7 @@ from analysis.spark.ship import register_source
 from analysis.sql import recorded, reduced
 from analysis.sql.columns import View, batch
 from analysis.sql.views import VIEWS
-from analysis.sql.work import Work, campaigns, planned
+from analysis.sql.work import Work, campaigns, planned, put_names
 from records.errors import WrongInput
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class AirwireSource(DataSource):  # type: ignore[misc]
     """Options: path (a campaign's folder or URI; `load` takes a list too), table (a view, by default trials).
 
     pushdown: whether filters of campaign, cell and trial choose partitions; default false, see analysis.spark.source.
+    planned: a folder of this machine; planning writes there of which trials reductions will be read (work.put_names).
 
     code: digest of the modules that reduce, which `register` computes where their sources are.
     """
@@ -69,7 +70,8 @@ class AirwireSource(DataSource):  # type: ignore[misc]
         """A reader of the view."""
         paths = json.loads(self.options["paths"]) if "paths" in self.options else [self.options.get("path")]
         asked = flag(self.options, "pushdown", default=False)
-        return AirwireReader(self._view().name, [path for path in paths if path], self.code, pushdown=asked)
+        told = self.options.get("planned", "")
+        return AirwireReader(self._view().name, [path for path in paths if path], self.code, pushdown=asked, told=told)
 
     def _view(self) -> View:
         return view_of(self.options.get("table", "trials"))
@@ -86,8 +88,8 @@ class AirwirePartition(InputPartition):  # type: ignore[misc]
 class AirwireReader(DataSourceReader):  # type: ignore[misc]
     """Finds trials where the query is planned, reads or reduces them where it is run."""
 
-    def __init__(self, view: str, paths: list[str], code: str, *, pushdown: bool) -> None:
-        self.view, self.paths, self.code, self.pushdown = view, paths, code, pushdown
+    def __init__(self, view: str, paths: list[str], code: str, *, pushdown: bool, told: str = "") -> None:
+        self.view, self.paths, self.code, self.pushdown, self.told = view, paths, code, pushdown, told
         self.wanted: dict[str, frozenset[object]] = {}
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
@@ -103,6 +105,8 @@ class AirwireReader(DataSourceReader):  # type: ignore[misc]
     def partitions(self) -> Sequence[InputPartition]:
         """One for each trial; of view cells for each cell, of packets for each range of a capture."""
         found = planned(VIEWS[self.view], campaigns(self.paths), self.wanted)
+        if self.told and self.view in reduced.OF_REDUCTIONS:
+            put_names(found, self.told)
         return [AirwirePartition(work) for work in found] or [AirwirePartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import json
+import os
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +23,8 @@ from records.scratch import scratch
 from records.store import DamagedTrial, Trial, trial_name, trials
 
 NAME_THE_OTHERS = "name the others by cell IN (...) and trial IN (...)"
+Name = tuple[str, str]
+"""Of a trial: URI of the campaign, or '' of one on a disk; cell/trial-NNN there, or the folder."""
 Wanted = Mapping[str, Collection[object]]  # campaign, cell or trial to the values that a query asks for
 
 
@@ -53,6 +59,20 @@ class Work:
     def which(self) -> dict[str, object]:
         """The columns that say of which trial a row is."""
         return {"campaign": Path(self.folder).name, "cell": self.cell, "trial": self.trial}
+
+
+def put_names(works: Iterable[Work], folder: str) -> None:
+    """Write which trials these partitions read into a new file in `folder`, where that is there."""
+    names = sorted({(work.at, trial) for work in works for trial in work.trials})
+    with suppress(OSError):  # of another machine
+        handle, _ = tempfile.mkstemp(".json", dir=folder)
+        with os.fdopen(handle, "w") as file:
+            json.dump(names, file)
+
+
+def names_in(folder: Path) -> set[Name]:
+    """All that `put_names` has written there."""
+    return {(at, trial) for path in folder.glob("*.json") for at, trial in json.loads(path.read_text())}
 
 
 def campaigns(paths: Sequence[str]) -> list[Place]:

@@ -63,6 +63,13 @@ def test_tables_sentences_and_plots_follow_the_compared_factor(report: Path) -> 
     assert "(guarantees differ)" in latency
 
 
+def test_each_table_is_named_by_its_cells_and_by_what_is_compared(report: Path) -> None:
+    page = report.read_text().partition('<section id="comparison">')[2].partition("</section>")[0]
+    networks = [title.partition(" · ")[0] for title in re.findall(r"<h3>([^<]+)</h3>", page)]
+    assert re.findall(r"<h3>[^<]+ · ([^<]+)</h3>", page) == ["reference", "null"] * 2
+    assert networks == ["wireline-100m"] * 2 + ["nistnet-80211"] * 2
+
+
 def test_no_difference_between_unequal_guarantees_is_called_better_or_worse(report: Path) -> None:
     page = report.read_text()
     tables = re.findall(r"<h3>wireline-100m[^<]*</h3>(.*?)</table>", page, re.DOTALL)[:2]
