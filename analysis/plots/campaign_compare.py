@@ -29,6 +29,7 @@ _SIGNS = {Verdict.BETTER: "\u25c6", Verdict.NO_WORSE: "\u25cf", Verdict.INCONCLU
 _RATIOS = ((0.01, 100.0), (0.1, 10.0), (0.2, 5.0), (0.5, 2.0), (0.8, 1.25), (0.9, 1.11), (0.95, 1.05), (0.98, 1.02),
            (0.99, 1.01))  # fmt: skip
 _FURTHEST = 100.0  # ratios beyond this, either way, are drawn at the edge
+_FOLLOWED = 2.0  # an axis of ratios follows intervals to this many times the furthest ratio, of differences likewise
 MOST_CELLS = 40  # more would be a plot that nobody reads; the tables have them all
 
 
@@ -102,13 +103,17 @@ def _dot(ax: Any, y: int, row: Row, low: float, high: float) -> None:
 
 
 def _ends(rows: Sequence[Row], *, log: bool) -> tuple[float, float]:
-    """Room for all intervals and for the limit on both sides of equal."""
-    values = [value for row in rows for value in (row.low, row.centre, row.high) if value is not None]
+    """Room for all rows and for the limit on both sides of equal, and for intervals unless all else would be small."""
+    centres = [row.centre for row in rows if row.centre is not None]
+    intervals = [value for row in rows for value in (row.low, row.high) if value is not None]
     if log:
-        reach = [abs(math.log(min(max(value, 1 / _FURTHEST), _FURTHEST))) for value in (*values, rows[0].limit)]
-        furthest = math.exp(1.25 * max(reach))
+        reach = max(abs(math.log(min(max(one, 1 / _FURTHEST), _FURTHEST))) for one in (*centres, rows[0].limit))
+        ends = max((abs(math.log(one)) if one > 0 else math.inf for one in intervals), default=0.0)
+        furthest = math.exp(1.25 * max(reach, min(ends, reach + math.log(_FOLLOWED))))
         return 1 / furthest, furthest
-    widest = 1.25 * max(abs(value) for value in (*values, rows[0].limit)) or 0.01
+    reach = max(abs(value) for value in (*centres, rows[0].limit))
+    ends = max(map(abs, intervals), default=0.0)
+    widest = 1.25 * max(reach, min(ends, _FOLLOWED * reach)) or 0.01
     return -widest, widest
 
 

@@ -21,7 +21,7 @@ from analysis.campaign_compare.wording import interval_text
 from analysis.campaign_compare.write import _COLUMNS, _cells
 from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.metrics import METRICS
-from analysis.plots.campaign_compare import MOST_CELLS
+from analysis.plots.campaign_compare import MOST_CELLS, _ends
 from records.campaign import read_campaign
 
 NOISE = (1.0, 1.008, 0.994, 1.004, 0.996)
@@ -77,6 +77,14 @@ def test_turned_round_a_fifth_less_is_better(campaigns: dict[str, Findings]) -> 
     found = between(campaigns["slower"], campaigns["before"], metrics=STEADY)
     assert found.status == 0
     assert rows(found, "delivered_per_s") == rows(found, "latency_p99_s") == [Verdict.BETTER] * 2
+
+
+def test_one_wide_interval_makes_no_other_row_small(campaigns: dict[str, Findings]) -> None:
+    rows = between(campaigns["before"], campaigns["slower"], metrics=("delivered_per_s",)).rows
+    low, high = _ends(rows, log=True)
+    assert all(low < row.low < row.high < high for row in rows if row.low and row.high)
+    low, high = _ends([rows[0].model_copy(update={"low": 0.001, "high": 1000.0}), *rows[1:]], log=True)
+    assert (low, high) == (pytest.approx(1 / high), pytest.approx((2 / 0.8) ** 1.25, rel=0.01))
 
 
 def test_a_wide_margin_tolerates_a_fifth(campaigns: dict[str, Findings]) -> None:
