@@ -1,7 +1,7 @@
 """What a report costs as its trials become many: CPU-seconds by trial, and peaks of the driver's Python and Java.
 
     python benchmarks/spark_scale.py FOLDER [--trials 100,1000] [--flows 50] [--pages all|cells|none]
-                                     [--only second|workers]
+                                     [--only second|workers|sql]
 
 Makes campaigns of so many trials in FOLDER: one trial of each of two cells is written and captured, the others are its
 files by hard links, each with a manifest of its own (number and seed).  For each size it measures the first report,
@@ -9,6 +9,8 @@ which reduces all of them, then one after a new trial.  What FOLDER/measured.jso
 that was ended goes on with the next.  --only second: reductions that stand are used, only the second report is made.
 --only workers: seconds in which standalone clusters of one and of two workers, of one core each, reduce all trials of a
 campaign, in turn; of a session that has reduced two trials before, so that everything has started.
+--only sql: seconds in which a query reads all trials of a campaign whose reductions are kept, and in how many tasks; of
+a session that has asked for one trial before.
 """
 
 from __future__ import annotations
@@ -34,14 +36,20 @@ from spark_servers import cluster  # noqa: E402
 from synthetic_campaign import Spec, conversation, write_campaign  # noqa: E402
 
 from analysis.extent import Extent  # noqa: E402
+from analysis.reductions.code import code_digest  # noqa: E402
 from analysis.reductions.reduce import reducing  # noqa: E402
+from analysis.spark.session import session  # noqa: E402
+from analysis.sql import recorded, reduced  # noqa: E402
+from analysis.sql.source import register  # noqa: E402
+from analysis.sql.views import VIEWS  # noqa: E402
+from analysis.sql.work import planned  # noqa: E402
 from records import campaign as records  # noqa: E402
 from records.scratch import scratch  # noqa: E402
 from records.store import MANIFEST, Trial, trial_name, trials, write_record  # noqa: E402
 
 _PACKETS = 12  # of each flow
 _FIRST_SEED = 101
-_REPEATS = 3
+_REPEATS, _EACH = 3, 100
 
 
 def make(folder: Path, trials: int, flows: int) -> Path:
@@ -119,6 +127,29 @@ def compare_workers(campaign: Path) -> None:
         print(f"one worker {one:.1f} s, two {two:.1f} s: {one / two:.2f} times faster", flush=True)
 
 
+def ask_all(campaign: Path) -> None:
+    """Print how long a query to all trials takes, in how many tasks, and what a trial's rows take without Spark."""
+    with reducing() as reduce:
+        reduce.brief([trial.path for trial in trials(campaign)])
+    code = code_digest()
+    with session() as spark:
+        register(spark)
+        for name in ("trials", "flows", "published"):
+            read = spark.read.format("airwire").option("table", name)
+            read.option("pushdown", True).load(str(campaign)).where("trial = 1").count()
+            frame = read.option("pushdown", False).load(str(campaign))
+            began = time.perf_counter()
+            rows = frame.count()
+            took, tasks = time.perf_counter() - began, frame.rdd.getNumPartitions()
+            works = planned(VIEWS[name], [campaign], {})
+            began = time.process_time()
+            for work in works[:_EACH]:
+                for _ in recorded.batches(work) if name == "published" else reduced.rows(work, code):
+                    pass
+            alone = (time.process_time() - began) / _EACH
+            print(f"{name}: {rows:,} rows in {took:.1f} s, {tasks} tasks; a trial alone {alone:.4f} CPU-s", flush=True)
+
+
 def measured(folder: Path, campaign: Path, name: str, trials: int, extent: Extent) -> dict[str, Any]:
     """One report in a process of its own, or what is noted of it."""
     notes, of = folder / "measured.jsonl", [campaign.name, name, str(ROOT), extent]
@@ -145,14 +176,15 @@ def main() -> None:
     parser.add_argument("--trials", default="100,1000")
     parser.add_argument("--flows", type=int, default=50, help="connections of a trial")
     parser.add_argument("--pages", type=Extent, choices=list(Extent), default=Extent.ALL, help="of a report")
-    parser.add_argument("--only", choices=("second", "workers"))
+    parser.add_argument("--only", choices=("second", "workers", "sql"))
     parser.add_argument("--report", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.report:
         report(asked.report, asked.pages)
         return
-    if asked.only == "workers":
-        compare_workers(make(asked.folder, int(asked.trials.partition(",")[0]), asked.flows))
+    if asked.only in ("workers", "sql"):
+        campaign = make(asked.folder, int(asked.trials.partition(",")[0]), asked.flows)
+        compare_workers(campaign) if asked.only == "workers" else ask_all(campaign)
         return
     peaks = f"{'peak':>9} MB{'Java':>9} MB"
     print(f"{'trials':>7} {'report':8}{'driver':>9}{'Java':>9}{'workers':>9}{'a trial':>9} s{peaks}{'wall':>9} s")

@@ -22,6 +22,7 @@ from analysis.spark.schema import BATCH_ROWS
 from analysis.spark.ship import register_source
 from analysis.sql import recorded, reduced
 from analysis.sql.columns import View, batch
+from analysis.sql.together import partitions
 from analysis.sql.views import VIEWS
 from analysis.sql.work import Work, campaigns, planned, put_names
 from records.errors import WrongInput
@@ -78,11 +79,11 @@ class AirwireSource(DataSource):  # type: ignore[misc]
 
 
 class AirwirePartition(InputPartition):  # type: ignore[misc]
-    """One piece of work; None where there is none, as Spark wants a partition all the same."""
+    """Pieces of work; none where there are none, as Spark wants a partition all the same."""
 
-    def __init__(self, work: Work | None) -> None:
-        super().__init__(work)
-        self.work = work
+    def __init__(self, works: tuple[Work, ...]) -> None:
+        super().__init__(works)
+        self.works = works
 
 
 class AirwireReader(DataSourceReader):  # type: ignore[misc]
@@ -103,23 +104,22 @@ class AirwireReader(DataSourceReader):  # type: ignore[misc]
                 yield one
 
     def partitions(self) -> Sequence[InputPartition]:
-        """One for each trial; of view cells for each cell, of packets for each range of a capture."""
+        """One for each trial; of view cells for each cell, of packets for each range of a capture; or of several."""
         found = planned(VIEWS[self.view], campaigns(self.paths), self.wanted)
         if self.told and self.view in reduced.OF_REDUCTIONS:
             put_names(found, self.told)
-        return [AirwirePartition(work) for work in found] or [AirwirePartition(None)]
+        return [AirwirePartition(works) for works in partitions(found) or [()]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Batches of at most 65,536 rows."""
         assert isinstance(partition, AirwirePartition)
-        if partition.work is None:
-            return
-        if self.view not in reduced.OF_REDUCTIONS:
-            yield from recorded.batches(partition.work)
-            return
-        rows = list(reduced.rows(partition.work, self.code))
-        for start in range(0, len(rows), BATCH_ROWS):
-            yield batch(VIEWS[self.view], rows[start : start + BATCH_ROWS])
+        for work in partition.works:
+            if self.view not in reduced.OF_REDUCTIONS:
+                yield from recorded.batches(work)
+                continue
+            rows = list(reduced.rows(work, self.code))
+            for start in range(0, len(rows), BATCH_ROWS):
+                yield batch(VIEWS[self.view], rows[start : start + BATCH_ROWS])
 
 
 _KNOWING: WeakSet[SparkSession] = WeakSet()

@@ -179,8 +179,8 @@ def test_filters_of_whole_trials_open_no_others(campaign: Path, name: str) -> No
     left: list[Filter] = [GreaterThan(("trial",), 1), EqualTo(("state",), "valid")]
     reader = AirwireReader(name, [str(campaign)], CODE, pushdown=True)
     assert list(reader.pushFilters([*wanted, *left])) == left
-    partitions = [one.work for one in reader.partitions() if isinstance(one, AirwirePartition)]
-    assert {work.cell for work in partitions if work} == {other}
+    partitions = [one.works for one in reader.partitions() if isinstance(one, AirwirePartition)]
+    assert {work.cell for works in partitions for work in works} == {other}
     reader = AirwireReader(name, [str(campaign)], CODE, pushdown=True)
     assert list(reader.pushFilters([EqualTo(("cell",), "no such cell")])) == []
     (nothing,) = reader.partitions()
