@@ -77,8 +77,8 @@ def grow(campaign: Path, trials: int) -> None:
         records.Planned(cell=cell.name, trial=number, seed=_FIRST_SEED + number - 1)
         for number in range(1, each + 1) for cell in record.cells
     ]  # fmt: skip
-    for planned in order:
-        first, path = campaign / planned.cell / trial_name(1), campaign / planned.cell / trial_name(planned.trial)
+    for due in order:
+        first, path = campaign / due.cell / trial_name(1), campaign / due.cell / trial_name(due.trial)
         if path.exists():
             continue
         fresh = path.with_name(f".{path.name}")
@@ -88,7 +88,7 @@ def grow(campaign: Path, trials: int) -> None:
             if one.name != MANIFEST:
                 os.link(one, fresh / one.name)
         told = Trial(first).manifest()
-        write_record(fresh / MANIFEST, told.model_copy(update={"trial": planned.trial, "seed": planned.seed}))
+        write_record(fresh / MANIFEST, told.model_copy(update={"trial": due.trial, "seed": due.seed}))
         fresh.rename(path)
     write_record(campaign / records.RECORD, record.model_copy(update={"order": tuple(order)}))
 
