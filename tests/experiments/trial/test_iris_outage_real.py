@@ -40,7 +40,7 @@ def test_no_message_of_a_tunnel_is_lost_or_out_of_order_over_losses_and_an_outag
             "loop": "open",
             "rate": 20,
         },
-        window={"warmup_s": 0.5, "window_s": 7, "drain_s": 12},
+        window={"warmup_s": 0.5, "window_s": 7, "drain_s": 30},
     )
     assert_sound(verdict)
     assert [event.label for event in trial.link().events] == ["outage begins", "outage ends"]
