@@ -37,6 +37,7 @@ from synthetic_campaign import Spec, conversation, write_campaign  # noqa: E402
 
 from analysis.extent import Extent  # noqa: E402
 from analysis.reductions.code import code_digest  # noqa: E402
+from analysis.reductions.kept import place_of  # noqa: E402
 from analysis.reductions.reduce import reducing  # noqa: E402
 from analysis.spark.session import session  # noqa: E402
 from analysis.sql import recorded, reduced  # noqa: E402
@@ -44,6 +45,7 @@ from analysis.sql.source import register  # noqa: E402
 from analysis.sql.views import VIEWS  # noqa: E402
 from analysis.sql.work import planned  # noqa: E402
 from records import campaign as records  # noqa: E402
+from records.packed import REDUCED  # noqa: E402
 from records.scratch import scratch  # noqa: E402
 from records.store import MANIFEST, Trial, trial_name, trials, write_record  # noqa: E402
 
@@ -146,8 +148,11 @@ def ask_all(campaign: Path) -> None:
             for work in works[:_EACH]:
                 for _ in recorded.batches(work) if name == "published" else reduced.rows(work, code):
                     pass
-            alone = (time.process_time() - began) / _EACH
-            print(f"{name}: {rows:,} rows in {took:.1f} s, {tasks} tasks; a trial alone {alone:.4f} CPU-s", flush=True)
+            alone = (time.process_time() - began) / len(works[:_EACH])
+            first = Path(works[0].trials[0])
+            size = (first / "published.parquet" if name == "published" else place_of(first) / REDUCED).stat().st_size
+            one = f"a trial alone {alone:.4f} CPU-s, of {size:,} bytes"
+            print(f"{name}: {rows:,} rows in {took:.1f} s, {tasks} tasks; {one}", flush=True)
 
 
 def measured(folder: Path, campaign: Path, name: str, trials: int, extent: Extent) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from analysis.sql.work import Work
 from records.location import bytes_at
 from records.packed import REDUCED
 
-# CPU-seconds of a trial's rows, and of each byte that they are read of (`python benchmarks/spark_scale.py --only sql`).
-_ROWS_S, _BYTE_S = 0.005, 1e-7
+# CPU-seconds of a trial's rows, and of each byte of a kept reduction that they are read of, to a factor of two
+# (`python benchmarks/spark_scale.py FOLDER --only sql`, with --flows 50 and with --flows 1000).  Ledgers take less.
+_ROWS_S, _REDUCTION_BYTE_S, _LEDGER_BYTE_S = 0.004, 1e-7, 2e-8
 
 
 def partitions(works: Sequence[Work]) -> list[tuple[Work, ...]]:
@@ -32,9 +33,9 @@ def takes_s(work: Work) -> float:
 
 def _trial_s(view: str, trial: Path) -> float:
     if view not in OF_REDUCTIONS:
-        return _BYTE_S * sum(map(_bytes, (trial / name for name in VIEWS[view].files)))
+        return _LEDGER_BYTE_S * sum(map(_bytes, (trial / name for name in VIEWS[view].files)))
     kept = max(_bytes(place_of(trial) / REDUCED), _bytes(trial / REDUCED))  # beside the campaign, or out of a pack
-    return _ROWS_S + _BYTE_S * kept if kept else reduced_s(sum(size for size, _ in stamps(trial).values()))
+    return _REDUCTION_BYTE_S * kept if kept else reduced_s(sum(size for size, _ in stamps(trial).values()))
 
 
 def _bytes(path: Path) -> int:
