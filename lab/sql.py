@@ -7,6 +7,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -125,9 +126,11 @@ def _show(rows: pa.Table, left: int) -> None:
 def _text(cell: object) -> str:
     if cell is None:
         return "–"
-    if isinstance(cell, float):
-        return f"{cell:.6g}"
-    return cell if isinstance(cell, str) else json.dumps(_plain(cell), ensure_ascii=False, default=str)
+    if isinstance(cell, float | Decimal):
+        return f"{float(cell):.6g}"
+    return (
+        json.dumps(_plain(cell), ensure_ascii=False, default=str) if isinstance(cell, list | dict | bool) else str(cell)
+    )
 
 
 def _written(rows: pa.Table, form: Form) -> str:
@@ -146,7 +149,9 @@ def _written(rows: pa.Table, form: Form) -> str:
 
 
 def _flat(cell: object) -> object:
-    """A cell as CSV has it: lists and maps as JSON."""
+    """A cell as CSV has it: lists and maps as JSON, decimal numbers with all their digits."""
+    if isinstance(cell, Decimal):
+        return cell
     plain = _plain(cell)
     return json.dumps(plain, default=str) if isinstance(plain, list | dict) else plain
 
@@ -158,12 +163,16 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, list):
         return [_plain(one) for one in cell]
     if isinstance(cell, dict):
-        return {key: _plain(value) for key, value in cell.items()}
-    return cell
+        return {key if isinstance(key, str) else _text(key): _plain(value) for key, value in cell.items()}
+    return float(cell) if isinstance(cell, Decimal) else cell
 
 
 def _put(file: Path, text: str) -> None:
-    """Write a file whole, or not at all."""
+    """Write a file whole, or not at all; into what is no file, such as a pipe, as it comes."""
+    file = file.resolve()  # a link stays one
+    if file.exists() and not file.is_file():
+        file.write_text(text)
+        return
     fresh = file.with_name(f".{file.name}.partial")
     try:
         fresh.write_text(text)

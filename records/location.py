@@ -189,7 +189,12 @@ _PARTIAL = ".partial-"
 
 def is_partial(name: str) -> bool:
     """Whether a file's name is of one that was being written, by `Remote.write`, when that was killed."""
-    return re.fullmatch(r".*\.partial-[0-9a-f]{32}", name) is not None
+    return re.fullmatch(r".*\.partial-[0-9a-f]{32}", name, re.DOTALL) is not None
+
+
+def written_to(partial: str) -> str:
+    """The name of the file that was being written under a name that `is_partial`."""
+    return partial.rpartition(_PARTIAL)[0]
 
 
 def _sent(source: bytes | Path, out: Any) -> OSError | None:

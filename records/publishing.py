@@ -27,9 +27,9 @@ from records.bundle import BUNDLE, bundled, encode
 from records.campaign import RECORD, Campaign, read_campaign
 from records.errors import CannotGoOn
 from records.location import NotThere, Remote, is_partial
-from records.packed import CampaignName, Listed, ScenarioName
+from records.packed import LATENCIES, PACKED, REDUCED, CampaignName, Listed, ScenarioName
 from records.record import Record
-from records.store import FRESH, INDEXES, PARTIAL
+from records.store import FRESH, INDEXES, MANIFEST, PARTIAL, is_trial
 
 PUBLISHED, UNDER_WAY = "_published.json", "_publishing-"
 _LEVELS = 3  # a URI, folders in it, and folders in these: how deep campaigns lie below results/, too
@@ -146,8 +146,8 @@ def publish(folder: Path, target: Remote, *, tally: Tally | None = None) -> Copi
     """Copy the campaign in `folder` to `target`, whole or without its list; what is there already stays.
 
     tally: what the list says of it.  The caller holds the campaign's lock.  Raises NotPublished when something else
-    stands at `target` or a file did not arrive as it was sent, Unreachable, DamagedTrial when campaign.json cannot be
-    read, OSError.
+    stands at `target`, when that has more of a trial than `folder` or a file did not arrive as it was sent,
+    Unreachable, DamagedTrial when campaign.json cannot be read, OSError.
     """
     campaign = read_campaign(folder)
     about = Published(
@@ -160,6 +160,11 @@ def publish(folder: Path, target: Remote, *, tally: Tally | None = None) -> Copi
     kept = {name: one for name, one in wanted.items() if before.get(name) == one and there.get(name) == one.bytes}
     left = [one for name, one in wanted.items() if name not in kept]
     useless = sorted((before.keys() & there.keys()) - wanted.keys())
+    if lost := [name for name in useless if _is_lost(name, before, wanted)]:
+        raise NotPublished(
+            f"{target}: it has {len(lost)} files of trials that {folder} has no longer, the first {lost[0]}, and would "
+            "lose them; name another URI for a copy without them"
+        )
     same = whole is not None and whole.tally == tally and BUNDLE in there
     if same and not left and not useless:
         _remove(target, notes)
@@ -179,6 +184,16 @@ def publish(folder: Path, target: Remote, *, tally: Tally | None = None) -> Copi
     (target / PUBLISHED).write(_encoded(about, wanted.values()))
     _remove(target, (*notes, *noting.names))
     return Copied(copied=tuple(left), kept=tuple(kept.values()), removed=tuple(useless))
+
+
+def _is_lost(name: str, before: Mapping[str, Listed], wanted: Mapping[str, Listed]) -> bool:
+    """Whether a file there, which is not here, is of a trial that is here: of one that was not run again since."""
+    cell, _, rest = name.partition("/")
+    trial, _, file = rest.partition("/")
+    if not is_trial(trial) or file in (PACKED, REDUCED, LATENCIES):  # a pack's, where the trial itself has come back
+        return False
+    record = f"{cell}/{trial}/{MANIFEST}"
+    return record in wanted and before.get(record) == wanted[record]
 
 
 def _remove(target: Remote, names: Iterable[str]) -> None:
@@ -250,7 +265,7 @@ def _names(folder: Path) -> Iterator[str]:
 
     NotPublished for a link: what it points at may be of another machine, or nobody's to give away.
     """
-    for root, folders, names in os.walk(folder):
+    for root, folders, names in os.walk(folder, onerror=_raise):
         top = Path(root) == folder
         folders[:] = [name for name in folders if not (name.startswith(PARTIAL) or (top and name in _NOT_OF_IT))]
         mine = [name for name in names if not (name.startswith(FRESH) or (top and _is_ours(name)))]
@@ -260,6 +275,10 @@ def _names(folder: Path) -> Iterator[str]:
         for name in mine:
             if (path := Path(root) / name).is_file() and not is_partial(name):
                 yield path.relative_to(folder).as_posix()
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _is_ours(name: str) -> bool:

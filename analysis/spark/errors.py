@@ -10,6 +10,9 @@ _PATIENCE_S = 10.0
 _SHOWN_LINES = 25
 # A call in a Java stack, with or without `at`.
 _CALL = re.compile(r"\s*(at\s|\.\.\. \d|[\w.$<>/]+\((\w+\.(java|scala):\d+|Native Method|Unknown Source)\)$)")
+# Python's stack: its head, and the lines below that are indented.
+_STACK = re.compile(r"^[^\n]*Traceback \(most recent call last\):\n(?:[ \t]+[^\n]*\n|\n)*", re.MULTILINE)
+_OURS = re.compile(r"^(?:analysis|records)\.[\w.]+: ", re.MULTILINE)  # an exception of ours, which says all in words
 
 
 class SparkFailed(Exception):
@@ -17,9 +20,15 @@ class SparkFailed(Exception):
 
 
 def telling(*texts: str) -> str:
-    """The lines of an error and of a log that say something, each once: not the stacks of Java calls."""
-    lines = [line.rstrip() for text in texts for line in text.partition("JVM stacktrace:")[0].splitlines()]
+    """The lines of an error and of a log that say something, each once: not the stacks of Java's and Python's calls."""
+    said = [_OURS.sub("", _STACK.sub("", text.partition("JVM stacktrace:")[0])) for text in texts]
+    lines = [line.rstrip() for text in said for line in text.splitlines()]
     return "\n  ".join(list(dict.fromkeys(line for line in lines if line and not _CALL.match(line)))[:_SHOWN_LINES])
+
+
+def without_options(address: str) -> str:
+    """The address of a server for people: what stands behind it, such as `;token=...`, may be secret."""
+    return re.sub(r"/?;.*", "", address)
 
 
 def must_answer(address: str, *, what: str, port: int) -> None:
@@ -39,4 +48,4 @@ def must_answer(address: str, *, what: str, port: int) -> None:
             why = error
         else:
             return
-    raise SparkFailed(f"{address}: no {what} answers there: {why}") from why
+    raise SparkFailed(f"{without_options(address)}: no {what} answers there: {why}") from why

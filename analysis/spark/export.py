@@ -7,7 +7,7 @@
 OUT, and what is exported, is a folder of this machine or at a URI (records.location).  Each file is one piece of work:
 an exact range of a capture, or a ledger table.  On this machine all are written into a folder of their own in OUT,
 looked at again by whoever asked for them, by size and digest, and only then put in place.  At a URI each is there when
-all of it is; sizes are looked at again, and when they are not those that were written all files are removed.
+all of it is; sizes are looked at again, and when they are not those that were written all of them are removed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from analysis.capture.kept_index import kept_index
 from analysis.capture.ranges import from_json, to_json
 from analysis.capture.reader import read_range
 from analysis.spark.schema import PACKETS, packet_batches
-from records.location import Place, Remote, locate
+from records.location import Place, Remote, is_partial, locate, written_to
 from records.manifest import Manifest
 from records.schema import FURTHER_TABLES, TABLES, tables_of
 from records.scratch import scratch
@@ -102,7 +102,7 @@ def plan_captures(paths: Sequence[Place], *, below: str = "") -> Plan:
             continue
         if ranges.damage is not None:
             problems.append(f"{path}: {ranges.damage}; what stands before is exported")
-        folder = f"packets/{below}capture={quote(name, safe='')}"
+        folder = f"packets/{below}capture={level(name)}"
         found += [
             Piece(source=str(path.resolve()), target=f"{folder}/part-{number:05}.parquet", table="packets",
                   capture=name, piece=to_json(piece))
@@ -125,7 +125,7 @@ def plan_campaign(campaign: Path, *, at: Remote | None = None) -> tuple[Plan, pa
         except DamagedTrial as error:
             problems.append(str(error))
             continue
-        below = f"cell={quote(trial.path.parent.name, safe='')}/trial={trial.number}/"
+        below = f"cell={level(trial.path.parent.name)}/trial={trial.number}/"
         place = at / trial.path.relative_to(campaign).as_posix() if at else trial.path
         here = [one.file for one in manifest.captures if one.kept and one.file not in away]
         pieces += [
@@ -140,6 +140,14 @@ def plan_campaign(campaign: Path, *, at: Remote | None = None) -> tuple[Plan, pa
         problems += part.problems
         about.append(_about(trial, manifest))
     return Plan(pieces=tuple(pieces), problems=tuple(problems)), pa.Table.from_pylist(about)
+
+
+def level(name: str) -> str:
+    """The name in a folder `KEY=NAME`, as readers of partitioned Parquet undo it; letters of any script as they are.
+
+    (As UTF-8 in percent signs a name of 50 letters could be too long for a folder.)
+    """
+    return "".join(sign if sign.isalnum() else quote(sign, safe="") for sign in name)
 
 
 def _about(trial: Trial, manifest: Manifest) -> dict[str, object]:
@@ -203,8 +211,10 @@ def _at_uri(
         for name, table in beside.items():
             (out / name).write(_parquet(table))
     except BaseException:
-        for name in out.files():
-            (out / name).unlink()
+        mine = {*(piece.target for piece in pieces), *beside}
+        for name in out.files():  # others may have put something there since
+            if (name if not is_partial(name) else written_to(name)) in mine:
+                (out / name).unlink()
         raise
     return done
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from analysis.spark import environment
 from analysis.spark.check import check
-from analysis.spark.errors import SparkFailed, must_answer, telling
+from analysis.spark.errors import SparkFailed, must_answer, telling, without_options
 from analysis.spark.ship import bundle, send
 from analysis.spark.target import Env, Target
 from records.errors import WrongInput
@@ -32,15 +32,16 @@ def connected(address: str, folder: Path, target: Target, say: Callable[[str], N
     from pyspark.errors import PySparkException, PySparkImportError  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
+    shown = without_options(address)
     if target.event_log:
-        raise WrongInput(f"--event-log: {address} is a Spark Connect server, whose own settings say where its log is")
+        raise WrongInput(f"--event-log: {shown} is a Spark Connect server, whose own settings say where its log is")
     must_answer(address, what="Spark Connect server", port=_PORT)
     try:
         spark = SparkSession.builder.remote(address).create()
     except PySparkImportError as error:
-        raise SparkFailed(f"{address}: {error}; `pip install '{_CLIENT}'` brings what Spark Connect needs") from error
+        raise SparkFailed(f"{shown}: {error}; `pip install '{_CLIENT}'` brings what Spark Connect needs") from error
     except (PySparkException, OSError, RuntimeError) as error:
-        raise SparkFailed(f"{address}: no session with this Spark Connect server: {telling(str(error))}") from error
+        raise SparkFailed(f"{shown}: no session with this Spark Connect server: {telling(str(error))}") from error
     try:
         for name, value in (_SETTINGS | dict(target.conf)).items():
             spark.conf.set(name, value)
@@ -51,6 +52,6 @@ def connected(address: str, folder: Path, target: Target, say: Callable[[str], N
         check(spark, env=target.env, say=say)
         yield spark
     except PySparkException as error:
-        raise SparkFailed(f"{address}: {telling(str(error))}") from error
+        raise SparkFailed(f"{shown}: {telling(str(error))}") from error
     finally:
         spark.stop()

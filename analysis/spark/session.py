@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 ARCHIVE = ROOT / "build" / "spark.jsa"
 _STOP_LIMIT_S = 120.0  # beside other work, a Java process takes a minute to write the class archive
 _LOG_LINES, _PORT = 40, 7077
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")  # as Hadoop has them: file:/folder
 _JOINED = {"spark.executorEnv.PYTHONPATH": ":", "spark.archives": ","}
 # Few, short tasks: the quick compiler and the simplest collector cost half the CPU of the defaults.
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
@@ -130,7 +132,7 @@ def _on_master(
 
 def event_log(place: str) -> dict[str, str]:
     """Settings that make Spark write its event log into a folder, made where it is one of this machine, or a URI."""
-    if "://" not in place:
+    if not _URI.match(place):
         folder = Path(place).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         place = folder.as_uri()

@@ -148,7 +148,10 @@ def _files(path: str) -> Sequence[Place]:
     place = locate(path)
     found: Sequence[Place]
     if isinstance(place, Remote):
-        found = place.matching() or [one for one in (place / "*").matching() if one.suffix in _SUFFIXES]
+        there = place.matching() or [one for one in (place / "*").matching() if one.suffix in _SUFFIXES]
+        if strange := [one for one in there if "?" in one.path]:
+            raise NoCapture(f"{strange[0]}: a URI cannot name this file, as options stand behind a question mark")
+        found = there
     elif place.is_file():
         found = [place]
     elif place.is_dir():

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.capture.format import NotACapture
-from analysis.capture.source import read_start
+from analysis.capture.kept_index import kept_index
 from analysis.reductions.published import files_of_trials
 from analysis.sql.columns import View
 from analysis.sql.views import VIEWS
@@ -47,6 +47,8 @@ def _of_view(view: View, states: Mapping[str, str]) -> list[str]:
         lines.append(f"{view.name} is without {len(away)} of {len(states)} trials, whose {files} are not here")
     if part := [trial for trial, state in states.items() if state == "part"]:
         lines.append(f"{view.name} is without some {files} of {_some(part)}, which are not here")
+    if cut := [trial for trial, state in states.items() if state == "cut"]:
+        lines.append(f"{view.name} has of {files} of {_some(cut)} only what stands before their damage")
     if broken:
         lines.append(f"{view.name} is without {_some(broken)}, which cannot be read: `reasons` of view trials says why")
     return lines
@@ -73,14 +75,16 @@ def _in_folder(view: View, folder: Path) -> dict[str, str]:
 
 
 def state(view: View, trial: Trial) -> str:
-    """How a trial in a folder stands: '', `away`, `part` of it away, or `broken` as far as a file's ends show it."""
+    """How a trial in a folder stands: '', `away`, `part` of it away, or `broken` as far as a file's ends show it.
+
+    Of captures that have a damage in their middle: `cut`.
+    """
     try:
         if view.files == ("captures",):
             paths = [trial.path / one.file for one in trial.manifest().captures if one.kept]
             here = [path for path in paths if path.is_file()]
-            for path in here:
-                read_start(path)
-            return "away" if not here else "part" if len(here) < len(paths) else ""
+            damaged = [path for path in here if kept_index(path).damage is not None]
+            return "away" if not here else "part" if len(here) < len(paths) else "cut" if damaged else ""
         for file in view.files:
             path = trial.path / file
             if not path.is_file():

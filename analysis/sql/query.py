@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from analysis.large.plan import LARGE_PACKETS
+from analysis.spark.errors import SparkFailed, telling
 from analysis.sql.guard import check, named, once
 from analysis.sql.large import reduce_those_of, without_reduction
 from analysis.sql.reduced import OF_REDUCTIONS
@@ -23,15 +24,20 @@ from records.location import Place
 from records.scratch import scratch
 
 if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-_FILES = "spark.sql.runSQLOnFiles"
+# As they are while a query runs: a path in its FROM is no view, and ${env:NAME} in it is no value of this machine's
+# and makes no other words of it than the guard has read.
+_SETTINGS = {"spark.sql.runSQLOnFiles": "false", "spark.sql.variable.substitute": "false"}
+_SOURCE = "PYTHON_DATA_SOURCE_ERROR"  # what our source raised while Spark asked it for its partitions
 _LOGGER = "SQLQueryContextLogger"  # pyspark's, of errors in queries
 # What an error's name begins with, and the parameter that names what is not there.
 _COLUMN, _VIEW = ("UNRESOLVED_COLUMN", "objectName"), ("TABLE_OR_VIEW_NOT_FOUND", "relationName")
 # Spark's own sentence between its name and the SQLSTATE of an error, whose first two signs are the class (ISO 9075):
 # dynamic SQL, not supported, cardinality, data, syntax or access, raised by the query.
 _SENTENCE = re.compile(r"\[[A-Z][\w.]+\] (?P<text>.+?) ?SQLSTATE: (?P<state>\w{5})", re.DOTALL)
+_STATE = re.compile(r"\s*SQLSTATE: \w{5}\s*$")
 _OF_QUERY, _SYNTAX = ("07", "0A", "21", "22", "42", "P0"), "42601"
 _NEAR = 0.4  # share of letters that a name and the one that was meant have in common at least
 
@@ -56,8 +62,9 @@ def ask(
 
     large_packets: from so many packets in its captures on, several tasks share a trial that has to be reduced.
 
-    Raises Refused for what does more than read, WrongSql for what is no query of the views, PySparkException for what
-    else goes wrong.  Afterwards the session has no views of ours, and reads files as before.
+    Raises Refused for what does more than read, WrongSql for what is no query of the views, SparkFailed when one cannot
+    be planned because of a file, PySparkException for what else goes wrong.  Afterwards the session has no views of
+    ours, and its settings are as before.
     """
     from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - imports slowly
     from pyspark.errors import PySparkException  # noqa: PLC0415
@@ -79,6 +86,8 @@ def ask(
             left = frame.count() - most if rows.num_rows > most else 0
             return Answer(rows=rows.slice(0, most), left=left)
         except (PySparkException, Py4JJavaError) as error:
+            if isinstance(error, PySparkException) and error.getCondition() == _SOURCE:
+                raise SparkFailed(_of_source(error)) from error
             if (told := _said(error, used)) is None:
                 raise
             raise WrongSql(told) from error
@@ -103,9 +112,10 @@ def _views(
 ) -> Iterator[None]:
     """names: of views, and whether filters may choose what is read of them.  planned: as AirwireSource has it."""
     register(spark)
-    before = spark.conf.get(_FILES, "true")
-    spark.conf.set(_FILES, "false")  # a path in a query's FROM is no view
+    before = {name: spark.conf.get(name, "true") for name in _SETTINGS}
     try:
+        for name, value in _SETTINGS.items():
+            spark.conf.set(name, value)
         for name, pushdown in names.items():
             source = spark.read.format(FORMAT).option("table", name).option("pushdown", pushdown)
             source = source if planned is None else source.option("planned", str(planned))
@@ -114,7 +124,14 @@ def _views(
     finally:
         for name in names:
             spark.catalog.dropTempView(name)
-        spark.conf.set(_FILES, before)
+        for name, value in before.items():
+            spark.conf.set(name, str(value))
+
+
+def _of_source(error: PySparkException) -> str:
+    """What our source said, of all that Spark says of it."""
+    told = (error.getMessageParameters() or {}).get("msg") or str(error)
+    return _STATE.sub("", telling(told).rpartition("\n")[2]).strip()
 
 
 def _said(error: Exception, used: Sequence[str]) -> str | None:

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lab_command import lab
 from object_store import Fault, ObjectStore
 from pyspark.errors import PySparkException
@@ -194,6 +197,29 @@ def test_objects_that_are_not_there_as_they_were_written_end_the_export_and_none
     with pytest.raises(export.NotShared, match=r"of 2 files that workers wrote, 1 are not here .*capture=two\.pcap"):
         export.write(export.plan_captures(captures).pieces, locate(store.uri("lab/out")))
     assert store.under("lab/out") == {}
+
+
+def test_what_others_have_put_beside_an_export_that_fails_stays(
+    store: ObjectStore, captures: Sequence[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = export.write_piece
+
+    def beside_another(piece: export.Piece, out: Place) -> export.Done:
+        store.objects |= {f"lab/out/{name}": b"" for name in ("README", f"{piece.target}.partial-{'0' * 32}")}
+        return there(piece, out)
+
+    monkeypatch.setattr(export, "write_piece", beside_another)
+    with pytest.raises(export.NotShared, match="README"):
+        export.write(export.plan_captures(captures).pieces, locate(store.uri("lab/out")))
+    assert list(store.under("lab/out")) == ["README"]
+
+
+@given(st.text(min_size=1))
+def test_a_name_in_a_folder_of_an_export_is_told_back_by_readers_and_no_longer_than_it_has_to_be(name: str) -> None:
+    level = export.level(name)
+    assert unquote(level) == name
+    assert "/" not in level
+    assert export.level("сеть=lte,ядро") == "сеть%3Dlte%2Cядро"
 
 
 def test_a_published_campaign_is_exported_from_its_uri_to_another(store: ObjectStore, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from analysis.capture.reader import NotACapture, read_capture, read_range
 from analysis.foreign_captures.build import analyse_files
 from analysis.spark.captures import reduce_captures
 from analysis.spark.schema import packet_batches
+from analysis.spark.source import NoCapture, matching
 from records import location
 from records.location import Place, locate
 
@@ -68,6 +69,13 @@ def test_one_that_cannot_be_read_is_told_and_the_others_are_analysed(
     assert "3 times" in str(two.unreadable)
     assert "no such file" in str(none.unreadable)
     assert "neither a pcap nor a pcapng" in str(other.unreadable)
+
+
+def test_a_file_that_no_uri_can_name_is_told(store: ObjectStore, captures: Sequence[Path]) -> None:
+    put(store, captures)
+    store.objects["lab/c/a?b.pcap"] = captures[0].read_bytes()
+    with pytest.raises(NoCapture, match=r"a\?b\.pcap.*: a URI cannot name this file"):
+        matching([store.uri("lab/c/*.pcap")])
 
 
 def test_a_capture_that_has_changed_since_it_was_indexed_is_refused(

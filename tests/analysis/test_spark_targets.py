@@ -299,6 +299,31 @@ java.io.IOException
     ))  # fmt: skip
 
 
+def test_of_an_error_in_a_task_the_stack_of_python_is_left_out() -> None:
+    error = """[X] Job aborted: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "/opt/worker.py", line 1, in main
+    process()
+    ^^^^^^^^^
+
+  File "/opt/work.py", line 2, in read
+    raise DamagedTrial("no")
+records.store.DamagedTrial: /r/trial-001: cut off
+"""
+    assert telling(error) == "/r/trial-001: cut off"
+    assert telling("ValueError: x\n  of y") == "ValueError: x\n    of y"
+
+
+def test_a_folder_by_a_uri_of_hadoops_is_one(tmp_path: Path) -> None:
+    assert event_log("file:/var/log/spark")["spark.eventLog.dir"] == "file:/var/log/spark"
+    assert event_log(str(tmp_path / "log"))["spark.eventLog.dir"] == (tmp_path / "log").as_uri()
+
+
+def test_a_secret_in_the_address_of_a_server_is_not_told() -> None:
+    with pytest.raises(SparkFailed, match=r"^sc://127\.0\.0\.1:9: no Spark Connect server answers there") as failed:
+        must_answer("sc://127.0.0.1:9/;token=hidden", what="Spark Connect server", port=15002)
+    assert "hidden" not in str(failed.value)
+
+
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:9", "spark://", "spark://127.0.0.1:9,127.0.0.1:port"])
 def test_a_master_that_is_not_there_is_named_at_once(master: str) -> None:
     with pytest.raises(SparkFailed, match=f"{master}: no Spark master answers there: "), session(master=master):

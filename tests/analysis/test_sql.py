@@ -130,7 +130,16 @@ def test_wrong_sql_ends_in_one_message_without_java(campaign: Path, query: str, 
 def test_afterwards_the_session_has_no_view_of_ours_and_reads_files_again(spark: SparkSession, campaign: Path) -> None:
     assert "in_force_s" in asked("DESCRIBE events", results=campaign.parents[1]).stdout
     assert spark.catalog.listTables() == []
-    assert spark.conf.get("spark.sql.runSQLOnFiles") == "true"
+    assert {spark.conf.get(f"spark.sql.{name}") for name in ("runSQLOnFiles", "variable.substitute")} == {"true"}
+
+
+def test_no_value_of_this_machine_gets_into_a_query_nor_other_words_than_those_that_were_read(campaign: Path) -> None:
+    results = campaign.parents[1]
+    done = asked("SELECT '${env:HOME}' AS a", "--format", "json", results=results)
+    assert json.loads(done.stdout) == [{"a": "${env:HOME}"}]
+    # With the line broken there, what comes behind it were no comment.
+    query = "SELECT 1 AS a -- ${system:line.separator}, reflect('java.lang.System', 'getenv', 'HOME') AS b"
+    assert json.loads(asked(query, "--format", "json", results=results).stdout) == [{"a": 1}]
 
 
 def test_rows_that_are_left_out_are_counted_and_said_how_to_see(campaign: Path) -> None:
@@ -164,6 +173,27 @@ def test_csv_and_json_have_all_rows_and_what_no_file_can_say_is_empty(campaign: 
     assert (len(told), told[-1]) == (50, {"n": 50, "text": "=1", "levels": {"a": 1.5}, "nothing": None, "none": None})
     done = asked("SELECT 1 AS a, 2 AS a", "--format", "json", results=results)
     assert (done.exit_code, "two columns are called a" in done.stderr) == (2, True)
+
+
+def test_decimal_numbers_dates_and_keys_of_any_type_are_told_in_every_form(campaign: Path, tmp_path: Path) -> None:
+    query = "SELECT 7 / 4.00 AS n, DATE'2026-01-31' AS day, map(0.5, 1.25, 2.0, 3.0) AS by, true AS yes"
+    results = campaign.parents[1]
+    _, line = asked(query, results=results).stdout.splitlines()
+    assert line.split() == ["1.75", "2026-01-31", '{"0.5":', "1.25,", '"2":', "3.0}", "true"]
+    told = json.loads(asked(query, "--format", "json", results=results).stdout)
+    assert told == [{"n": 1.75, "day": "2026-01-31", "by": {"0.5": 1.25, "2": 3.0}, "yes": True}]
+    text = asked(query, "--format", "csv", results=results).stdout
+    assert text.splitlines()[1].startswith("1.75")
+
+
+def test_a_link_stays_one_and_what_is_no_file_is_written_to(campaign: Path, tmp_path: Path) -> None:
+    results = campaign.parents[1]
+    (tmp_path / "link.csv").symlink_to(tmp_path / "there.csv")
+    asked("SELECT 1 AS a", "--out", tmp_path / "link.csv", results=results)
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "there.csv").read_text() == "a\n1\n"
+    done = asked("SELECT 1 AS a", "--out", "/dev/null", "--format", "csv", results=results)
+    assert (done.exit_code, Path("/dev/null").is_char_device()) == (0, True)
 
 
 def test_what_is_not_here_is_an_empty_table_and_a_note(references: Path) -> None:

@@ -201,6 +201,17 @@ def test_lab_sql_answers_of_a_uri_on_spark(campaign: Path, target: Remote, tmp_p
     assert json.loads(done.stdout) == [{"cell": cell, "n": sum(row["cell"] == cell for row in rows)} for cell in cells]
 
 
+@pytest.mark.usefixtures("shared_session")
+def test_a_query_that_cannot_be_planned_because_of_a_file_says_which_in_one_line(
+    campaign: Path, target: Remote, tmp_path: Path
+) -> None:
+    (campaign / OTHER / "trial-002" / "manifest.json").write_bytes(b"{")
+    publish(campaign, target)
+    done = asked("SELECT count(*) FROM packets", str(target), results=tmp_path)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert re.fullmatch(r".*/trial-002/manifest\.json.*; name the others by cell IN \(.*\n", done.stderr), done.stderr
+
+
 def test_python_reads_a_uri_as_it_reads_a_folder(spark: SparkSession, campaign: Path, target: Remote) -> None:
     publish(campaign, target)
     register(spark)

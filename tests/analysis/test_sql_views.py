@@ -223,6 +223,17 @@ def test_one_of_several_captures_that_is_not_here_is_in_a_note_and_the_others_ha
     assert notes([folder], ("packets",)) == [], "the third was counted and not kept"
 
 
+def test_a_capture_that_ends_in_its_middle_is_in_a_note(campaign: Path, tmp_path: Path) -> None:
+    folder = copy(campaign, tmp_path)
+    path = folder / CELL / "trial-001" / "sta1.pcap"
+    path.write_bytes(path.read_bytes()[:-3])
+    assert notes([folder], ("packets",)) == [
+        f"packets has of captures of {CELL}/trial-001 only what stands before their damage"
+    ]
+    all_of_it, found = (len(view("packets", one, cell=CELL, trial=1)) for one in (campaign, folder))
+    assert found == all_of_it - 1
+
+
 def test_a_capture_that_is_none_is_in_a_note_and_the_others_have_their_rows(campaign: Path, tmp_path: Path) -> None:
     folder = copy(campaign, tmp_path)
     (folder / CELL / "trial-001" / "sta1.pcap").write_text("no capture at all, but long enough to have a header")

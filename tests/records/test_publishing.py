@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ from synthetic_campaign import Spec, write_campaign
 from records import location, publishing
 from records.bundle import BUNDLE, encode
 from records.location import Remote, Unreachable, locate, remote
+from records.packed import PACKED
 from records.publishing import (
     PUBLISHED,
     Listed,
@@ -27,7 +30,7 @@ from records.publishing import (
     published_below,
     read_published,
 )
-from records.store import INDEXES
+from records.store import INDEXES, MANIFEST, trial_name
 
 OURS = {PUBLISHED, BUNDLE}
 CELL = "nistnet-80211_100_dp"
@@ -119,6 +122,49 @@ def test_a_campaign_that_has_changed_has_no_list_until_it_is_whole_again(
     done = publish(campaign, target)
     assert ([one.file for one in done.copied], done.removed) == (["report.html"], ("notes.txt",))
     assert set(store.under("lab/runs/one")) == {*contents(campaign), *OURS}
+
+
+def test_what_a_trial_has_lost_here_is_not_taken_from_its_copy(
+    store: ObjectStore, campaign: Path, target: Remote
+) -> None:
+    publish(campaign, target)
+    before = dict(store.objects)
+    trial = campaign / CELL / "trial-002"
+    (trial / "sta1.pcap").unlink()
+    (trial / "published.parquet").unlink()
+    (trial / PACKED).write_text("a pack's")
+    with pytest.raises(NotPublished, match=rf"it has 2 files .* the first {CELL}/trial-002/published\.parquet"):
+        publish(campaign, target)
+    assert store.objects == before
+
+
+def test_of_a_trial_that_was_run_again_or_has_come_back_whole_only_what_it_has_stays(
+    store: ObjectStore, campaign: Path, target: Remote
+) -> None:
+    first, second = (campaign / CELL / trial_name(number) for number in (1, 2))
+    (second / PACKED).write_text("a pack's")
+    publish(campaign, target)
+    (first / "sta1.pcap").unlink()
+    (first / MANIFEST).write_text(f"{(first / MANIFEST).read_text()}\n")
+    (second / PACKED).unlink()
+    done = publish(campaign, target)
+    assert done.removed == (f"{CELL}/trial-001/sta1.pcap", f"{CELL}/trial-002/{PACKED}")
+    assert set(store.under("lab/runs/one")) == {*contents(campaign), *OURS}
+
+
+def test_a_folder_that_cannot_be_looked_into_ends_it(
+    campaign: Path, target: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scandir = os.scandir
+
+    def closed(path: str) -> Iterator[os.DirEntry[str]]:
+        if Path(path).name == "trial-002":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    with pytest.raises(PermissionError, match="trial-002"):
+        publish(campaign, target)
 
 
 def test_bytes_that_come_back_otherwise_are_no_success(
