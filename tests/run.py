@@ -54,15 +54,8 @@ _NEEDING = sorted({*_naming(*NEEDS), *(f"tests/{module}" for module in GROUPS[SP
 # A process that no signal takes out of a test ends with it, and xdist goes on with another: these tests leave nothing.
 _ENDS_WITH_A_TEST_THAT_HANGS = ("-o", "faulthandler_exit_on_timeout=true")
 # Phase, part, options of pytest.  Every test is in one part.  What the first part of a phase says is shown at once.
-FAST = {
-    "pure": {
-        "pure": [
-            *("-m", f"not ({_SOME_NEED}) and not link and not alone"),
-            *_processes(_CORES + 1),  # some wait
-            *_ENDS_WITH_A_TEST_THAT_HANGS,
-        ]
-    }
-}
+_PURE = ["-m", f"not ({_SOME_NEED}) and not link and not alone", *_ENDS_WITH_A_TEST_THAT_HANGS]
+FAST = {"pure": {"pure": [*_PURE, *_processes(_CORES + 1)]}}  # some wait
 ALL = {
     "side by side": {
         "all": [
@@ -70,7 +63,7 @@ ALL = {
             *_processes(_CORES + _MORE_THAN_CORES),
             *_NEEDING,
         ],
-        "pure": FAST["pure"]["pure"],
+        "pure": [*_PURE, *_processes(_CORES)],  # whoever waits, others do not
     },
     "links": {
         "on this kernel": ["-m", "link and not alone and not labkernel", *_processes(_CORES + 1), *_naming("link")],

@@ -39,8 +39,8 @@ def reduced(folder: Path, captures: list[tuple[str, str, list[Segment]]]) -> Row
         (node, side, segments_pcap(sorted(segments, key=lambda one: one.t_ns)), len(segments))
         for node, side, segments in captures
     ]
-    campaign = write_campaign(folder, Spec(trials=1, captures=lambda _: made))
-    batch = reduce_trial(next(campaign.glob("wireline*/trial-*")), 0)
+    spec = Spec(trials=1, bodies=(100,), networks=("wireline-100m",), captures=lambda _: made)
+    batch = reduce_trial(next(write_campaign(folder, spec).glob("wireline*/trial-*")), 0)
     rows: Rows = defaultdict(list)
     for row in batch.to_pylist():
         rows[row["table"]].append((row["key"], row["metric"], row["t"], row["value"]))

@@ -61,12 +61,15 @@ def conversations(seed: int) -> list[Segment]:
     return sorted(found, key=lambda one: one.t_ns)
 
 
+ONE = Spec(trials=1, bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",))
+
+
 def trial_of(folder: Path, seed: int = 1) -> Path:
     segments = conversations(seed)
     made = [
         (node, side, segments_pcap(segments), len(segments)) for node, side in (("sta1", "station"), ("srv", "wired"))
     ]
-    campaign = write_campaign(folder, Spec(trials=1, captures=lambda _: made))
+    campaign = write_campaign(folder, replace(ONE, captures=lambda _: made))
     return next(trial.path for trial in trials(campaign))
 
 

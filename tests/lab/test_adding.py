@@ -53,7 +53,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project with the examples in it."""
     tree = tmp_path_factory.mktemp("tree")
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("*.pyc.*"))
     for name, text in EXAMPLES.items():
         old = (tree / name).read_text() if (tree / name).exists() else None
         assert (old is None) == (name != WORKLOAD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -166,9 +167,12 @@ def test_a_uri_that_is_wrong_and_a_folder_that_is_not_there_are_wrong_use(result
 
 
 def test_a_study_judges_a_campaign_at_a_uri_as_in_its_folder(store: ObjectStore, results: Path, tmp_path: Path) -> None:
-    """Of a pack, so that nothing is reduced."""
+    """Of a pack, so that nothing is reduced; of two of its cases, as fits of many claims to all take their time."""
     (pack,) = (ROOT / "results" / "reference" / "baseline").glob("gaddah-kunz-*.airwire.tar.xz")
     campaign = unpack(pack, tmp_path / "unpacked").folder
+    for cell in campaign.glob("*case=*"):
+        if not cell.name.endswith(("set1-01", "set1-03")):
+            shutil.rmtree(cell)
     target = locate(store.uri("lab/runs/study"))
     assert isinstance(target, Remote)
     publish(campaign, target)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,42 +30,41 @@ exec "$@"
 """
 
 
+GOOD = "station-1"  # the first host: what is done once for all is done for it
+PLANTED = {"station-2": "airwire_scratch", "station-3": "client_home"}
+
+
 @dataclass(frozen=True)
 class Machine:
-    """A folder that everybody may look into, `far` in it for what is made, and one for what Ansible keeps here."""
+    """A folder that everybody may look into, with one for what is made for each host, one for what Ansible keeps here,
+    and one that everybody may write to, where somebody else has put a link for each host of PLANTED.
+    """
 
     folder: Path
-
-    @property
-    def far(self) -> Path:
-        return self.folder / "far"
 
     @property
     def here(self) -> Path:
         return self.folder / "here"
 
-    def play(self, actions: list[str], **variables: Any) -> subprocess.CompletedProcess[str]:
-        """Do actions for role `client`."""
-        host = {
-            "ansible_connection": "ordinary",
-            "ansible_python_interpreter": "/usr/bin/python3",
-            "ansible_remote_tmp": str(self.folder / "remote-tmp"),
-            "ansible_become_exe": str(self.folder / "become"),
-            "airwire_roles": ["client"],
-            "airwire_address": "127.0.0.1",
-            "airwire_scratch": str(self.far / "trial"),
-            "airwire_cache": str(self.far / "cache"),
-            "airwire_source": str(self.folder / "lab"),
-            "client_home": str(self.far / "client"),
-            "client_packages": ["dpkg"],
-            "client_requirements": str(self.folder / "requirements.lock"),
-        }
+    @property
+    def everybodys(self) -> Path:
+        return self.folder / "tmp"
+
+    @property
+    def victim(self) -> Path:
+        return self.folder / "victim"
+
+    def play(self) -> subprocess.CompletedProcess[str]:
+        """Install, configure and stop clients on all hosts."""
+        hosts = {GOOD: {}} | {host: {name: str(self.everybodys / host)} for host, name in PLANTED.items()}
         inventory = self.folder / "inventory.json"
-        inventory.write_text(json.dumps({"all": {"hosts": {"station-1": host | variables}}}))
+        inventory.write_text(
+            json.dumps({"all": {"hosts": {host: self._host(host) | own for host, own in hosts.items()}}})
+        )
         plugins = f"{Path(__file__).parent / 'connections'}:{PLAYBOOKS / 'plugins' / 'connection'}"
         command = [Path(sys.executable).parent / "ansible-playbook", "-i", inventory, "services.yml"]
         return subprocess.run(
-            [*command, "-e", json.dumps({"airwire_actions": actions})],
+            [*command, "-e", json.dumps({"airwire_actions": ["install", "configure", "stop"]})],
             cwd=PLAYBOOKS,
             env={
                 **os.environ,
@@ -82,8 +82,25 @@ class Machine:
             timeout=300,
         )
 
+    def _host(self, name: str) -> dict[str, Any]:
+        far = self.folder / name
+        return {
+            "ansible_connection": "ordinary",
+            "ansible_python_interpreter": "/usr/bin/python3",
+            "ansible_remote_tmp": str(self.folder / "remote-tmp"),
+            "ansible_become_exe": str(self.folder / "become"),
+            "airwire_roles": ["client"],
+            "airwire_address": "127.0.0.1",
+            "airwire_scratch": str(far / "trial"),
+            "airwire_cache": str(far / "cache"),
+            "airwire_source": str(self.folder / "lab"),
+            "client_home": str(far / "client"),
+            "client_packages": ["dpkg"],
+            "client_requirements": str(self.folder / "requirements.lock"),
+        }
 
-@pytest.fixture
+
+@pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
     """With a repository that has the client's module, and no package to install."""
     with tempfile.TemporaryDirectory(prefix="airwire-test-") as name:
@@ -101,34 +118,44 @@ def machine() -> Iterator[Machine]:
         git = ["git", "-C", str(folder / "lab"), "-c", "user.name=n", "-c", "user.email=e"]
         for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "a client"]):
             subprocess.run([*git, *words], check=True)
-        yield Machine(folder)
+        found = Machine(folder)
+        found.everybodys.mkdir()
+        found.everybodys.chmod(0o1777)
+        found.victim.mkdir(mode=0o700)
+        for host in PLANTED:
+            (found.everybodys / host).symlink_to(found.victim)
+            os.chown(found.everybodys / host, 12345, 12345, follow_symlinks=False)
+        yield found
 
 
-def test_what_is_made_there_belongs_to_the_user_that_connects(machine: Machine) -> None:
-    done = machine.play(["install", "configure", "stop"])
-    assert done.returncode == 0, done.stdout + done.stderr
-    made = [path for path in machine.far.rglob("*") if not path.is_symlink()]
-    assert {machine.far / "trial" / "station-1" / "client", machine.far / "client" / "venv" / "bin"} <= set(made)
-    assert (machine.far / "client" / "source" / "experiments" / "load" / "client.py").is_file()
+@pytest.fixture(scope="module")
+def done(machine: Machine) -> subprocess.CompletedProcess[str]:
+    return machine.play()
+
+
+def test_what_is_made_there_belongs_to_the_user_that_connects(
+    machine: Machine, done: subprocess.CompletedProcess[str]
+) -> None:
+    assert re.search(rf"^{GOOD} .* unreachable=0 +failed=0 ", done.stdout, re.MULTILINE), done.stdout + done.stderr
+    far = machine.folder / GOOD
+    made = [path for path in far.rglob("*") if not path.is_symlink()]
+    assert {far / "trial" / GOOD / "client", far / "client" / "venv" / "bin"} <= set(made)
+    assert (far / "client" / "source" / "experiments" / "load" / "client.py").is_file()
     assert [path for path in made if path.stat().st_uid != USER] == []
     for name in ("trial", "cache"):
-        assert (machine.far / name).stat().st_mode & 0o777 == 0o700
+        assert (far / name).stat().st_mode & 0o777 == 0o700
     assert list(machine.here.glob("*.airwire")) == [], "the packed lab was left here"
 
 
-@pytest.mark.parametrize("planted", ["airwire_scratch", "client_home"])
-def test_a_link_planted_for_what_root_makes_is_refused(machine: Machine, planted: str) -> None:
-    everybodys, victim = machine.folder / "tmp", machine.folder / "victim"
-    everybodys.mkdir()
-    everybodys.chmod(0o1777)
-    victim.mkdir(mode=0o700)
-    (everybodys / "airwire").symlink_to(victim)
-    os.chown(everybodys / "airwire", 12345, 12345, follow_symlinks=False)
-    done = machine.play(["install"], **{planted: str(everybodys / "airwire")})
+@pytest.mark.parametrize("host", PLANTED)
+def test_a_link_planted_for_what_root_makes_is_refused(
+    machine: Machine, done: subprocess.CompletedProcess[str], host: str
+) -> None:
     assert done.returncode != 0
-    assert f"{everybodys / 'airwire'} already exists as a link" in done.stdout
-    assert victim.stat().st_uid == 0
-    assert list(victim.iterdir()) == []
+    assert re.search(rf"^{host} .* unreachable=0 +failed=1 ", done.stdout, re.MULTILINE), done.stdout
+    assert f"{machine.everybodys / host} already exists as a link" in done.stdout
+    assert machine.victim.stat().st_uid == 0
+    assert list(machine.victim.iterdir()) == []
 
 
 def test_no_example_has_a_fixed_path_where_everybody_may_write() -> None:

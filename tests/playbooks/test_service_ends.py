@@ -56,8 +56,8 @@ def test_a_service_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
         assert ended(service, within_s=60)
 
 
-def test_a_service_is_left_to_a_process_that_goes_on(tmp_path: Path) -> None:
+def test_a_service_ends_with_the_block_of_a_process_that_goes_on(tmp_path: Path) -> None:
     with deployed(tmp_path) as (us, service):
         us.communicate()
         assert us.returncode == 0
-        assert not ended(service, within_s=1)
+        assert ended(service, within_s=1)

@@ -52,9 +52,8 @@ async def again(publisher: Publisher, body: bytes) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_a_full_broker_withholds_its_answer_and_loses_nothing(tmp_path: Path) -> None:
-    with running_broker(tmp_path) as broker:
-        answered, refused, got = broker.run(lambda: fill(broker, refuses=False))
+def test_a_full_broker_withholds_its_answer_and_loses_nothing(broker: Broker) -> None:
+    answered, refused, got = broker.run(lambda: fill(broker, refuses=False))
     assert 0 < answered < COUNT
     assert refused == 0
     assert sorted(got) == sorted(numbered(COUNT, SIZE))

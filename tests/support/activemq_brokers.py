@@ -67,10 +67,7 @@ def running_broker(scratch: Path, **variables: str) -> Iterator[Broker]:
         at, openwire = (Endpoint(host="127.0.0.1", port=port) for port in (61613, 61616))
         broker = Broker(namespace=namespace, scratch=scratch, at=at, openwire=openwire, variables=variables)
         broker.do("install", "configure", "start")
-        try:
-            yield broker
-        finally:
-            broker.do("stop")
+        yield broker
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import psutil
 from lab_runs import assert_sound, called, scenario_file
+from origin import origin
 
 from analysis.trial import reduce_trial
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import runner
 from experiments.scenario import scenario as scenarios
-from experiments.trial import provenance
 from experiments.trial import trial as trials
 from experiments.trial.context import Phase
 from records.campaign import read_campaign
@@ -60,7 +60,7 @@ def run(tmp_path: Path, meanwhile: Callable[[], None] | None = None) -> tuple[Tr
     scenario = scenarios.load(scenario_file(tmp_path, network="nistnet-80211", window=WINDOW))
     folder = campaigns.create(scenario, tmp_path / "results")
     campaign = read_campaign(folder)
-    spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather(), medium="line")
+    spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], origin(), medium="line")
     happening: list[threading.Thread] = []
 
     def tell(phase: Phase) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from lab_runs import scenario_file
+from origin import origin
 from stopping_world import finish
 
 from experiments.campaign import campaign as campaigns
@@ -17,7 +18,6 @@ from experiments.campaign.launch import Outcome, Way
 from experiments.campaign.piece import Piece
 from experiments.campaign.runner import CampaignRun
 from experiments.scenario import scenario as scenarios
-from experiments.trial import provenance
 from experiments.trial.context import TrialSpec
 from experiments.workers.place import Place
 from experiments.workers.worker import Workers
@@ -88,7 +88,7 @@ class World:
             campaign=campaign,
             places=places,
             watcher=self.told,
-            origin=provenance.gather(),
+            origin=origin(),
             durations=Durations(own_s=own_s(campaign), places=places, seen=trial_times(self.folder)),
             notes=notes,
         )

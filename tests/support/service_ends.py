@@ -11,13 +11,12 @@ from pathlib import Path
 
 @contextmanager
 def ending_with_us(scratch: Path) -> Iterator[None]:
-    """Services with a pid file below `scratch` are ended when this process ends inside the block, by SIGKILL, too."""
+    """Services with a pid file below `scratch` are ended when the block, or this process, ends, by SIGKILL, too."""
     waits = subprocess.Popen([sys.executable, __file__, scratch], stdin=subprocess.PIPE, start_new_session=True)
     try:
         yield
     finally:
-        waits.kill()
-        waits.communicate()
+        waits.communicate()  # which closes what it reads
 
 
 def _main(scratch: Path) -> None:

@@ -28,6 +28,7 @@ Settings = dict[str, Any]
 SIZES = (MIN_FRAME, FULL_FRAME)
 STATIONS = ("sta1", "sta2")
 BURST = 40
+SPACING_S = 0.025  # twice what a full frame takes on the slowest of the links
 # A machine that other work slows down delivers late, and never early but for the clock's 0.1 ms.
 LATE_MS, EARLY_MS = 2.0, 0.2
 JITTER: Settings = {"delay": 0.02, "jitter": 0.005}
@@ -54,7 +55,7 @@ def idle(network: Network, *, times_frames: bool | None = None, **settings: Any)
                 with path(network, direction, station=station) as probe:
                     group = next(number for number, names in enumerate(made.plan.groups) if station in names)
                     found[f"{station} {direction}"] = {
-                        str(size): median_ms(probe.send([size] * 11, spacing_s=0.04)) for size in SIZES
+                        str(size): median_ms(probe.send([size] * 11, spacing_s=SPACING_S)) for size in SIZES
                     } | {"asked": getattr(made.plan.first.sides[group], direction).delay * 1e3}
     return found
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from lab_runs import scenario_file
+from origin import origin
 
 from emulation.profile.media import MediumName
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import retry, runner
 from experiments.scenario import scenario as scenarios
-from experiments.trial import provenance
 from experiments.trial import trial as trials
 from experiments.trial.context import Phase
 from records.campaign import read_campaign
@@ -49,7 +49,7 @@ def run_file(path: Path, tmp_path: Path, *, made_by: MediumName = "tc") -> tuple
     for _ in range(1 + scenario.settings.repeat_spoiled):
         folder = campaigns.create(scenario, tmp_path / "results")
         campaign = read_campaign(folder)
-        spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather(), medium=made_by)
+        spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], origin(), medium=made_by)
         phases: list[Phase] = []
         trial, verdict = trials.run_trial(spec, phases.append)
         if not retry.spoiled_by_machine(verdict):

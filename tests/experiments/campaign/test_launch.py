@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from lab_runs import scenario_file
+from origin import origin
 
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import launch, runner
 from experiments.scenario import scenario as scenarios
-from experiments.trial import provenance
 from experiments.trial.connect_time import ConnectTime
 from experiments.workers.worker import Workers
 from records.campaign import read_campaign
@@ -34,7 +34,7 @@ def outcome(
     window = {"warmup_s": 0, "window_s": 1, "drain_s": 0}
     folder = campaigns.create(scenarios.load(scenario_file(tmp_path, window=window)), tmp_path / "results")
     campaign = read_campaign(folder)
-    spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather())
+    spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], origin())
     way = launch.Way(
         kernel="host",
         planned=campaign.order[0],

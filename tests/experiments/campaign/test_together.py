@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lab_runs import scenario_file
+from origin import origin
 
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import launch, runner
 from experiments.campaign.launch import Outcome, Way
 from experiments.campaign.together import Together
 from experiments.scenario import scenario as scenarios
-from experiments.trial import provenance
 from experiments.trial.others import MEASURED, READY, WAITS
 from experiments.workers.worker import Workers
 from records.campaign import Planned, read_campaign
@@ -90,7 +90,7 @@ class Two:
         def phase(name: str, delivered: int) -> None:
             said.append(name)
 
-        spec = runner.spec(self._campaign_folder, campaign, campaign.cells[0], planned, provenance.gather())
+        spec = runner.spec(self._campaign_folder, campaign, campaign.cells[0], planned, origin())
         way = Way(
             kernel="host",
             planned=planned,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from lab_runs import assert_sound, failed, lab, scenario_file
+from lab_runs import assert_sound, failed, scenario_file
 from line_trials import lines_seen
 from shown_scenarios import small
 from trial_runs import run_file
@@ -17,9 +18,8 @@ from analysis.trial import reduce_trial
 from emulation.link import features
 from emulation.plan.stages import LINE
 from emulation.profile.media import MediumName
-from experiments.campaign import campaign as campaigns
 from records.ledger import Reconciliation, reconcile
-from records.store import Trial, trials
+from records.store import Trial
 from records.verdict import Check, Health
 
 pytestmark = [pytest.mark.root]
@@ -28,8 +28,11 @@ AIR = {"rate": "11 Mbit/s", "delay": "2 ms", "loss": 0.02, "medium": "shared"}
 WIRE = {"rate": "20 Mbit/s", "delay": "5 ms", "loss": 0.01, "medium": "duplex"}
 
 
+_probed = cache(features.probe)
+
+
 def skip_without_line() -> None:
-    available = features.probe()
+    available = _probed()
     if lacks := [f"{feature}: {available[feature]}" for feature in LINE if available[feature]]:
         pytest.skip(f"no line here ({', '.join(lacks)})")
 
@@ -50,11 +53,8 @@ def ran(folder: Path, *, made_by: MediumName = "line", **settings: Any) -> Trial
         about = {"name": name, "description": "for tests", "source": "made for tests"}
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(about | profile))
     scenario = scenario_file(folder, network="air.yaml", **settings)
-    done = lab("run", scenario, "--medium", made_by, "--no-report", results=folder / "results")
-    assert done.returncode in (0, 3), done.stdout + done.stderr
-    (campaign,) = campaigns.folders(folder / "results")
-    (trial,) = trials(campaign)
-    assert_sound(trial.verdict())
+    trial, verdict, _ = run_file(scenario, folder, made_by=made_by)
+    assert_sound(verdict)
     assert_books_close(trial)
     return trial
 

@@ -64,7 +64,8 @@ def fast_into_narrow(tmp_path: Path, **workload: object) -> Trial:
             "when_full": "refuse",
             **workload,
         },
-        window={"warmup_s": 1, "window_s": 6, "drain_s": 0.5},
+        window={"warmup_s": 1, "window_s": 3, "drain_s": 0.5},
+        capture=False,
     )
     return trial
 

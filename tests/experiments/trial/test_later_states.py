@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from lab_runs import scenario_file
+from origin import origin
 from unbuilt import unbuilt
 
 from emulation.kernel import kernel
@@ -25,7 +26,7 @@ from experiments.campaign import campaign as campaigns
 from experiments.campaign import durations, launch, runner
 from experiments.scenario import scenario as scenarios
 from experiments.scenario.settings import Settings
-from experiments.trial import later_states, provenance
+from experiments.trial import later_states
 from experiments.trial.later_states import LaterStates
 from records.campaign import read_campaign
 from records.link import LinkCheck, LinkProof
@@ -154,7 +155,7 @@ def test_a_trial_may_take_as_long_as_the_proofs_of_its_later_states(tmp_path: Pa
         path = scenario_file(tmp_path, network="link.yaml", window=WINDOW)
         folder = campaigns.create(scenarios.load(path), tmp_path / "results")
         campaign = read_campaign(folder)
-        spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], provenance.gather())
+        spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], origin())
         return launch.limit(spec, "host"), durations.own_s(campaign)["only"]
 
     change = [{"at": 1, "change": {"rate": "8 kbit/s"}}]
@@ -172,9 +173,8 @@ def test_a_trial_may_take_longer_where_paths_are_proven_be_they_to_a_plain_switc
         path = scenario_file(tmp_path, topology=topology)
         folder = campaigns.create(scenarios.load(path), tmp_path / "results")
         campaign = read_campaign(folder)
-        return launch.limit(runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], origin), "host")
+        return launch.limit(runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], origin()), "host")
 
-    origin = provenance.gather()
     star, one, two = map(limit_of, ("star", {"kind": "cells", "cells": 1}, {"kind": "cells", "cells": 2}))
     assert one - star == two - one == launch._FURTHER_S["host"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from connecting_seen import assert_numbered_from_go, captured
 from lab_runs import assert_sound, called, failed, machines, traces
-from line_trials import assert_complete, check_of, lines_process, run, until_quiet
+from line_trials import assert_complete, check_of, lines_process, run
 
 from analysis.journey.parts import PARTS
 from analysis.trial import reduce_trial
@@ -28,10 +28,10 @@ PER_SECOND = {
 
 @pytest.fixture(scope="module")
 def over_a_line(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, Verdict]:
-    """A trial in which the line was not late, if the machine let it be so, and which has left nothing."""
+    """A trial that has left nothing."""
     folder = tmp_path_factory.mktemp("line")
     before = traces(folder)
-    trial, verdict = until_quiet(lambda: run(folder))
+    trial, verdict = run(folder)
     assert traces(folder) == before
     return trial, verdict
 
@@ -45,7 +45,6 @@ def test_a_trial_over_a_line_tells_how_late_it_was(over_a_line: tuple[Trial, Ver
     assert 0 < check.measured < 0.5
     assert check.health is (Health.PASSED if check.measured <= 0.001 else Health.FAILED), check
     assert "were read within" in check.detail
-    assert ("the 12.11 ms that a full frame takes on the link" in check.detail) or check.health is Health.FAILED
     rows = [row for row in trial.table("resources").to_pylist() if row["subject"] == "line"]
     metrics = {row["metric"] for row in rows}
     assert metrics == PER_SECOND | {"cpu_seconds", "rss_bytes"}

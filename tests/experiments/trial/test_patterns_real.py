@@ -31,10 +31,10 @@ CASES = [
     ("stream", "reference"),
     ("iris", "iris"),
     ("peers", "reference-peers"),
-    pytest.param("queue", "activemq", marks=pytest.mark.broker),
+    # A queue over `activemq` and requests over `activemq-openwire` are the loads of `chain` and `cells`, which
+    # tests/experiments/scenario/test_segments_real.py runs.
     pytest.param("queue", "activemq-openwire", marks=pytest.mark.broker),
     pytest.param("requests", "activemq", marks=pytest.mark.broker),
-    pytest.param("requests", "activemq-openwire", marks=pytest.mark.broker),
 ]
 
 

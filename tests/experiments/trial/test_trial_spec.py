@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from origin import origin
 
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import runner
 from experiments.scenario import scenario as scenarios
-from experiments.trial import provenance
 from experiments.trial.context import TrialSpec
 from experiments.workers.lines import ProtocolError, line, read
 from records.campaign import read_campaign
@@ -28,7 +28,7 @@ def spec(scenario: str, results: Path) -> TrialSpec:
     campaign = read_campaign(folder)
     planned = campaign.order[0]
     cell = next(one for one in campaign.cells if one.name == planned.cell)
-    return runner.spec(folder, campaign, cell, planned, provenance.gather())
+    return runner.spec(folder, campaign, cell, planned, origin())
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

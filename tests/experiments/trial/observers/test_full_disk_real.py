@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 from lab_runs import FIXTURES, ROOT, command, lab, scenario_file
+from origin import origin
 
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import launch, runner
 from experiments.campaign.launch import Outcome
 from experiments.scenario import scenario as scenarios
-from experiments.trial import provenance
 from experiments.trial.observers.diskspace import Space, naming
 from experiments.workers.worker import Workers
 from records.campaign import read_campaign
@@ -135,7 +135,7 @@ def outcome_of(disk: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> tup
     writer = TrialWriter(folder, planned.cell, planned.trial)
     given = f"import json, os, pathlib, signal, sys\nfolder = pathlib.Path({str(writer.path)!r})\nos.makedirs(folder)\n"
     monkeypatch.setattr(launch, "command", lambda *_, **__: [sys.executable, "-c", given + program])
-    spec = runner.spec(folder, campaign, campaign.cells[0], planned, provenance.gather())
+    spec = runner.spec(folder, campaign, campaign.cells[0], planned, origin())
     way = launch.Way(
         kernel="host", planned=planned, log=folder / "log", phase=lambda *_: None, limit_s=launch.limit(spec, "host")
     )
