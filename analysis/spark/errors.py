@@ -26,6 +26,11 @@ def telling(*texts: str) -> str:
     return "\n  ".join(list(dict.fromkeys(line for line in lines if line and not _CALL.match(line)))[:_SHOWN_LINES])
 
 
+def raised(text: str) -> str:
+    """What an exception of Python's said, of a text that ends with its stack: the last one's where one led to another."""
+    return _OURS.sub("", _STACK.split(text)[-1]).strip()
+
+
 def without_options(address: str) -> str:
     """The address of a server for people: what stands behind it, such as `;token=...`, may be secret."""
     return re.sub(r"/?;.*", "", address)

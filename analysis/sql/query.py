@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from analysis.large.plan import LARGE_PACKETS
-from analysis.spark.errors import SparkFailed, telling
+from analysis.spark.errors import SparkFailed, raised
 from analysis.sql.guard import check, named, once
 from analysis.sql.large import reduce_those_of, without_reduction
 from analysis.sql.reduced import OF_REDUCTIONS
@@ -131,7 +131,7 @@ def _views(
 def _of_source(error: PySparkException) -> str:
     """What our source said, of all that Spark says of it."""
     told = (error.getMessageParameters() or {}).get("msg") or str(error)
-    return _STATE.sub("", telling(told).rpartition("\n")[2]).strip()
+    return _STATE.sub("", raised(told))
 
 
 def _said(error: Exception, used: Sequence[str]) -> str | None:

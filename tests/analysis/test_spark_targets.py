@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from analysis.spark import defaults
 from analysis.spark.check import PYTHON, Worker, explained, findings
 from analysis.spark.environment import archive, byte_code, digest, is_wanted
-from analysis.spark.errors import SparkFailed, must_answer, telling
+from analysis.spark.errors import SparkFailed, must_answer, raised, telling
 from analysis.spark.export import Done, NotShared, Piece, seen, verify
 from analysis.spark.needs import distributions, needed
 from analysis.spark.session import chosen_by, event_log, session
@@ -311,6 +311,8 @@ records.store.DamagedTrial: /r/trial-001: cut off
 """
     assert telling(error) == "/r/trial-001: cut off"
     assert telling("ValueError: x\n  of y") == "ValueError: x\n    of y"
+    twice = f"{error}\nDuring handling of it:\n\nTraceback (most recent call last):\n  File x\nrecords.A: a\n  b\n"
+    assert raised(twice) == "a\n  b"
 
 
 def test_a_folder_by_a_uri_of_hadoops_is_one(tmp_path: Path) -> None:

@@ -202,14 +202,21 @@ def test_lab_sql_answers_of_a_uri_on_spark(campaign: Path, target: Remote, tmp_p
 
 
 @pytest.mark.usefixtures("shared_session")
-def test_a_query_that_cannot_be_planned_because_of_a_file_says_which_in_one_line(
-    campaign: Path, target: Remote, tmp_path: Path
+@pytest.mark.parametrize("lacking", [True, False])
+def test_a_query_that_cannot_be_planned_because_of_a_file_says_which_and_no_more(
+    campaign: Path, target: Remote, tmp_path: Path, lacking: bool
 ) -> None:
-    (campaign / OTHER / "trial-002" / "manifest.json").write_bytes(b"{")
+    manifest = campaign / OTHER / "trial-002" / "manifest.json"
+    told = json.loads(manifest.read_text())
+    del told["window"]  # what is said of that has several lines
+    manifest.write_text(json.dumps(told) if lacking else "{")
     publish(campaign, target)
     done = asked("SELECT count(*) FROM packets", str(target), results=tmp_path)
     assert (done.exit_code, done.stdout) == (1, "")
-    assert re.fullmatch(r".*/trial-002/manifest\.json.*; name the others by cell IN \(.*\n", done.stderr), done.stderr
+    said = r"[^\n]*/trial-002/manifest\.json: .*; name the others by cell IN \([^\n]*\n"
+    assert re.fullmatch(said, done.stderr, re.DOTALL), done.stderr
+    assert ("window" in done.stderr) == lacking
+    assert "Traceback" not in done.stderr
 
 
 def test_python_reads_a_uri_as_it_reads_a_folder(spark: SparkSession, campaign: Path, target: Remote) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.scenario.scenario import load
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MAP = (ROOT / "docs" / "architecture.md").read_text()
@@ -21,6 +23,23 @@ COMMANDS = sorted(
 def test_every_link_and_picture_exists(document: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)", document.read_text())
     assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+SCENARIOS = [
+    pytest.param(text, id=f"{page.name}, {text.split()[1]}")
+    for page in DOCUMENTS
+    for text in re.findall(r"^```yaml\n(scenario: .*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+]
+
+
+@pytest.mark.parametrize("text", SCENARIOS)
+def test_a_whole_scenario_of_a_page_can_be_run(text: str, tmp_path: Path) -> None:
+    (tmp_path / "scenario.yaml").write_text(text)
+    assert load(tmp_path / "scenario.yaml").cells
+
+
+def test_there_are_whole_scenarios() -> None:
+    assert {one.id for one in SCENARIOS} >= {"README.md, my-question", "mqtt.md, qos-on-lte"}
 
 
 def test_the_readme_shows_a_picture_and_a_table_of_a_real_run() -> None:
