@@ -27,7 +27,7 @@ def telling(*texts: str) -> str:
 
 
 def raised(text: str) -> str:
-    """What an exception of Python's said, of a text that ends with its stack: the last one's where one led to another."""
+    """What an exception of Python's said, of a text that ends with its stack; the last one where one led to another."""
     return _OURS.sub("", _STACK.split(text)[-1]).strip()
 
 
