@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.compare import Comparison, Match, Tone, compare, describe, held, level_of, matches
+from analysis.compare import Comparison, Match, Tone, baseline_of, compare, describe, held, level_of, matches
 from analysis.findings import CellFinding, Findings
 from analysis.metric import Metric
 from analysis.units import brief, brief_range, interval, quantity
@@ -93,9 +93,10 @@ def answer(findings: Findings) -> Answer:
     else:
         rows = [_level(findings, level, pairs, metrics) for level in others]
         about = "ratio to the baseline's, a mark for each pair of cells"
-    title = f"{others[0] if len(others) == 1 else f'Each {compared.factor}'} against {compared.baseline}"
+    baseline = baseline_of(compared)
+    title = f"{others[0] if len(others) == 1 else f'Each {compared.factor}'} against {baseline}"
     return Answer(
-        title=title, about=about, baseline=compared.baseline, metrics=metrics, rows=tuple(rows[:MOST_ROWS]),
+        title=title, about=about, baseline=baseline, metrics=metrics, rows=tuple(rows[:MOST_ROWS]),
         left=max(0, len(rows) - MOST_ROWS), differ=any(match.unequal for match in found),
     )  # fmt: skip
 

@@ -29,6 +29,7 @@ from analysis.statistics import (
 from analysis.units import NOTABLE
 from analysis.worded import chosen, metrics_for
 from records.commands import FAILED
+from records.comparing import Compared
 from records.latency import of_arrivals
 
 Tone = Literal["better", "worse", "even", "unequal"]
@@ -151,9 +152,16 @@ def matches(findings: Findings) -> tuple[Match, ...]:
 
 
 def level_of(findings: Findings, cell: CellFinding) -> str:
-    """A cell's level of the compared factor; '' where nothing is compared or the cell has none."""
+    """A cell's level of the compared factor, as `describe` says it; '' where nothing is compared or it has none."""
     compared = findings.campaign.compared
-    return "" if compared is None else cell.levels.get(compared.factor, "")
+    if compared is None or compared.factor not in cell.levels:
+        return ""
+    return describe({compared.factor: cell.levels[compared.factor]})
+
+
+def baseline_of(compared: Compared) -> str:
+    """The level that the others are held against, likewise."""
+    return describe({compared.factor: compared.baseline})
 
 
 def shared_levels(findings: Findings, cell: CellFinding) -> dict[str, str]:

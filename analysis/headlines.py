@@ -163,7 +163,7 @@ def _most(levels: Mapping[str, Sequence[Pair]], name: str) -> str:
     ranked = sorted(levels, key=lambda level: -apart[level])
     least = sum(math.isinf(far) for far in apart.values())  # they are told, however many
     chosen = ranked[: max(_FEW, least)]
-    told = [f"{level} {text}{_unjudged(levels[level])}" for level, text in said.items() if level in chosen]
+    told = [f"{text} for {level}{_unjudged(levels[level])}" for level, text in said.items() if level in chosen]
     rest = ranked[len(chosen) :]
     less = "less" if all(apart[level] for level in rest) else "less, or not that it shows"
     return ", ".join(told) + (f", the {len(rest)} other{'s' * (len(rest) > 1)} {less}" if rest else "")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.compare import Match, describe, level_of, matches, shared_levels
+from analysis.compare import Match, baseline_of, describe, level_of, matches, shared_levels
 from analysis.findings import CellFinding, Findings
 from analysis.metric import Metric
 from analysis.plots.style import COLOURS, HAIR, MUTED, WIDTH_IN, Plot, canvas, finish, heading, limits, ticks
@@ -24,7 +24,7 @@ def colours(findings: Findings) -> dict[str, str]:
     """The colour of each cell, by its name: that of its level of the compared factor, the baseline's first."""
     compared = findings.campaign.compared
     levels = list(dict.fromkeys(level_of(findings, cell) for cell in findings.cells))
-    levels.sort(key=lambda level: compared is None or level != compared.baseline)
+    levels.sort(key=lambda level: compared is None or level != baseline_of(compared))
     of_level = {level: COLOURS[number % len(COLOURS)] for number, level in enumerate(levels)}
     return {cell.name: of_level[level_of(findings, cell)] for cell in findings.cells}
 

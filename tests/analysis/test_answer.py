@@ -194,12 +194,24 @@ def test_the_first_screen_says_the_primary_metrics_in_one_or_two_sentences() -> 
     )
     many = leading(stacks({"a": 50.0, "b": 25.0, "c": 51.0, "d": 500.0}))
     assert many == (
-        "Subscriber throughput against a: b 2.00 times lower, c 2.00 % higher, d 10.0 times higher.",
+        "Subscriber throughput against a: 2.00 times lower for b, 2.00 % higher for c, 10.0 times higher for d.",
         "Median latency against a: equal within 5 % for b, c, d.",
     )
     more = leading(stacks({"a": 50.0, "b": 25.0, "c": 51.0, "d": 500.0, "e": 52.0}))
-    assert more[0].endswith(": b 2.00 times lower, d 10.0 times higher, e 4.00 % higher, the 1 other less.")
+    assert more[0].endswith(": 2.00 times lower for b, 10.0 times higher for d, 4.00 % higher for e, the 1 other less.")
     assert leading(stacks({"a": 1.0})) == ()
+
+
+def test_a_level_that_is_a_number_is_said_with_its_factor() -> None:
+    findings = of([cell({"qos": level}, rate) for level, rate in (("0", 50.0), ("1", 25.0), ("2", 500.0))])
+    first, _ = leading(findings)
+    assert first == "Subscriber throughput against qos 0: 2.00 times lower for qos 1, 10.0 times higher for qos 2."
+    assert headlines(findings)[0].startswith("qos 1 against qos 0: ")
+    found = answer(findings)
+    assert (found.title, found.baseline) == ("Each qos against qos 0", "qos 0")
+    assert [row.level for row in found.rows] == ["qos 1", "qos 2"]
+    assert next(iter(colours(findings))) == "qos=0"
+    assert colours(findings)["qos=0"] == colours(stacks({"a": 1.0, "b": 2.0}))["stack=a"], "the baseline's colour"
 
 
 def ratio(value: float, *, certain: bool = True) -> Ratio:
@@ -225,7 +237,9 @@ def test_several_ratios_in_a_few_words() -> None:
 
 def test_levels_without_a_ratio_are_named_however_many_differ_more() -> None:
     (first, _) = leading(stacks({"a": 50.0, "b": 25.0, "c": 10.0, "d": 500.0, "e": 5.0, "f": 0.0}))
-    assert first.endswith(": d 10.0 times higher, e 10.0 times lower, f 3 of 3 pairs hold a zero, the 2 others less.")
+    assert first.endswith(
+        ": 10.0 times higher for d, 10.0 times lower for e, 3 of 3 pairs hold a zero for f, the 2 others less."
+    )
 
 
 def test_an_interval_that_holds_equal_is_drawn_to_it() -> None:
