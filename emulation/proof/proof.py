@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from emulation.kernel import kernel
 from emulation.plan.linkplan import LinkPlan
 from emulation.profile import distribution
@@ -27,6 +29,8 @@ from records.link import LinkCheck
 _RARE_PACKETS, _RARE_S = 15, 4.0
 _GROUPS_TOGETHER = 64  # each has four sockets open
 _FEWEST_FULL, _MOST_FULL = 3, 10
+# So many single frames have to pass their lists, and so much longer (s) a probe may take for that.
+_FEWEST_THROUGH, _MORE_S = 3, 10.0
 _ALONE_S, _FEWEST_ALONE = 4.0, 5  # what those take that have the link to themselves, and how many they are at least
 
 
@@ -139,14 +143,27 @@ def probe_direction(asked: Asked, samples: Samples) -> Generator[Burst, Arrivals
     parts = [(yield Burst(size=MIN_FRAME, paced=1))]  # pays for cold caches
     checks: list[LinkCheck] = []
     for burst in single_frames(side, samples, alone_s=asked.alone_s):
-        parts.append((yield burst))
-        checks += delay_checks(asked, parts[-1], size=burst.size, spacing_s=burst.spacing_s)
+        met = parts[-1].first + parts[-1].sent
+        paced = _until_some_pass(asked, met, burst)
+        parts.append((yield replace(burst, paced=paced)))
+        if len(parts[-1].number) or not asked.lost(met + paced)[met:].all():
+            checks += delay_checks(asked, parts[-1], size=burst.size, spacing_s=burst.spacing_s)
     if side.rate:
         checks.append((yield from probe_rate(asked, parts, samples.rate_s)))
     spacing = max(frame_s, side.delay / 20, 2 * HURRY_S / room(side))
     packets = loss_packets(side, samples, spacing)
     parts.append((yield Burst(size=MIN_FRAME, paced=packets, spacing_s=spacing, share=frame_s / spacing)))
     return [*checks, *order_checks(asked, parts), *arrival_checks(asked, parts)]
+
+
+def _until_some_pass(asked: Asked, met: int, burst: Burst) -> int:
+    """How many single frames to send: more than a burst has where the lists lose nearly all of those.
+
+    met: how many packets went out before.
+    """
+    most = burst.paced + int(_MORE_S / burst.spacing_s)
+    through = np.flatnonzero(~asked.lost(met + most)[met:])
+    return max(burst.paced, int(through[_FEWEST_THROUGH - 1]) + 1) if len(through) >= _FEWEST_THROUGH else most
 
 
 def single_frames(side: DirectionProfile, samples: Samples, *, alone_s: float = 0.0) -> tuple[Burst, ...]:

@@ -33,7 +33,7 @@ def probe_rate(asked: Asked, parts: list[Arrivals], seconds: float) -> Generator
     side = asked.side
     size = rate_frame_bytes(side, seconds)
     for _ in range(RATE_TRIES):
-        at_once, paced = rate_frames(side, seconds)
+        at_once, paced = rate_frames(side, seconds, bucket=not asked.seeded)
         lasts_s = (at_once + paced + _APART_FRAMES) * side.airtime(size)
         spacing_s = side.airtime(size) * _OVERLOAD
         burst = Burst(size=size, at_once=at_once, paced=paced, spacing_s=spacing_s, lasts_s=lasts_s, share=1.0)
@@ -55,17 +55,18 @@ def rate_frame_bytes(side: DirectionProfile, seconds: float = USUAL_S) -> int:
     return int(min(max(fitting, _SMALL_FRAME), FULL_FRAME))
 
 
-def rate_frames(side: DirectionProfile, seconds: float = USUAL_S) -> tuple[int, int]:
+def rate_frames(side: DirectionProfile, seconds: float = USUAL_S, *, bucket: bool = True) -> tuple[int, int]:
     """How many frames a rate probe sends at once, and how many after that at a pace just above the rate.
 
-    What takes that many seconds, at once as far as it waits in the queue.
+    What takes that many seconds, at once as far as it waits in the queue.  bucket: whether some pass at once, as tc's
+    bucket lets them; by the line all wait.
     """
     size = rate_frame_bytes(side, seconds)
     wanted = max(int(seconds / side.airtime(size)), _MIN_RATE_FRAMES)
     room = max(int((side.queue_packets or side.queue_limit_bytes / size) * 0.9), 2)
     if wanted <= room:
         return wanted, 0
-    at_once = room // 2 + _passes_at_once(side, size)
+    at_once = room // 2 + (_passes_at_once(side, size) if bucket else 0)
     return at_once, min(wanted, int(room / 2 / (1 - _OVERLOAD)))
 
 

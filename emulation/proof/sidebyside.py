@@ -209,7 +209,7 @@ def _send_some(one: _Sending, when: float, now: float) -> float:
         for first in range(0, burst.at_once, TOGETHER):
             one.path.emit(min(TOGETHER, burst.at_once - first), burst.size)
         one.left = burst.paced
-        return now
+        return now + burst.spacing_s  # at once it would be one more that has to wait
     count = min(1 if burst.spacing_s > FASTEST_S else TOGETHER, one.left)
     if count:
         one.path.emit(count, burst.size)
