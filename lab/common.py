@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,15 +22,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT_RESULTS = ROOT / "results"
 _WIDE = 400  # columns where nobody watches: nothing is folded
-
-
-def is_text(word: str) -> bool:
-    """Whether a word of the system's, such as a path, is UTF-8: records can hold no other."""
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def is_terminal() -> bool:
@@ -93,6 +85,11 @@ def can_be_written(option: str, file: Path | None) -> None:
 def note(line: str) -> None:
     """Say something on standard error that is no failure."""
     err.print(line, style="yellow")
+
+
+def command(verb: str, *places: Place) -> str:
+    """A command of `lab` as the user would type it."""
+    return shlex.join(("lab", verb, *map(shown, places)))
 
 
 def shown(path: Place) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign.campaign import CampaignError, owned
 from experiments.trial import revision
-from lab.common import note, out, shown, told
+from lab.common import command, note, out, shown, told
 from lab.start import find, tidy
 from records.campaign import RECORD, read_campaign
 from records.location import Place, locate
@@ -45,7 +45,7 @@ def _write(folder: Path, scenario: str, target: Place, *, ledgers: bool) -> None
     from analysis.pack import packing  # noqa: PLC0415 - it imports slowly
 
     if not trials(folder):
-        raise CampaignError(f"{folder}: no trial is finished; `lab resume {shown(folder)}` runs what is left")
+        raise CampaignError(f"{folder}: no trial is finished; `{command('resume', folder)}` runs what is left")
     with scratch("pack", target.parent if isinstance(target, Path) else None) as place:
         found = packing(folder, place, reduce=_reduced, revision=revision.git(), ledgers=ledgers)
         write_pack(made := place / "pack", scenario=scenario, campaign=folder.name, members=found.members)

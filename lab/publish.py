@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.campaign.campaign import CampaignError, missing, owned
-from lab.common import out, shown, told
+from lab.common import command, out, told
 from lab.start import find, tidy
 from lab.tally import tally
 from records.campaign import read_campaign
@@ -23,7 +23,7 @@ def publish(*, campaign: str, uri: str, results: Path) -> None:
         with owned(folder):
             if left := missing(folder, read_campaign(folder)):
                 raise CampaignError(
-                    f"{folder}: {len(left)} trials have not been run yet; `lab resume {shown(folder)}` runs them"
+                    f"{folder}: {len(left)} trials have not been run yet; `{command('resume', folder)}` runs them"
                 )
             done = copy(folder, target, tally=tally(folder))
         for what, files in (("copied", done.copied), ("there already", done.kept)):

@@ -16,16 +16,19 @@ from pydantic import ValidationError
 
 from emulation.kernel import congestion
 from emulation.kernel.kernel import KernelName
+from emulation.labkernel.shares import is_guests_own
 from emulation.profile import library
 from experiments.campaign.prepare import place_of
-from experiments.scenario.segments import topology_plan
+from experiments.scenario.segments import topology_plan, unfit_link
 from experiments.scenario.settings import Settings
 from experiments.tools.shell_request import REQUEST, ShellRequest
+from experiments.trial.checks.sharedmachine import shared_machine
 from experiments.workers.isolation import SOURCES, isolated, module
 from experiments.workers.kernels import Kernels
 from lab.beforehand import kernels
-from lab.common import DEFAULT_RESULTS, Status, fail, is_text, told
+from lab.common import DEFAULT_RESULTS, Status, fail, told
 from lab.start import tidy
+from records.location import is_text
 from records.scratch import scratch
 from topologies import topology as topologies
 from topologies.topology import Topology
@@ -72,6 +75,7 @@ def shell(
             group_frames=group_frames,
             congestion_control=congestion_control,
             prove=prove,
+            shared_machine=shared_machine(),
             environment={name: value for name, value in os.environ.items() if is_text(name) and is_text(value)},
         )
         raise typer.Exit(_run(chosen, request))
@@ -105,13 +109,20 @@ def _settings(request: ShellRequest) -> Settings:
     """Those of the network; what there is none for, and a node that is not in it, ends here."""
     try:
         settings = request.settings()
-        names = [host.name for host in topology_plan(settings).hosts]
+        plan = topology_plan(settings)
     except ValidationError as error:
         first = error.errors()[0]
         option = "-".join(map(str, first["loc"])).replace("_", "-")
         fail(f"--{option} {first['input']!r}: {first['msg']}", Status.USAGE)
     except ValueError as error:
         fail(f"--topology: {error}", Status.USAGE)
+    for why in filter(None, map(unfit_link, request.links.values())):
+        fail(f"--topology: {why}", Status.USAGE)
+    names = [host.name for host in plan.hosts]
+    try:
+        request.profile.groups([name for name in names if plan.role(name) == "station"])
+    except ValueError as error:
+        fail(f"{error}: say --stations", Status.USAGE)
     if request.on and request.on not in names:
         fail(f"--on {request.on!r}: there is no such node, but {', '.join(names)}", Status.USAGE)
     return settings
@@ -127,8 +138,7 @@ def _run(chosen: Kernels, request: ShellRequest) -> int:
     ):
         (folder / REQUEST).write_text(request.model_copy(update={"medium": place.medium}).model_dump_json())
         here = Path.cwd()
-        own = here == Path("/") or here.is_relative_to("/run")  # a lab kernel has its own of these
-        write = [folder, *([here] if os.access(here, os.W_OK) and not own else [])]
+        write = [folder, *([here] if os.access(here, os.W_OK) and not is_guests_own(here) else [])]
         return _attend(where, isolated(where, [*module("experiments.tools.shell_process"), str(folder)], write=write))
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from emulation.kernel import congestion
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.campaign import CampaignError
-from lab.common import Status, fail, is_text, shown
+from lab.common import Status, fail, shown
 from records.campaign import RECORD
+from records.location import is_text
 from records.publishing import must_be_whole
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.unpack import unpack as put_back
-from lab.common import Status, fail, out, shown, told
+from lab.common import Status, command, fail, out, shown, told
 from lab.start import tidy
 from records.campaign import read_campaign
 from records.location import Place, locate
+from records.pack import MOST_PACKED, BadPack
 from records.packed import in_all
+from records.packed import size as in_bytes
 from records.scratch import scratch
 
 
@@ -31,8 +33,8 @@ def unpack(*, file: str, results: Path) -> None:
             out.print(f"not in the pack, and so only where it was packed: {in_all(found.elsewhere)}")
         left = len(campaigns.missing(found.folder, read_campaign(found.folder)))
         if left:
-            out.print(f"at most {left} trials are left to run: lab resume {shown(found.folder)}")
-        out.print(f"report: lab report {shown(found.folder)}")
+            out.print(f"at most {left} trials are left to run: {command('resume', found.folder)}")
+        out.print(f"report: {command('report', found.folder)}")
 
 
 @contextmanager
@@ -41,6 +43,8 @@ def _here(place: Place) -> Iterator[Path]:
     if isinstance(place, Path):
         yield place
         return
+    if (size := place.size()) > MOST_PACKED:
+        raise BadPack(f"{place}: {in_bytes(size)}, more than a pack may have ({in_bytes(MOST_PACKED)})")
     with scratch("unpack") as folder, place.open() as source:
         copy = folder / place.name  # what is wrong with it is said of this name
         with copy.open("wb") as target:

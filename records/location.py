@@ -258,8 +258,19 @@ class RemoteFile:
         return got
 
 
+def is_text(word: str) -> bool:
+    """Whether a word of the system's, such as a path, is UTF-8: records can hold no other."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def locate(text: str | Path) -> Place:
     """What a user named: Path, or Remote for a URI of a scheme other than `file`.  Raises BadURI."""
+    if not is_text(str(text)):
+        raise BadURI(f"{str(text)!r}: its name is no UTF-8, and so cannot stand in a table: give it another")
     if isinstance(text, str) and (local := _LOCAL.fullmatch(text)):
         return Path(unquote(local[1]))
     if isinstance(text, Path) or not (found := _URI.fullmatch(text)):

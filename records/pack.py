@@ -33,6 +33,7 @@ TRIAL = (MANIFEST, LINK, VERDICT, PACKED, REDUCED, LATENCIES)
 LEDGERS = tuple(f"{name}.parquet" for name in (*TABLES, *FURTHER_TABLES))
 ASIDE = (MANIFEST, VERDICT, WHY)
 MOST_BYTES, MOST_FILES, MOST_RECORD = 4 << 30, 200_000, 64 << 20
+MOST_PACKED = 2 * MOST_BYTES  # of a file: what cannot be compressed is a little longer for it
 MOST_ROWS = 50_000_000  # of a ledger: 3 GB in memory
 _CELL = re.compile(FOLDER_NAME)
 _ASIDE = rf"{re.escape(SET_ASIDE)}trial-([0-9]{{3,9}})-[1-9][0-9]{{0,8}}"
@@ -105,7 +106,12 @@ def _checked_records(folder: Path, index: Index) -> Campaign:
     for name in dict.fromkeys((*(cell.name for cell in campaign.cells), *(one.cell for one in campaign.order))):
         if not _CELL.fullmatch(name):  # a folder of this name will be made
             raise DamagedTrial(f"{folder / RECORD}: {name!r} is no name for a cell")
+    known = {cell.name for cell in campaign.cells}
+    if strange := [one.cell for one in campaign.order if one.cell not in known]:
+        raise DamagedTrial(f"{folder / RECORD}: it plans trials of {strange[0]!r}, which is none of its cells")
     seeds = {(one.cell, one.trial): one.seed for one in campaign.order}
+    if len(seeds) < len(campaign.order):
+        raise DamagedTrial(f"{folder / RECORD}: it plans a trial twice")
     for trial in trials(folder):
         check_trial(trial)
         check_ledgers(trial)

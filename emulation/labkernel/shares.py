@@ -27,7 +27,7 @@ def binds(write: Sequence[str], read: Sequence[str], folder: str) -> list[tuple[
         if mode == "w" and not os.access(one, os.W_OK):
             raise LabKernelError(f"--write {one}: you may not write there yourself")
     for wanted in _needed(folder):
-        if _is_hidden(wanted) and not any(wanted.is_relative_to(one) for one in asked):
+        if wanted not in _HIDDEN and _is_hidden(wanted) and not any(wanted.is_relative_to(one) for one in asked):
             asked[wanted] = "r"
     return [(asked[one], one) for one in sorted(asked)]
 
@@ -63,11 +63,16 @@ def _folder(name: str, option: str) -> Path:
     path = Path(name).resolve()
     if not path.is_dir():
         raise LabKernelError(f"{option} {name}: there is no such folder")
-    if path.is_relative_to("/run") or any(hidden.is_relative_to(path) for hidden in _HIDDEN):
+    if is_guests_own(path):
         raise LabKernelError(f"{option} {name}: a lab kernel has a {path} of its own; name a folder elsewhere")
     if "\n" in str(path):
         raise LabKernelError(f"{option} {name!r}: a lab kernel cannot show a folder with a line break in its name")
     return path
+
+
+def is_guests_own(path: Path) -> bool:
+    """Whether a guest has another folder of that name, so that this one cannot be given to it."""
+    return path.is_relative_to("/run") or any(hidden.is_relative_to(path) for hidden in _HIDDEN)
 
 
 def _is_hidden(path: Path) -> bool:

@@ -163,9 +163,8 @@ class LinkProfile(Frozen):
         """
         out = {name for event in self.timeline for name in event.stations}
         if unknown := sorted((set(self.stations) | out) - set(stations)):
-            raise ValueError(
-                f"profile {self.name!r} has settings or events for {unknown[0]}, and there are {len(stations)} stations"
-            )
+            there = "is 1 station" if len(stations) == 1 else f"are {len(stations)} stations"
+            raise ValueError(f"profile {self.name!r} has settings or events for {unknown[0]}, and there {there}")
         return tuple(name for name in stations if name not in self.stations), *((name,) for name in self.stations)
 
 

@@ -17,6 +17,7 @@ from experiments.workers.place import Place
 from experiments.workers.worker import Failed, Workers
 from records.calibration import Calibrated
 from records.record import Record
+from topologies.plan import MAX_STATIONS
 
 _ANSWER: TypeAdapter[Calibrated | Failed] = TypeAdapter(Calibrated | Failed)
 WANTED = ("auto", "host", "lab", "both")
@@ -33,7 +34,8 @@ class Request(Record):
 
 def stations_needed(profile: LinkProfile) -> int:
     """How many stations show all that a profile says: every one with settings of its own, and one other."""
-    own = {int(name.removeprefix("sta")) for name in profile.stations}
+    named = {*profile.stations, *(station for event in profile.timeline for station in event.stations)}
+    own = {int(name.removeprefix("sta")) for name in named}
     return max(max(own, default=0), len(own) + 1)
 
 
@@ -59,6 +61,10 @@ def calibrate(
 def _places_for(profile: LinkProfile, wanted: str, medium: str, kernels: Kernels) -> Iterator[tuple[Place, str]]:
     """Each wanted kernel and medium, and why it cannot do the profile ('' when it can)."""
     stations = stations_needed(profile)
+    if stations > MAX_STATIONS:
+        why = f"it names station {stations}, and a medium has {MAX_STATIONS} at most"
+        yield Place("lab" if wanted == "lab" else "host", "tc"), why
+        return
     if wanted == "auto":
         try:
             yield kernels.choose(profile, stations=stations), ""

@@ -50,7 +50,7 @@ def _calibrated(profile: LinkProfile, network: Network, request: Request) -> Cal
         with heartbeat() as heart:
             try:
                 found = _once(profile, network, request)
-            except (KernelError, OSError) as error:
+            except (KernelError, OSError, ValueError) as error:
                 return found.model_copy(update={"refused": str(error), "failed": True, "tries": attempt})
         worst = max(worst, heart.worst_s)
         found = found.model_copy(update={"tries": attempt, "stall_s": worst, "seconds": time.monotonic() - started})

@@ -59,7 +59,7 @@ def main() -> int:
             settings = request.settings()
             network = stack.enter_context(built(topology_plan(settings), congestion_control=request.congestion_control))
             here, there = _ends(network, request.on)
-            process = stack.enter_context(serving())
+            process = stack.enter_context(serving(idle_poll=not request.shared_machine))
             plans = _plans(request, settings, network)
             if request.prove:
                 _prove(plans, network, process)

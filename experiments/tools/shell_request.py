@@ -19,6 +19,7 @@ class ShellRequest(Record):
 
     network: the word for the profile, by which the topology's links may mean it, too.  topology: as a scenario's.
     links: the profiles that it names, by name.  on: the node that the command runs on, '' = the first station.
+    shared_machine: whether others use the machine, too, who would miss a processor that is kept awake.
     """
 
     network: str
@@ -33,6 +34,7 @@ class ShellRequest(Record):
     group_frames: bool = False
     congestion_control: str
     prove: bool
+    shared_machine: bool = False
     medium: MediumName = "tc"
     environment: dict[str, str]
 

@@ -57,7 +57,9 @@ def test_a_campaign_goes_into_a_file_and_comes_out_of_it(
     assert "4 valid; 4 out of a pack" in lab("list", "--results", "results", cwd=tmp_path).stdout
 
 
-def test_a_pack_goes_to_a_store_and_comes_from_there(original: Path, store: ObjectStore, tmp_path: Path) -> None:
+def test_a_pack_goes_to_a_store_and_comes_from_there(
+    original: Path, store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     packed(original, tmp_path / "here")
     for target in ("lab/packs/", "lab/packs/of another name"):
         done = CliRunner().invoke(app, ["pack", str(original), "--out", store.uri(target)])
@@ -80,6 +82,9 @@ def test_a_pack_goes_to_a_store_and_comes_from_there(original: Path, store: Obje
     store.objects["lab/packs/cut"] = (tmp_path / "here").read_bytes()[:-9]
     cut = unpack("cut")
     assert (cut.exit_code, "/cut: " in cut.stderr) == (1, True), cut.stderr
+    monkeypatch.setattr("lab.unpack.MOST_PACKED", 1000)
+    large = unpack("cut")
+    assert (large.exit_code, "more than a pack may have (0.001 MB)" in large.stderr) == (1, True), large.stderr
 
 
 def test_trials_whose_reductions_are_kept_are_not_reduced_for_a_pack(

@@ -167,6 +167,28 @@ def test_a_network_that_there_is_none_of_is_told(words: str, told: str) -> None:
     assert told in " ".join(done.output.split())
 
 
+@pytest.mark.parametrize(
+    ("more", "topology", "told"),
+    [
+        ("stations: {sta3: {loss: 0}}", "", "for sta3, and there is 1 station: say --stations"),
+        ("timeline: [{at: 1, outage: 1, stations: [sta2]}]", "", "for sta2, and there is 1 station: say --stations"),
+        ("stations: {sta1: {loss: 0}}", "chain link=own.yaml", "has settings for single stations, of which"),
+        ("timeline: [{at: 1, outage: 1}]", "chain link=own.yaml", "has a timeline, which only"),
+    ],
+    ids=["station", "event's station", "link of stations", "link that changes"],
+)  # fmt: skip
+def test_what_a_profile_has_no_place_for_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, topology: str, told: str
+) -> None:
+    own = f"{{name: own, description: d, source: s, medium: shared, rate: 2 Mbit/s, {more}}}"
+    (tmp_path / "own.yaml").write_text(own)
+    monkeypatch.chdir(tmp_path)
+    words = ["wireline-10m", "--topology", topology] if topology else ["own.yaml"]
+    done = CliRunner().invoke(app, ["shell", *words, "--", "true"])
+    assert done.exit_code == 2
+    assert told in " ".join(done.output.split())
+
+
 def test_an_unknown_profile_and_a_missing_command_are_told() -> None:
     done = shell("nowhere", "--", "true")
     assert (done.returncode, "no link profile 'nowhere'" in done.stderr) == (2, True)

@@ -91,12 +91,12 @@ def test_programs_out_of_a_pack_run_only_when_a_user_has_said_so(original: Path,
     ]
     write_record(theirs / RECORD, campaign.model_copy(update={"cells": tuple(cells)}))
     folder = unpack(pack(theirs, tmp_path / "back"), tmp_path / "home").folder
-    assert campaigns.latest_unfinished(tmp_path / "home", campaign.digest) is None
+    assert campaigns.latest_unfinished(tmp_path / "home") is None
     done = CliRunner().invoke(app, ["resume", str(folder)])
     assert done.exit_code != 0
     assert "'rm', '-r', 'everything'" in done.output.replace("\n", " ")
     (folder / FOREIGN).unlink()
-    assert campaigns.latest_unfinished(tmp_path / "home", campaign.digest) == folder
+    assert campaigns.latest_unfinished(tmp_path / "home") == folder
 
 
 def test_a_trial_of_another_seed_is_refused(original: Path, tmp_path: Path) -> None:
@@ -187,6 +187,21 @@ def test_a_cell_that_would_be_run_outside_the_campaign_is_refused(original: Path
     write_record(hostile / RECORD, campaign.model_copy(update={"order": order}))
     with pytest.raises(BadPack, match="is no name for a cell"):
         unpack(pack(hostile, tmp_path / "pack"), tmp_path / "results")
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+def test_trials_of_no_cell_or_planned_twice_are_refused(original: Path, tmp_path: Path) -> None:
+    hostile = copy(original, tmp_path / "hostile")
+    campaign = read_campaign(hostile)
+    first, second, *more = campaign.order
+    for order, words in (
+        ((first.model_copy(update={"cell": "another"}), second, *more), "trials of 'another', which is none of its"),
+        ((first, first, *more), "it plans a trial twice"),
+    ):
+        write_record(hostile / RECORD, campaign.model_copy(update={"order": order}))
+        with pytest.raises(BadPack, match=words):
+            unpack(pack(hostile, tmp_path / "pack"), tmp_path / "results")
+        (tmp_path / "pack").unlink()
     assert list((tmp_path / "results").iterdir()) == []
 
 

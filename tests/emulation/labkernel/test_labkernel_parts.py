@@ -127,3 +127,8 @@ def test_a_folder_that_the_guest_has_itself_is_refused(folder: str) -> None:
         pytest.skip(f"no {folder} here")
     with pytest.raises(LabKernelError, match="of its own; name a folder elsewhere"):
         shares.binds([folder], [], "/")
+
+
+def test_a_command_may_be_run_in_a_folder_that_the_guest_has_itself(tmp_path: Path) -> None:
+    assert Path("/tmp") not in dict(map(reversed, shares.binds([], [], "/tmp")))  # noqa: S108 - what it is about
+    assert ("r", tmp_path) in shares.binds([], [], str(tmp_path))
