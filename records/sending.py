@@ -24,7 +24,7 @@ from records.record import Record
 
 LARGEST_BODY_BYTES = 16 << 20
 Size = Annotated[int, Field(ge=MARKER_BYTES, le=LARGEST_BODY_BYTES)]
-Rate = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
+Rate = Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]  # its inverse is a time
 _Share = Annotated[float, BeforeValidator(parse_share), Field(gt=0, le=1)]
 _SIZE: TypeAdapter[int] = TypeAdapter(Size)
 _MIX: TypeAdapter[dict[int, float]] = TypeAdapter(Annotated[dict[Size, _Share], Field(min_length=1)])

@@ -133,6 +133,14 @@ class StackError(Exception):
     """The provider refused something or went away; the message is the provider's."""
 
 
+class UnansweredError(StackError):
+    """Nobody will answer it any more, though the connection lives: whether it arrives is not known."""
+
+
+class EndedError(UnansweredError):
+    """Nor will anything be answered that is sent the same way later: that has ended."""
+
+
 class FullError(StackError):
     """The destination is full: the message was not taken, and may be sent again later (guarantee REFUSAL)."""
 

@@ -60,6 +60,12 @@ class Seen:
         return "" if self.counted.delivered else "nothing arrived"
 
     @property
+    def dead(self) -> str:
+        """How a server or a connection ended that nobody had ended, '' where none did: no promise is kept then."""
+        ended = (one for one in self.verdict.checks if one.check is Check.SERVERS_ALIVE)
+        return next((one.detail for one in ended if one.health is Health.FAILED), "")
+
+    @property
     def unproven(self) -> str:
         """Why it is not known that the link did to messages what the story asks, '' when it is."""
         return "; ".join(
@@ -119,10 +125,7 @@ def _silent(seen: Seen) -> str:
 
 
 def _dead(seen: Seen) -> str:
-    return next(
-        (one.detail for one in seen.verdict.checks if one.check is Check.SERVERS_ALIVE and one.health is Health.FAILED),
-        "",
-    )
+    return seen.dead
 
 
 def _not_kept(after: Restarted) -> str:
@@ -182,9 +185,11 @@ PROMISES: tuple[Promise[Seen], ...] = (
     Promise(name="requests", about="every request that is answered was served once", story="requests", broken=_amiss),
     Promise(name="own replies", about="a reply goes to its caller and its request", story="requests", broken=_foreign),
     Promise(name="group", about="every member has every message", story="group", broken=_missing),
-    Promise(name="flow", about="nothing of a flow is lost", story="flow", broken=_missing),
+    Promise(name="flow", about="all of a flow arrives, and once", story="flow", broken=_amiss),
     Promise(name="flow order", about="a flow is in order", story="flow", broken=_out_of_order),
-    Promise(name="shared flow", about="nothing of flows to one address is lost", story="shared-flows", broken=_missing),
+    Promise(
+        name="shared flow", about="all of flows to one address arrives, and once", story="shared-flows", broken=_amiss
+    ),
     Promise(
         name="shared flow order", about="flows to one address are in order", story="shared-flows", broken=_out_of_order
     ),

@@ -123,7 +123,7 @@ def _judged(promise: Promise[E], stack: Stack, after: Callable[[], E | str], *, 
     seen = after()
     if isinstance(seen, str):
         return Finding(**told, answer="untried", why=seen)
-    why = (seen.nothing if isinstance(seen, Seen) else "") or promise.broken(seen)
+    why = (seen.nothing or seen.dead if isinstance(seen, Seen) else "") or promise.broken(seen)
     if not why and isinstance(seen, Seen) and (unproven := seen.unproven):
         why = f"the link was not what the story asks for: {unproven}"
         return Finding(**told, answer="untried", why=why, trial=trial)

@@ -88,8 +88,6 @@ def _done(tables: Tables, totals: Progress, clients: Clients, own: Own, ledger: 
     return Done(
         rows={"published": tables.published.num_rows, "delivered": tables.delivered.num_rows},
         acked=totals.acked,
-        failed=totals.failed,
-        in_doubt=totals.sent - totals.acked - totals.failed,
         unreadable=tables.unreadable,
         worst_send_lateness_s=own.lateness.worst_ns / 1e9,
         worst_loop_lag_s=own.lag.worst_ns / 1e9,

@@ -19,7 +19,7 @@ from experiments.load.nursery import nursery
 from experiments.load.protocol import Done, Go, Kill, NodePlan, Progress, Stop, Times
 from experiments.load.recording import MARKED
 from experiments.load.remote import ClientFailedError, Remote, started
-from experiments.load.stale import stale_copies
+from experiments.load.stale import stale_and_cut
 from records.commands import ProgramRun
 from records.manifest import PlacedWorkload
 from records.nodes import NodeChange, absences, by_node
@@ -65,7 +65,8 @@ class Drained:
 class FleetResult:
     """published by producer and seq, delivered by consumer and arrival, and what each node reported.
 
-    stale: deliveries of messages that this trial did not send when they say they were sent.
+    stale: deliveries of messages that this trial did not send when they say they were sent.  cut: those of others that
+    are not as long as what was sent.
     excused: by node, the clients whose connections may be lost, as what they need was taken away by plan.
     programs: how those ended that the load was, none where it was messages.
     """
@@ -74,6 +75,7 @@ class FleetResult:
     delivered: pa.Table
     nodes: dict[str, Done]
     stale: int = 0
+    cut: int = 0
     excused: Mapping[str, Collection[str]] = field(default_factory=dict)
     programs: tuple[ProgramRun, ...] = ()
 
@@ -272,12 +274,13 @@ class Fleet:
             delivered.append(tables[1])
         sent = pa.concat_tables(published).sort_by([("producer", "ascending"), ("seq", "ascending")])
         marked = pa.concat_tables(delivered).sort_by([("consumer", "ascending"), ("arrival", "ascending")])
-        stale = stale_copies(sent, marked)
+        stale, cut = stale_and_cut(sent, marked)
         return FleetResult(
             published=sent,
             delivered=marked.select(DELIVERED.names),
             nodes=nodes,
             stale=stale,
+            cut=cut,
             excused=self._excused,
         )
 

@@ -140,7 +140,7 @@ class Ready(Record):
 
 
 class Progress(Record):
-    """Totals since go.  delivered counts arrivals, duplicates included.
+    """Totals since go.  delivered counts arrivals, duplicates included.  failed: those that nobody answers, too.
 
     wanted_by_topic: answered messages whose property the topic's consumers want.
     """
@@ -173,8 +173,6 @@ class Done(Record):
     event: Literal["done"] = "done"
     rows: dict[str, int]
     acked: int
-    failed: int
-    in_doubt: int
     unreadable: int
     worst_send_lateness_s: float
     worst_loop_lag_s: float

@@ -11,7 +11,7 @@ from experiments.load.clock import Clock
 from experiments.load.recording import PublishedLog
 from records.marker import Marker, pack_into
 from records.sending import Bursts
-from stacks.driver import Connection, FullError, Publisher, StackError
+from stacks.driver import Connection, EndedError, FullError, Publisher, StackError, UnansweredError
 
 # After a refused send, also before it is repeated: long enough not to spin, short against any window.
 PAUSE_NS = 10_000_000
@@ -47,9 +47,10 @@ class Producer:
     lateness: Lateness
     _pending: dict[int, asyncio.Future[object]] = field(default_factory=dict)
     _broken: BaseException | None = None
+    _ended: bool = False
 
     async def closed_loop(self, *, end_ns: int, in_flight: int = 1, bursts: Bursts | None = None) -> None:
-        """Send until end_ns, each message when one of in_flight is answered; ends early with its connection.
+        """Send until end_ns, each message when one of in_flight is answered; ends early with what carries them.
 
         After a burst all of its messages are answered before its pause begins.
         """
@@ -61,7 +62,7 @@ class Producer:
             await self.clock.sleep_until(min(self.clock.now_ns() + round(bursts.pause_s * 1e9), end_ns))
 
     def _goes_on(self, end_ns: int) -> bool:
-        return self.clock.now_ns() < end_ns and self.connection.lost is None
+        return self.clock.now_ns() < end_ns and self.connection.lost is None and not self._ended
 
     async def _burst(self, end_ns: int, in_flight: int, messages: int | None) -> None:
         """Send so many messages, or without end, and wait for all answers."""
@@ -77,7 +78,8 @@ class Producer:
         """Send messages up to number `last`, each when the one before it is answered; others may do so beside this."""
         now, log = self.clock.now_ns, self.log
         t_ready = now()
-        while (t_send := now()) < end_ns and self.connection.lost is None and (last is None or len(log) < last):
+        while self._goes_on(end_ns) and (last is None or len(log) < last):
+            t_send = now()
             self.lateness.observe(t_ready, t_send)
             seq, body, prop = len(log), next(self.bodies), next(self.properties)
             marker = Marker(self.id, seq, t_send)
@@ -88,8 +90,8 @@ class Producer:
                 answer = self.publisher.send(body, prop)
                 left = True
                 await self._until_taken(answer, body, marker, prop, end_ns)
-            except StackError:
-                self._failed(seq, left)
+            except StackError as error:
+                self._failed(seq, error, left)
                 await self.clock.sleep_until(now() + PAUSE_NS)
                 t_ready = now()
             else:
@@ -154,8 +156,8 @@ class Producer:
         self.log.sent(due_ns, t_send, prop, len(body))
         try:
             answer = asyncio.ensure_future(self.publisher.send(body, prop))
-        except StackError:
-            self._failed(seq, left=False)
+        except StackError as error:
+            self._failed(seq, error, left=False)
             return
         if answer.done():
             self._answered(seq, answer)
@@ -178,7 +180,7 @@ class Producer:
         if error is None:
             self.log.answered(seq, self.clock.now_ns())
         elif isinstance(error, StackError):
-            self._failed(seq, left=True)
+            self._failed(seq, error, left=True)
         elif self._broken is None:  # raised here only the loop would hear of it
             self._broken = error
 
@@ -186,7 +188,13 @@ class Producer:
         if self._broken is not None:
             raise self._broken
 
-    def _failed(self, seq: int, left: bool) -> None:
-        """A message that left and was cut off may have arrived: it stays in doubt.  Else it was refused."""
-        if not (left and self.connection.lost is not None):
+    def _failed(self, seq: int, error: StackError, left: bool) -> None:
+        """A message that left and was cut off, or that nobody answers, may have arrived: it stays in doubt.
+
+        Else it was refused.
+        """
+        self._ended = self._ended or isinstance(error, EndedError)
+        if isinstance(error, UnansweredError):
+            self.log.given_up(seq)
+        elif not (left and self.connection.lost is not None):
             self.log.refused(seq)

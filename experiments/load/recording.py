@@ -12,8 +12,10 @@ from records import marker
 from records.schema import DELIVERED, PUBLISHED, Outcome
 from records.workload import Selection
 
-# What a client writes of its deliveries: the ledger's columns, and when the message says it was sent.
-MARKED = DELIVERED.append(pa.field("t_send_ns", pa.int64(), nullable=False))
+# What a client writes of its deliveries: the ledger's columns, when the message says it was sent, and how long it is.
+MARKED = DELIVERED.append(pa.field("t_send_ns", pa.int64(), nullable=False)).append(
+    pa.field("body_bytes", pa.int32(), nullable=False)
+)
 _NO_TIME = -1
 _ACKED, _FAILED, _IN_DOUBT = int(Outcome.ACKED), int(Outcome.FAILED), int(Outcome.IN_DOUBT)
 _MAX_PRODUCER, _MAX_SEQ = 2**31 - 1, 2**63 - 1
@@ -77,6 +79,11 @@ class PublishedLog:
         self._outcomes[seq] = _FAILED
         self.failed += 1
 
+    def given_up(self, seq: int) -> None:
+        """It stays in doubt, and is waited for no longer."""
+        assert self._outcomes[seq] == _IN_DOUBT
+        self.failed += 1
+
     def table(self) -> pa.Table:
         """The rows in the shape of PUBLISHED."""
         rows = len(self)
@@ -104,6 +111,7 @@ class DeliveredLog:
         self._markers = bytearray()
         self._times = array("q")
         self._consumers = array("i")
+        self._sizes = array("i")
         self._redelivered = array("b")
 
     def __len__(self) -> int:
@@ -116,6 +124,7 @@ class DeliveredLog:
             return
         self._times.append(t_recv_ns)
         self._consumers.append(consumer)
+        self._sizes.append(len(body))
         self._markers += body[: marker.SIZE]
         self._redelivered.append(redelivered)
         self.by_consumer[consumer] += 1
@@ -132,6 +141,7 @@ class DeliveredLog:
             "arrival": np.arange(len(self), dtype=np.int64),
             "redelivered": np.array(self._redelivered, dtype=bool),
             "t_send_ns": found["t_send_ns"].astype(np.int64),
+            "body_bytes": np.array(self._sizes, dtype=np.int32),
         }
         table = pa.table({name: column[readable] for name, column in columns.items()}, schema=MARKED)
         return table, self.unreadable + int(np.count_nonzero(~readable))

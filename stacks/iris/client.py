@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from stacks.channel import CLOSE_LIMIT_S, Channel, fail
-from stacks.driver import RequestHandler, StackError
+from stacks.driver import RequestHandler, StackError, UnansweredError
 from stacks.iris import relay
 from stacks.iris.relay import FROM_NODE, Reader
 from stacks.iris.tunnel import Tunnel
@@ -21,7 +21,7 @@ class FaultError(StackError):
     """The member that had the request says what went wrong, or there is none."""
 
 
-class TimedOutError(StackError):
+class TimedOutError(UnansweredError):
     """There was no reply in time."""
 
 

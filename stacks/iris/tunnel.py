@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 from stacks.channel import fail
-from stacks.driver import StackError
+from stacks.driver import EndedError, StackError
 from stacks.iris import relay
 from stacks.iris.relay import CHUNK_LIMIT
 
@@ -45,7 +45,7 @@ class Tunnel:
             raise StackError("a tunnel has no empty messages")
         taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self.over is not None or self._closing:
-            fail(taken, self.over or "the tunnel is closed")
+            fail(taken, self.over or "the tunnel is closed", EndedError)
             return taken
         for at in range(0, len(data), CHUNK_LIMIT):
             last = at + CHUNK_LIMIT >= len(data)
@@ -64,7 +64,7 @@ class Tunnel:
         self.over = reason
         for _, _, taken in self._waiting:
             if taken is not None:
-                fail(taken, reason)
+                fail(taken, reason, EndedError)
         self._waiting.clear()
         self.on_end()
 

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from stacks.knobs import Knobs
 
 Mark = Annotated[int, Field(ge=1, le=100_000_000)]
+_LEAST_S = 0.001
 Seconds = Annotated[float, Field(ge=0, le=3600)]
 
 
@@ -29,6 +30,13 @@ class ZeroMQKnobs(Knobs):
     """how long after a lost connection the next is tried (ZMQ_RECONNECT_IVL)"""
     linger_s: Annotated[float, Field(ge=0, le=60)] = 1.0
     """for how long what is unsent is still sent when a client leaves (ZMQ_LINGER)"""
+
+    @model_validator(mode="after")
+    def _times_are_of_milliseconds(self) -> ZeroMQKnobs:
+        for name in ("heartbeat_s", "heartbeat_timeout_s"):
+            if 0 < (given := getattr(self, name)) < _LEAST_S:
+                raise ValueError(f"{name} {given:g}: libzmq counts milliseconds, so it is 0 or {_LEAST_S:g} at least")
+        return self
 
     @model_validator(mode="after")
     def _a_timeout_needs_heartbeats(self) -> ZeroMQKnobs:

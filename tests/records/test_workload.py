@@ -94,6 +94,7 @@ def test_what_a_pattern_cannot_have_it_has_no_key_for(pattern: Pattern, key: str
         ({"body_bytes": {"100": 0.5, "2000000": 0.5}, "body_type": "map"}, "workload", "at most 1048576 bytes"),
         ({"loop": "open"}, "workload", "needs a rate"),
         ({"rate": 5}, "workload", "only an open loop has one"),
+        ({"loop": "open", "rate": 1e-7}, "workload.rate", "greater than or equal to 0.000001"),
         ({"loop": "open", "rate": 5, "in_flight": 2}, "workload", "waits for no answer"),
         ({"arrivals": "poisson"}, "workload", "say loop: open"),
         ({"ramp": {"to": 5}}, "workload", "say loop: open"),

@@ -259,10 +259,11 @@ def test_a_client_vanishes_without_a_word() -> None:
     [
         ({"send_high_water": 0}, "knobs.zeromq.send_high_water: .*greater than or equal to 1"),
         ({"heartbeat_timeout_s": 3}, "heartbeat_timeout_s 3 without heartbeats: give heartbeat_s"),
+        ({"heartbeat_s": 0.0004}, "heartbeat_s 0.0004: libzmq counts milliseconds, so it is 0 or 0.001 at least"),
         ({"hwm": 3}, "knobs.zeromq.hwm: is none of send_high_water"),
     ],
 )
-def test_a_wrong_knob_is_told(knobs: dict[str, int], message: str) -> None:
+def test_a_wrong_knob_is_told(knobs: dict[str, float], message: str) -> None:
     with pytest.raises(KnobsError, match=message):
         parse("zeromq", ZeroMQKnobs, knobs)
 

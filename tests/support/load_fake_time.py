@@ -1,6 +1,7 @@
 """A clock that stands still unless it is slept on or pushed, and a stack whose answers the test gives."""
 
 import asyncio
+from collections.abc import Mapping
 from itertools import repeat
 
 from experiments.load.publishing import Lateness, Producer
@@ -27,7 +28,10 @@ class FakeClock:
 
 
 class HandStack:
-    """A connection and publisher in one.  answer_ns: how long each answer takes, None = it never comes."""
+    """A connection and publisher in one.  answer_ns: how long each answer takes, None = it never comes.
+
+    refuses, full, errors: which sends, counted from 0, are answered by an error.
+    """
 
     def __init__(
         self,
@@ -36,13 +40,18 @@ class HandStack:
         answer_ns: int | None = 0,
         refuses: frozenset[int] = frozenset(),
         full: frozenset[int] = frozenset(),
+        errors: Mapping[int, StackError] | None = None,
     ) -> None:
         self.lost: str | None = None
         self.waiting: list[asyncio.Future[None]] = []
         self.sent_at_ns: list[int] = []
         self._clock = clock
         self._answer_ns = answer_ns
-        self._refuses, self._full = refuses, full
+        self._errors = {
+            **dict.fromkeys(refuses, StackError("refused")),
+            **dict.fromkeys(full, FullError("full")),
+            **(errors or {}),
+        }
         self.bodies: list[bytes] = []
 
     def send(self, body: bytes | bytearray, prop: int | None = None) -> asyncio.Future[None]:
@@ -50,10 +59,8 @@ class HandStack:
         self.bodies.append(bytes(body))
         answer = asyncio.get_running_loop().create_future()
         self.sent_at_ns.append(self._clock.t_ns)
-        if len(self.sent_at_ns) - 1 in self._refuses:
-            answer.set_exception(StackError("refused"))
-        elif len(self.sent_at_ns) - 1 in self._full:
-            answer.set_exception(FullError("full"))
+        if (error := self._errors.get(len(self.sent_at_ns) - 1)) is not None:
+            answer.set_exception(error)
         elif self._answer_ns is None:
             self.waiting.append(answer)
         else:

@@ -37,7 +37,8 @@ class Evidence:
 
     resources: the table of records.schema; further_resources: of the links of other segments.
     capture_drops: per port, None where tcpdump would not say; None: nothing was to be captured.
-    clock_step_s: how far the wall clock moved against the monotonic one.  unreadable: bodies without a marker.
+    clock_step_s: how far the wall clock moved against the monotonic one.
+    unreadable: bodies without a marker, or of another length than what was sent.
     miscounted: rows by which the ledger differs from what the clients counted as they went.
     stale: deliveries of messages that the trial did not send when they say they were sent.
     lost: why each lost connection or server went, empty when none.

@@ -8,15 +8,16 @@ from ledger_tables import delivered, published
 from trial_files import passing_verdict
 
 from experiments.conformance.promises import PROMISES, Seen
-from experiments.conformance.proving import _judged
+from experiments.conformance.proving import Finding, _judged
 from records.audience import Audience
 from records.manifest import Window
 from records.schema import Outcome
-from records.verdict import Check, Health
+from records.verdict import Check, Health, Verdict
 from stacks import registry
 
 THEM = tuple(Audience(consumers=(number,), topic=0) for number in (10, 11))
 SENT = [(1, seq) for seq in range(4)]
+WHOLE = [(consumer, *one) for consumer in (10, 11) for one in SENT]
 WINDOW = Window(go_ns=0, start_ns=10**9, end_ns=5 * 10**9, drained_ns=6 * 10**9, started_at="")
 
 
@@ -44,10 +45,11 @@ def test_what_neither_answers_nor_delivers_is_told(
     assert seen(published(SENT, outcome=outcome), delivered(arrived)).nothing == why
 
 
-def test_a_request_that_is_served_twice_was_not_served_once() -> None:
-    once = [(consumer, *one) for consumer in (10, 11) for one in SENT]
-    assert broken("requests", published(SENT), delivered(once)) == ""
-    assert broken("requests", published(SENT), delivered([*once, (10, 1, 1)])) == "1 of 8 arrived more than once"
+@pytest.mark.parametrize("name", ["requests", "flow", "shared flow"])
+def test_what_arrives_twice_has_not_arrived_once(name: str) -> None:
+    assert broken(name, published(SENT), delivered(WHOLE)) == ""
+    assert broken(name, published(SENT), delivered([*WHOLE, (10, 1, 1)])) == "1 of 8 arrived more than once"
+    assert broken(name, published(SENT), delivered(WHOLE[1:])) == "1 of 8 were answered and never arrived"
 
 
 def test_what_was_not_answered_and_arrived_excuses_nothing_that_was_answered_and_did_not() -> None:
@@ -75,6 +77,22 @@ def test_nothing_is_kept_over_a_link_that_was_not_impaired(check: Check, health:
         found = Seen.of(published(SENT), delivered(arrivals), THEM, verdict=verdict, window=WINDOW)
         return _judged(promise, registry.get("reference"), lambda: found).answer
 
-    whole = [(consumer, *one) for consumer in (10, 11) for one in SENT]
-    assert after(whole) == ("kept" if health is Health.PASSED else "untried")
-    assert after(whole[:-1]) == "broken"  # all the more
+    assert after(WHOLE) == ("kept" if health is Health.PASSED else "untried")
+    assert after(WHOLE[:-1]) == "broken"  # all the more
+
+
+@pytest.mark.parametrize("name", ["at least once", "no stall"])
+def test_a_server_that_died_unasked_has_kept_nothing_however_little_was_lost(name: str) -> None:
+    (promise,) = (one for one in PROMISES if one.name == name)
+    good = passing_verdict()
+    died = {"health": Health.FAILED, "reason": "1 ended", "detail": "reference ended with status 1"}
+    checks = tuple(one.model_copy(update=died) if one.check is Check.SERVERS_ALIVE else one for one in good.checks)
+    often = pa.concat_tables([delivered(WHOLE, t_recv_ns=at * 10**9) for at in range(1, 6)])
+
+    def after(verdict: Verdict) -> Finding:
+        found = Seen.of(published(SENT), often, THEM, verdict=verdict, window=WINDOW)
+        return _judged(promise, registry.get("reference"), lambda: found)
+
+    assert after(good).answer == "kept"
+    found = after(good.model_copy(update={"checks": checks}))
+    assert (found.answer, found.why) == ("broken", "reference ended with status 1")

@@ -15,6 +15,7 @@ from experiments.load.publishing import CATCH_UP_NS, PAUSE_NS, Producer
 from records import marker
 from records.schema import Outcome
 from records.sending import Bursts
+from stacks.driver import EndedError, UnansweredError
 
 
 def _seq(body: bytes) -> int:
@@ -68,6 +69,33 @@ def test_closed_loop_pauses_after_a_refused_send() -> None:
     assert stack.sent_at_ns == [0, MS, MS + PAUSE_NS, MS + 2 * PAUSE_NS]
     assert outcomes(producer) == [Outcome.ACKED, Outcome.FAILED, Outcome.FAILED, Outcome.ACKED]
     assert (producer.log.acked, producer.log.failed) == (2, 2)
+
+
+def test_what_nobody_answers_stays_in_doubt_and_is_waited_for_no_longer() -> None:
+    clock = FakeClock()
+    producer = hand_producer(clock, HandStack(clock, answer_ns=MS, errors={1: UnansweredError("no reply in time")}))
+    asyncio.run(producer.closed_loop(end_ns=PAUSE_NS + 2 * MS))
+    assert outcomes(producer) == [Outcome.ACKED, Outcome.IN_DOUBT, Outcome.ACKED]
+    assert (producer.log.acked, producer.log.failed) == (2, 1)
+
+
+@pytest.mark.parametrize("bursts", [None, Bursts(messages=2, pause_s=0.001)])
+def test_closed_loop_ends_with_what_carries_its_messages(bursts: Bursts | None) -> None:
+    clock = FakeClock()
+    producer = hand_producer(clock, HandStack(clock, answer_ns=MS, errors={2: EndedError("the tunnel is closed")}))
+    asyncio.run(producer.closed_loop(end_ns=1000 * MS, bursts=bursts))
+    assert outcomes(producer) == [Outcome.ACKED, Outcome.ACKED, Outcome.IN_DOUBT]
+
+
+def test_open_loop_leaves_what_nobody_answers_in_doubt() -> None:
+    async def story() -> list[int]:
+        clock = FakeClock()
+        producer = hand_producer(clock, HandStack(clock, errors={1: UnansweredError("no reply in time")}))
+        await producer.open_loop(go_ns=0, end_ns=30 * MS, schedule=every_10_ms())
+        await asyncio.sleep(0)
+        return outcomes(producer)
+
+    assert asyncio.run(story()) == [Outcome.ACKED, Outcome.IN_DOUBT, Outcome.ACKED]
 
 
 def test_closed_loop_sends_the_same_message_again_while_the_destination_is_full() -> None:

@@ -37,8 +37,11 @@ def test_what_arrives_is_in_the_table_in_order(rows: list[tuple[int, int, int, i
     assert table.schema == MARKED
     assert unreadable == 0
     expected = [
-        {"consumer": c, "producer": p, "seq": s, "t_recv_ns": t, "arrival": t, "redelivered": again, "t_send_ns": 5}
-        for t, (c, p, s, _, again) in enumerate(rows)
+        {
+            **{"consumer": c, "producer": p, "seq": s, "t_recv_ns": t, "arrival": t, "redelivered": again},
+            **{"t_send_ns": 5, "body_bytes": size},
+        }
+        for t, (c, p, s, size, again) in enumerate(rows)
     ]
     assert table.to_pylist() == expected
     assert sum(log.by_consumer.values()) == len(rows)
@@ -64,19 +67,20 @@ def test_a_marker_with_numbers_no_producer_has_is_unreadable() -> None:
 
 def test_rows_keep_what_became_of_each_message() -> None:
     log = PublishedLog(producer=7, topic=2)
-    for seq in range(3):
+    for seq in range(4):
         log.sent(seq * 10, seq * 10 + 1, seq + 50, 100 + seq)
     log.answered(0, 99)
     log.refused(2)
+    log.given_up(3)
     table = published_table([log])
     assert table.schema == PUBLISHED
     rows = table.to_pylist()
-    assert [row["outcome"] for row in rows] == [Outcome.ACKED, Outcome.IN_DOUBT, Outcome.FAILED]
-    assert [row["t_ack_ns"] for row in rows] == [99, None, None]
-    assert [row["property"] for row in rows] == [50, 51, 52]
-    assert [row["body_bytes"] for row in rows] == [100, 101, 102]
+    assert [row["outcome"] for row in rows] == [Outcome.ACKED, Outcome.IN_DOUBT, Outcome.FAILED, Outcome.IN_DOUBT]
+    assert [row["t_ack_ns"] for row in rows] == [99, None, None, None]
+    assert [row["property"] for row in rows] == [50, 51, 52, 53]
+    assert [row["body_bytes"] for row in rows] == [100, 101, 102, 103]
     assert {(row["producer"], row["topic"]) for row in rows} == {(7, 2)}
-    assert (log.acked, log.failed, len(log)) == (1, 1, 3)
+    assert (log.acked, log.failed, len(log)) == (1, 2, 4)
 
 
 def test_answered_messages_that_consumers_want_are_counted() -> None:

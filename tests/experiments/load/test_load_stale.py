@@ -1,4 +1,6 @@
-"""A copy of an earlier trial's message is known by its time of sending, whatever its number and whenever it comes."""
+"""A copy of an earlier trial's message is known by its time of sending, whatever its number and whenever it comes; a
+body that is cut by its length.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from load_runs import LOOPBACK, MS, Outcome, node_plan, reference_server
 
 from experiments.load.fleet import Member, fleet
 from experiments.load.recording import MARKED
-from experiments.load.stale import stale_copies
+from experiments.load.stale import stale_and_cut
 from experiments.scenario.settings import CheckSettings
 from experiments.trial.checks.health import judge
 from records.marker import Marker, pack_into
@@ -32,10 +34,13 @@ def published(*sends: tuple[int, int, int]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=PUBLISHED)
 
 
-def marked(*copies: tuple[int, int, int]) -> pa.Table:
+def marked(*copies: tuple[int, int, int], size: int = 24) -> pa.Table:
     """copies: producer, number, time of sending as they carry it; all arrive long after."""
     rows = [
-        {"consumer": 0, "producer": p, "seq": s, "t_recv_ns": 10**9, "arrival": n, "redelivered": False, "t_send_ns": t}
+        {
+            **{"consumer": 0, "producer": p, "seq": s, "t_recv_ns": 10**9, "arrival": n, "redelivered": False},
+            **{"t_send_ns": t, "body_bytes": size},
+        }
         for n, (p, s, t) in enumerate(copies)
     ]
     return pa.Table.from_pylist(rows, schema=MARKED)
@@ -56,11 +61,17 @@ SENT = ((0, 0, 100), (0, 1, 200), (3, 0, 150))
     ],
 )
 def test_the_time_of_sending_tells(copies: tuple[tuple[int, int, int], ...], stale: int) -> None:
-    assert stale_copies(published(*SENT), marked(*copies)) == stale
+    assert stale_and_cut(published(*SENT), marked(*copies)) == (stale, 0)
 
 
 def test_a_trial_that_sent_nothing_can_be_sent_nothing_of_its_own() -> None:
-    assert stale_copies(published(), marked(*SENT)) == 3
+    assert stale_and_cut(published(), marked(*SENT)) == (3, 0)
+
+
+@pytest.mark.parametrize("size", [23, 25])
+def test_a_body_of_another_length_than_its_messages_was_cut(size: int) -> None:
+    copies = (*SENT, SENT[0], (0, 2, 100))  # the last is none of this trial's, however long it is
+    assert stale_and_cut(published(*SENT), marked(*copies, size=size)) == (1, 4)
 
 
 def test_a_late_copy_with_a_number_in_use_spoils_a_trial(tmp_path: Path) -> None:
