@@ -48,7 +48,8 @@ def execute(
     asked = replace(again, words=(*again.words, "--retry", "invalid")) if retry else again
     notes = look(folder, campaign, todo, kernels, care=care, again=asked)
     if retry:
-        with campaigns.owned(folder):
+        with campaigns.owned(folder):  # another command may have run some again since they were looked at
+            retried = tuple(one for one in rerun_invalid.invalid(folder, campaign) if one in retried)
             rerun_invalid.set_all_aside(folder, retried)
         out.print(f"{len(retried)} invalid trial{'s' * (len(retried) != 1)} set aside, to be run again")
         todo = campaigns.missing(folder, campaign)

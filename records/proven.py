@@ -19,7 +19,7 @@ FILE = "proven-states.jsonl"
 
 
 class ProvenState(Record):
-    """kernel: its release and kind, and the medium where that is not tc.  profile, state: digests.
+    """kernel: its release and kind, the medium where that is not tc, processor and code.  profile, state: digests.
 
     change: what leads there.  trial: cell/trial.
     """

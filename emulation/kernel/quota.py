@@ -1,7 +1,8 @@
-"""The processor quota of our control group, or of one above it, and how often it has stopped everything in it."""
+"""What we may have of the machine: its processors, the quota of our control group and how often that stopped us."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,11 @@ class Throttled:
 
     periods: int
     seconds: float
+
+
+def usable_cores() -> int:
+    """On how many of the machine's processors we may run: control groups and `taskset` can keep us from others."""
+    return len(os.sched_getaffinity(0))
 
 
 def throttled(proc: Path = Path("/proc")) -> Throttled | str:

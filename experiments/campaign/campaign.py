@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.campaign.stopping import precision
-from experiments.scenario.scenario import Scenario
+from experiments.scenario.scenario import Scenario, digest_of
 from experiments.trial.observers.diskspace import naming
 from records.campaign import RECORD, Campaign, Cell, Planned, put_record, read_campaign, write_campaign
 from records.errors import CannotGoOn
@@ -139,13 +139,15 @@ def missing(folder: Path, campaign: Campaign) -> list[Planned]:
 def latest_unfinished(root: Path, digest: str | None = None) -> Path | None:
     """The newest campaign with trials still to run, of the scenario with that digest when one is given.
 
-    Not one with programs that came out of a pack: a pack says what digest it likes.  Not one that is being copied.
+    Its cells have that digest, whatever it says itself: a pack says what it likes.  Not one with programs that came
+    out of a pack.  Not one that is being copied.
     """
     for folder in reversed(folders(root)):
         with suppress(DamagedTrial):
             campaign = read_campaign(folder)
             ours = not (folder / FOREIGN).exists() and is_whole(folder)
-            if ours and digest in (None, campaign.digest) and missing(folder, campaign):
+            asked = digest is None or digest == digest_of((cell.name, cell.settings) for cell in campaign.cells)
+            if ours and asked and missing(folder, campaign):
                 return folder
     return None
 

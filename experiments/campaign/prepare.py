@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from emulation.kernel import congestion, memo
+from emulation.kernel.quota import usable_cores
 from emulation.line import ceiling
 from emulation.line.ceiling import Load
 from emulation.plan.stages import Feature
@@ -54,7 +55,7 @@ def choose(campaign: Campaign, folder: Path, kernels: Kernels) -> dict[str, Plac
     """The kernel and medium of every cell; CampaignError when another version of this program wrote the campaign."""
     try:
         cells = {cell.name: (settings_of(cell), profile_of(cell), links_of(cell)) for cell in campaign.cells}
-    except (ValidationError, KeyError) as error:
+    except (ValidationError, KeyError, TypeError, AttributeError) as error:
         raise CampaignError(
             f"{folder}: this campaign was made by another version, whose settings this one does not know; "
             f"run the scenario anew with --new ({str(error).splitlines()[0]})"
@@ -97,7 +98,7 @@ def place_of(settings: Settings, profile: LinkProfile, links: Mapping[str, LinkP
 
 def _too_many_cores(settings: Settings) -> str:
     """Why stations cannot have the shares of processors that they are to have, '' when they can."""
-    wanted, there = settings.stations * (settings.station_cores or 0.0), os.cpu_count() or 1
+    wanted, there = settings.stations * (settings.station_cores or 0.0), usable_cores()
     if wanted <= there:
         return ""
     return (

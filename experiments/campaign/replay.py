@@ -74,7 +74,9 @@ def create(trial: Trial, root: Path, *, stack: str | None, kernels: Kernels) -> 
         )
     further = further_plans(settings, profile, links_of(cell), plan)
     for other in proof.further:
-        again = further[other.segment]
+        again = further.get(other.segment)
+        if again is None:
+            raise CampaignError(f"{trial.path}: it has a segment {other.segment!r}, which its topology has not")
         if other.made_by not in ("", again.made_by):
             raise NotPossible(
                 f"{trial.path}: its segment {other.segment} was made by {_MADE_BY[other.made_by]}, and would be by "

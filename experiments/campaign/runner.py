@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
+from emulation.kernel.quota import usable_cores
 from emulation.line import ceiling
 from emulation.link import features
 from emulation.profile.media import MediumName
@@ -126,7 +126,7 @@ class CampaignRun:
         most = self._parallel.trials
         if any(place.kernel == "lab" for place in self.places.values()):
             # Each lab kernel has a core to itself: more would wait for one, and begin in the window of another.
-            most = min(most, len(os.sched_getaffinity(0)))
+            most = min(most, usable_cores())
         self.width = Width(most=most)
 
     def run(self, piece: Piece | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from experiments.trial.context import services
 from experiments.trial.provenance import Provenance
 from experiments.trial.revision import changed_since
 from experiments.workers.place import Place
+from experiments.workers.programs import digests, named
 from records.campaign import Campaign, Cell
 from records.manifest import Git, Machine, Manifest
 from records.store import DamagedTrial, Trial
@@ -156,9 +158,12 @@ def _same(before: str, now: str, *, series: bool) -> bool:
 
 
 def _servers(compared: _Compared) -> Iterator[Difference]:
-    names = {name for cell in compared.todo for name in _versions(cell)}
-    here = compared.now.origin.versions
-    by_stack = {settings_of(cell).stack: set(_versions(cell)) for cell in compared.todo}
+    here, by_stack = dict(compared.now.origin.versions), defaultdict[str, set[str]](set)
+    for cell in compared.todo:
+        settings = settings_of(cell)
+        here |= digests(settings.workload)
+        by_stack[settings.stack] |= {*_versions(cell), *named(settings.workload)}
+    names = set().union(*by_stack.values())
     for name in sorted(names):
         alike = [one for one in compared.valid if name in by_stack.get(one.stack, set()) and name in one.versions]
         pairs = [(one.versions[name], here.get(name, "absent")) for one in alike]

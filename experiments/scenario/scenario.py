@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -87,8 +87,13 @@ class Scenario:
     @property
     def digest(self) -> str:
         """SHA-256 over schema version, cells and link profiles."""
-        content = [[cell.name, *cell.meaning.values()] for cell in self.cells]
-        return hashlib.sha256(json.dumps([VERSION, content], sort_keys=True).encode()).hexdigest()
+        return digest_of((cell.name, cell.meaning) for cell in self.cells)
+
+
+def digest_of(cells: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
+    """That of a scenario with these cells: the name of each and its meaning, as a campaign keeps both."""
+    content = [[name, *meaning.values()] for name, meaning in cells]
+    return hashlib.sha256(json.dumps([VERSION, content], sort_keys=True).encode()).hexdigest()
 
 
 def only(scenario: Scenario, wanted: Iterable[str]) -> Scenario:

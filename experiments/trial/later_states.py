@@ -82,7 +82,10 @@ class _Segment:
         self._campaign = Path(context.spec.campaign_folder)
         self._trial = f"{context.spec.cell}/{trial_name(context.spec.trial)}"
         kernel = this_kernel()
-        self._kernel = f"{kernel.release} ({kernel.chosen}{_BY[link.made_by]})"
+        made = context.spec.provenance
+        self._kernel = (
+            f"{kernel.release} ({kernel.chosen}{_BY[link.made_by]}), {made.machine.cpu_model}, code {made.git.code}"
+        )
         # A proof to a wired side, one through an access point and one ad hoc are of different ways.
         between = {"between stations": link.via} if self._peer_ways else {}
         # Each medium of a trial is a link of its own, be they alike.

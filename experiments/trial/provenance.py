@@ -12,6 +12,7 @@ import psutil
 
 from emulation.kernel import kernel
 from emulation.kernel.memo import digest
+from emulation.kernel.quota import usable_cores
 from experiments.trial.revision import git
 from records.manifest import Git, Kernel, Machine
 from records.record import Record
@@ -63,7 +64,7 @@ def gather() -> Provenance:
         kernel=this_kernel(),
         machine=Machine(
             cpu_model=_cpu_model(),
-            cores=os.cpu_count() or 1,
+            cores=usable_cores(),
             memory_bytes=psutil.virtual_memory().total,
             load_1m_before=os.getloadavg()[0],
         ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from emulation.kernel import kernel
 from emulation.kernel.namespace import in_namespace, read_sysctl
+from emulation.kernel.quota import usable_cores
 from emulation.line import layout
 from emulation.link.capture import PortCapture
 from emulation.plan import linkplan
@@ -98,14 +98,14 @@ def write_trial(
             resources=measured.resources,
             further_resources=[one.resources for one in measured.further.values()],
             window=measured.window,
-            cores=os.cpu_count() or 1,
+            cores=usable_cores(),
             memory_bytes=psutil.virtual_memory().total,
             send_lateness_s=_lateness_s(result),
             clock_step_s=measured.clock_step_s,
             published=published,
             delivered=delivered,
             audiences=work.audiences,
-            unreadable=sum(done.unreadable for done in result.nodes.values()),
+            unreadable=sum(done.unreadable for done in result.nodes.values()) + result.cut,
             miscounted=_miscounted(result),
             lost=[*measured.gone, *result.lost_connections],
             host=context.host.readings,
@@ -135,11 +135,14 @@ def write_trial(
 
 def _stations(context: TrialContext) -> dict[str, list[str]]:
     """By station, the samples' subjects that are its processes."""
-    found = {node.name: [f"generator:{node.name}"] for node in context.network.stations}
+    having = {one.node for one in (*context.workload.producers, *context.workload.consumers)}
+    found: dict[str, list[str]] = {
+        node.name: [f"generator:{node.name}"] * (node.name in having) for node in context.network.stations
+    }
     for one in context.running:
         if one.node in found:
             found[one.node].append(f"server:{one.name}")
-    return found
+    return {name: subjects for name, subjects in found.items() if subjects}
 
 
 def _full_frame_s(context: TrialContext) -> float:
@@ -294,7 +297,7 @@ def _manifest(
         machine=spec.provenance.machine.model_copy(
             update={
                 # What the trial had: a lab kernel has one core and a part of the memory.
-                "cores": os.cpu_count() or 1,
+                "cores": usable_cores(),
                 "memory_bytes": psutil.virtual_memory().total,
                 "load_1m_before": context.load_1m_before,
             }
@@ -313,7 +316,7 @@ def _manifest(
         ),
         programs=measured.result.programs,
         latency_of="sent",
-        machine_cpu=machine_cpu(measured.resources, measured.window, cores=os.cpu_count() or 1),
+        machine_cpu=machine_cpu(measured.resources, measured.window, cores=usable_cores()),
         idle_polled=context.line.idle_polled is not None,
         beside=spec.beside,
         shared_machine=spec.shared_machine,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 
 from records.workload import Command, Workload
@@ -29,13 +30,24 @@ def missing(work: Workload) -> str:
 
 
 def digests(work: Workload) -> dict[str, str]:
-    """Which programs a workload's are: by name, the beginning of their files' SHA-256; none of those that are gone."""
+    """Which programs a workload's are, and what files of this machine they are given by whole paths: by name, the
+    beginning of their SHA-256; none of those that are gone.
+    """
     found = {}
-    for program in _programs(work).values():
-        if path := shutil.which(program, path=PATH):
+    for word in named(work):
+        if path := word if os.path.isfile(word) else shutil.which(word, path=PATH):
             with open(path, "rb") as file:
-                found[program] = f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+                found[word] = f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
     return found
+
+
+def named(work: Workload) -> tuple[str, ...]:
+    """Its programs, and the whole paths among their arguments, whatever is there."""
+    words = list(_programs(work).values())
+    if isinstance(work, Command):
+        ends = (one for one in (work.server, work.client) if one is not None)
+        words += [word for one in ends for word in one.command[1:] if os.path.isabs(word)]
+    return tuple(dict.fromkeys(words))
 
 
 def _programs(work: Workload) -> dict[str, str]:

@@ -5,7 +5,6 @@ Whoever runs a trial watches, and tells the trial, which may run in a lab kernel
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from emulation.kernel.quota import Throttled, throttled
+from emulation.kernel.quota import Throttled, throttled, usable_cores
 from experiments.trial.observers.processes import PROC, TICKS, Groups, Ours, busiest, processes, read, used_s
 from records.record import Record
 
@@ -82,7 +81,7 @@ class Watch:
         quota = throttled(self._proc)
         return Reading(
             t_ns=now_ns,
-            cores=len(os.sched_getaffinity(0)),
+            cores=usable_cores(),
             processors=times.processors,
             busy_s=times.used_s + times.interrupts_s - self._polled_s,
             foreign_s=self._foreign_s,

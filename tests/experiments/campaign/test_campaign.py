@@ -11,7 +11,7 @@ from packs import files
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.campaign import CampaignError
 from experiments.scenario import scenario as scenarios
-from records.campaign import RECORD, read_campaign
+from records.campaign import RECORD, put_record, read_campaign
 from records.publishing import PUBLISHED
 from records.record import Record
 from records.store import TrialWriter
@@ -138,6 +138,13 @@ def test_the_latest_unfinished_campaign_of_the_same_scenario_is_found(
     folder = campaigns.create(scenario, root)
     assert campaigns.latest_unfinished(root, scenario.digest) == folder
     assert campaigns.latest_unfinished(root, "0" * 64) is None
+    campaign = read_campaign(folder)
+    first, *others = campaign.cells
+    settings = {**first.settings["settings"], "stations": first.settings["settings"]["stations"] + 1}
+    changed = first.model_copy(update={"settings": {**first.settings, "settings": settings}})
+    put_record(folder, campaign.model_copy(update={"cells": (changed, *others)}))
+    assert read_campaign(folder).digest == scenario.digest
+    assert campaigns.latest_unfinished(root, scenario.digest) is None, "its word alone is not enough"
 
 
 def test_one_that_was_copied_in_part_is_passed_over(scenario: scenarios.Scenario, tmp_path: Path) -> None:

@@ -186,6 +186,12 @@ def test_a_link_behind_the_medium_that_would_differ_is_refused(
     assert not (tmp_path / "again").exists()
 
 
+def test_a_link_behind_the_medium_that_the_topology_has_not_is_told(tmp_path: Path) -> None:
+    renamed = behind(lambda proof: proof.model_copy(update={"segment": "link9"}))
+    with pytest.raises(CampaignError, match="it has a segment 'link9', which its topology has not"):
+        replayed(recorded(tmp_path, renamed, **CHAIN), tmp_path / "again")
+
+
 class NoNetem(Kernels):
     """This machine's own kernel, as one without netem that can do all else."""
 

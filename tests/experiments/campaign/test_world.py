@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from lab_runs import scenario_file
 from stopping_world import finish
 
@@ -16,11 +17,13 @@ from experiments.campaign.world import Now, differences
 from experiments.scenario import scenario as scenarios
 from experiments.trial.provenance import Provenance
 from experiments.workers.place import Place
+from experiments.workers.programs import digests
 from records.campaign import Campaign, read_campaign
 from records.link import Counters, LinkProof, QueueCounters
 from records.manifest import Git, Kernel, Machine
 from records.store import LINK, Trial, trials, write_record
 from records.verdict import Check, State
+from records.workload import workload_of
 
 HOST = "6.1.0-28-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)"
 LAB = "6.1.176"
@@ -108,6 +111,25 @@ def test_each_difference_is_told_by_itself(tmp_path: Path, changes: dict[str, An
     path = begun(tmp_path)
     (line,) = told(path, now(path, **changes))
     assert said in line
+
+
+def test_a_program_that_is_another_one_now_and_a_file_that_it_is_given_are_told(tmp_path: Path) -> None:
+    program, given = tmp_path / "measure", tmp_path / "with.conf"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    given.write_text("1")
+    client = {"command": f"{program} {given} {tmp_path / 'none'}"}
+    work = {"pattern": "command", "client": client}
+    file = tmp_path / "scenario.yaml"
+    file.write_text(yaml.safe_dump({"scenario": "own", "network": "wireline-100m", "trials": 2, "workload": work}))
+    path = campaigns.create(scenarios.load(file), tmp_path / "results")
+    first, _ = read_campaign(path).order
+    ran(path, first.cell, origin=HERE.model_copy(update={"versions": HERE.versions | digests(workload_of(work))}))
+    assert told(path, now(path), (first.cell,)) == []
+    given.write_text("2")
+    assert [line.split(":")[0] for line in told(path, now(path), (first.cell,))] == [str(given)]
+    program.unlink()
+    assert [line.split(":")[0] for line in told(path, now(path), (first.cell,))] == [str(program), str(given)]
 
 
 def test_code_that_changed_where_no_trial_runs_is_the_same_world(tmp_path: Path) -> None:

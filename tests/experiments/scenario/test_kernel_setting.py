@@ -93,7 +93,7 @@ def test_shares_of_processors_that_nothing_gives_are_refused(
 def test_more_processors_than_there_are_are_refused_before_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     folder = campaigns.create(load(tmp_path, stations=10, station_cores=0.25), tmp_path / "results")
     words = r"10 stations of 0\.25 cores are 2\.5, and this machine has 2: at most 0\.2 each"
     with pytest.raises(NotPossible, match=words):

@@ -8,11 +8,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from campaign_runs import until
 
 from experiments.trial.cpugroups import NoCpuGroups, limit, made
+from experiments.trial.write_trial import _stations
 from experiments.workers.isolation import ROOT
 
 HOLDS = """
@@ -73,6 +75,19 @@ def test_a_kernel_that_lets_nobody_make_a_group_is_a_message(tmp_path: Path) -> 
     (tmp_path / "self/cgroup").write_text("")
     with pytest.raises(NoCpuGroups, match="shows no control groups with a quota"), made(tmp_path):
         pass
+
+
+def test_only_stations_with_processes_are_held_to_their_share() -> None:
+    def at(node: str) -> SimpleNamespace:
+        return SimpleNamespace(node=node)
+
+    names = [SimpleNamespace(name=f"sta{number}") for number in (1, 2, 3)]
+    running = [SimpleNamespace(node="sta2", name="relay"), SimpleNamespace(node="server", name="broker")]
+    context = SimpleNamespace(
+        network=SimpleNamespace(stations=names), running=running,
+        workload=SimpleNamespace(producers=[at("sta1")], consumers=[at("sta1")]),
+    )  # fmt: skip
+    assert _stations(context) == {"sta1": ["generator:sta1"], "sta2": ["server:relay"]}  # type: ignore[arg-type]
 
 
 def test_a_station_without_a_group_is_refused_with_its_name(tmp_path: Path) -> None:

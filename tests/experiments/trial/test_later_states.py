@@ -70,8 +70,15 @@ def trial(
     events: list[dict[str, Any]] | None = None,
     medium: MediumName = "tc",
     via: Via | None = None,
+    **made: str,
 ) -> LaterStates:
-    """What trial `number` of a campaign in `folder` knows.  via: of a load between stations, None = to a server."""
+    """What trial `number` of a campaign in `folder` knows.  via: of a load between stations, None = to a server.
+
+    made: what made it, where that is not this machine's processor and the code as it stands.
+    """
+    here = origin()
+    git = here.git.model_copy(update={name: value for name, value in made.items() if name == "code"})
+    machine = here.machine.model_copy(update={name: value for name, value in made.items() if name == "cpu_model"})
     one = profile(rate=1e6, timeline=EVENTS if events is None else events)
     link = linkplan.plan(
         one, STATIONS, seed=number, seconds=6, timeline_s=6, made_by=medium, via=via or "access-point"
@@ -82,7 +89,11 @@ def trial(
         link=link,
         plans={network.emulated[0].plan.name: link},
         spec=SimpleNamespace(
-            campaign_folder=str(folder), cell="only", trial=number, profile=one.model_dump(mode="json")
+            campaign_folder=str(folder),
+            cell="only",
+            trial=number,
+            profile=one.model_dump(mode="json"),
+            provenance=here.model_copy(update={"git": git, "machine": machine}),
         ),
         network=network,
         line=None,
@@ -123,8 +134,8 @@ def test_what_did_not_hold_is_proven_again_and_is_not_remembered(
     assert [one.change for one in proven_states(tmp_path)] == [DARK]
 
 
-@pytest.mark.parametrize("what", ["kernel", "medium", "profile"])
-def test_another_kernel_medium_and_profile_have_their_own_proofs(
+@pytest.mark.parametrize("what", ["kernel", "medium", "profile", "code", "cpu_model"])
+def test_another_kernel_medium_profile_code_and_processor_have_their_own_proofs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     proofs = Proofs(monkeypatch, *[1.0] * 4)
@@ -134,7 +145,8 @@ def test_another_kernel_medium_and_profile_have_their_own_proofs(
     if what == "kernel":
         monkeypatch.setenv(kernel.MARK, "lab")
     events = [*EVENTS, {"at": 3, "change": {"queue_bytes": 9000}}] if what == "profile" else EVENTS
-    trial(tmp_path, 2, events, "line" if what == "medium" else "tc").prove()
+    made = {what: "another"} if what in ("code", "cpu_model") else {}
+    trial(tmp_path, 2, events, "line" if what == "medium" else "tc", **made).prove()
     assert proofs.asked == [SLOW, DARK] * 2
 
 
@@ -230,8 +242,8 @@ def test_every_medium_has_its_later_states_proven_on_its_own_link(
     monkeypatch.setattr(later_states, "prove_state", prove)
     context = SimpleNamespace(
         settings=SimpleNamespace(window=SimpleNamespace(**WINDOW)), link=next(iter(plans.values())), plans=plans,
-        spec=SimpleNamespace(campaign_folder=str(tmp_path), cell="only", trial=1), network=network, line=None,
-        peer_ways=(),
+        spec=SimpleNamespace(campaign_folder=str(tmp_path), cell="only", trial=1, provenance=origin()),
+        network=network, line=None, peer_ways=(),
     )  # fmt: skip
     found = LaterStates(context)  # type: ignore[arg-type]
     found.prove()
