@@ -63,7 +63,12 @@ class Comparison:
             return "unequal"
         if known is None or known.better is None:  # None: programs of these cells do not print it
             return "even"
-        if not self.ratio.differs or ratio is None or abs(ratio - 1) < NOTABLE:
+        if ratio is None:  # a zero forbids one
+            apart = self.difference
+            if apart is None or not apart.differs:
+                return "even"
+            return "better" if (apart.centre > 0) == (known.better == "higher") else "worse"
+        if not self.ratio.differs or abs(ratio - 1) < NOTABLE:
             return "even"
         return "better" if (ratio > 1) == (known.better == "higher") else "worse"
 

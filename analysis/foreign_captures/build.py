@@ -134,6 +134,9 @@ def facts(file: CaptureFile) -> list[tuple[str, str]]:
     found.append(("TCP packets", _count(file.tcp)))
     if others:
         found.append(("Other records", ", ".join(others) + ": counted only"))
+    if file.interfaces > 1:
+        twice = "a packet that passed several counts at each, as one sent again"
+        found.append(("Seen at", f"{_count(file.interfaces, 'interface')}: {twice}"))
     if len(file.flows):
         found.append(("TCP flows", f"{_count(len(file.flows))}, each direction of a connection for itself"))
     return found

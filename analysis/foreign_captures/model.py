@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.foreign_captures.summarise import Span
+from analysis.rows import by_trial
 from records.location import Place, bytes_at
 
 Points = list[tuple[float, float]]
@@ -20,14 +21,15 @@ class CaptureFile:
 
     name: as its user wrote it.  packets: records by kind.  span: None without a TCP packet.  flows: a row per
     directed flow, the largest first: key, src, sport, dst, dport and the figures of FlowTable by name.
-    seconds: (key, series) to counts per bin of span.width_s; key "" is all flows.  rtt: key to (at most so
-    many seconds, samples).  unreadable: why nothing of it could be read.  damage: what is wrong with the rest.
-    failed: why its flows, or some of them, could not be analysed.
+    interfaces: at how many of them TCP was seen.  seconds: (key, series) to counts per bin of span.width_s; key "" is
+    all flows.  rtt: key to (at most so many seconds, samples).  unreadable: why nothing of it could be read.
+    damage: what is wrong with the rest.  failed: why its flows, or some of them, could not be analysed.
     """
 
     name: str
     size: int
     packets: dict[str, int]
+    interfaces: int
     span: Span | None
     flows: pa.Table
     seconds: dict[tuple[str, str], Points]
@@ -55,13 +57,14 @@ class CaptureFile:
 
 def gather(paths: Sequence[Place], rows: pa.Table) -> list[CaptureFile]:
     """The files `paths` from the table that analysis.spark.captures.reduce_captures gave for them."""
-    return [_one(path, rows.filter(pc.equal(rows["trial"], number))) for number, path in enumerate(paths)]
+    of_file = by_trial(rows)
+    return [_one(path, of_file.get(number, rows.slice(0, 0))) for number, path in enumerate(paths)]
 
 
 def _one(path: Place, rows: pa.Table) -> CaptureFile:
     tables = {name: rows.filter(pc.equal(rows["table"], name)) for name in ("packets", "capture", "damage", "second")}
     said = {row["metric"]: row["text"] for row in tables["damage"].to_pylist()}
-    times = {row["metric"]: row["text"] for row in tables["capture"].to_pylist()}
+    about = {row["metric"]: row for row in tables["capture"].to_pylist()}
     seconds: dict[tuple[str, str], Points] = {}
     for row in tables["second"].to_pylist():
         seconds.setdefault((row["key"] or "", row["metric"]), []).append((row["t"], row["value"]))
@@ -72,7 +75,8 @@ def _one(path: Place, rows: pa.Table) -> CaptureFile:
         name=str(path),
         size=0 if "unreadable" in said else bytes_at(path),
         packets={row["metric"]: int(row["value"]) for row in tables["packets"].to_pylist()},
-        span=Span(low_ns=int(times["low_ns"]), high_ns=int(times["high_ns"])) if "low_ns" in times else None,
+        interfaces=int(about["interfaces"]["value"]) if "interfaces" in about else 0,
+        span=Span(**{end: int(about[end]["text"]) for end in ("low_ns", "high_ns")}) if "low_ns" in about else None,
         flows=_flows(rows.filter(pc.equal(rows["table"], "flow"))),
         seconds={key: sorted(points) for key, points in seconds.items()},
         rtt={key: sorted(points) for key, points in rtt.items()},

@@ -50,9 +50,13 @@ class Span:
 NO_TIMES = "its packets have no times"
 
 
-def span(packets: Packets) -> Span | None:
-    """Of all packets that have a time (some records of pcapng have none), None when there are none."""
-    t_ns = packets.t_ns[packets.t_ns > 0]
+def span(packets: Packets, *, untimed: int = 0) -> Span | None:
+    """Of all packets that have a time, None when there are none.
+
+    untimed: how many records of the file have none, which is 0 in theirs (some of pcapng).  Where all have one, a
+    first packet at 0 is one of a capture whose times count from its beginning.
+    """
+    t_ns = packets.t_ns if not untimed and packets.t_ns.any() else packets.t_ns[packets.t_ns > 0]
     return Span(low_ns=int(t_ns.min()), high_ns=int(t_ns.max())) if len(t_ns) else None
 
 
@@ -201,15 +205,22 @@ def _rtt_rows(rows: Rows, rtt_ns: np.ndarray, *, key: str | None) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """What a file holds: whole records, and how many of them are of each kind."""
+    """What a file holds: whole records, how many of them are of each kind, and at which interfaces TCP was seen."""
 
     records: int
     kinds: dict[str, int]
+    interfaces: frozenset[int]
+
+
+def interfaces(packets: Packets) -> frozenset[int]:
+    """The interfaces, by their numbers in the file, at which packets were seen."""
+    return frozenset(np.unique(packets.interface).tolist())
 
 
 def add_totals(rows: Rows, totals: Totals, within: Span | None) -> None:
     """Add rows of tables capture and packets."""
     rows.add("capture", "records", value=float(totals.records))
+    rows.add("capture", "interfaces", value=float(len(totals.interfaces)))
     for kind, number in totals.kinds.items():
         rows.add("packets", kind, value=float(number))
     if within is not None:

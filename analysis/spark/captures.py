@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,7 +20,7 @@ from analysis.capture.buckets import rows_by
 from analysis.capture.kept_index import kept_index
 from analysis.capture.ranges import RANGE_BYTES, from_json, to_json
 from analysis.capture.reader import read_capture
-from analysis.foreign_captures.summarise import NO_TIMES, TOP, Totals, add_packets, add_totals, span
+from analysis.foreign_captures.summarise import NO_TIMES, TOP, Totals, add_packets, add_totals, interfaces, span
 from analysis.partial import said
 from analysis.rows import DDL, SCHEMA, Rows
 from analysis.spark import partitions, pieces
@@ -67,8 +68,8 @@ def reduce_capture(path: Place, number: int) -> pa.RecordBatch:
     try:
         file = read_capture(path)
         packets, v6 = file.tcp, file.v6
-        within = span(packets)
-        add_totals(rows, Totals(records=file.records, kinds=file.kinds), within)
+        within = span(packets, untimed=file.untimed)
+        add_totals(rows, Totals(records=file.records, kinds=file.kinds, interfaces=interfaces(packets)), within)
     except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are told
         rows = Rows(number)
         rows.add("damage", "unreadable", text=_said(error, path))
@@ -176,11 +177,8 @@ def _of_largest(sums: pa.Table, rest: pa.Table) -> pa.Table:
     sizes = sizes.select(["trial", "key", "value"]).sort_by(
         [("trial", "ascending"), ("value", "descending"), ("key", "ascending")]
     )
-    largest: dict[int, list[str]] = {}
-    for trial, key in zip(sizes["trial"].to_pylist(), sizes["key"].to_pylist(), strict=True):
-        if len(kept := largest.setdefault(trial, [])) < TOP:
-            kept.append(key)
-    keep = pc.is_null(sums["key"])
-    for trial, keys in largest.items():
-        keep = pc.or_(keep, pc.and_(pc.equal(sums["trial"], trial), pc.is_in(sums["key"], pa.array(keys))))
-    return sums.filter(keep)
+    trials = sizes["trial"].to_numpy()
+    place = np.arange(len(trials)) - np.searchsorted(trials, trials)  # of a flow in its capture, the largest first
+    largest = sizes.select(["trial", "key"]).filter(pa.array(place < TOP))
+    of_flows = sums.filter(pc.is_valid(sums["key"])).join(largest, keys=["trial", "key"], join_type="left semi")
+    return pa.concat_tables([sums.filter(pc.is_null(sums["key"])), of_flows.select(SCHEMA.names).cast(SCHEMA)])

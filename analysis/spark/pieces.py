@@ -31,6 +31,7 @@ from analysis.foreign_captures.summarise import (
     add_long,
     add_packets,
     add_totals,
+    interfaces,
     span,
 )
 from analysis.partial import said
@@ -44,7 +45,7 @@ SCHEMA = pa.schema(
         pa.field("bucket", pa.int32(), nullable=False),
         pa.field("first_frame", pa.int64(), nullable=False),
         pa.field("count", pa.int32(), nullable=False),  # packets
-        pa.field("about", pa.string(), nullable=False),  # JSON: records, kinds, span, v6 of the whole range
+        pa.field("about", pa.string(), nullable=False),  # JSON: records, kinds, span, v6, interfaces of the whole range
         pa.field("packets", pa.binary(), nullable=False),
     ]
 )
@@ -75,12 +76,13 @@ def decode(path: Place, piece: Range, *, capture: int, keys: Sequence[int]) -> I
 def _decoded(path: Place, piece: Range, buckets: int) -> tuple[str, list[tuple[int, bytes]]]:
     file = read_range(path, piece)
     packets = file.tcp
-    found = span(packets)
+    found = span(packets, untimed=file.untimed)
     about = json.dumps({
         "records": file.records,
         "kinds": file.kinds,
         "span": [found.low_ns, found.high_ns] if found else None,
         "v6": {str(number): raw.hex() for number, raw in file.v6.items()},
+        "interfaces": sorted(interfaces(packets)),
     })  # fmt: skip
     chosen = in_buckets(packets, buckets)
     return about, [(len(rows), pack(packets, rows, _NOT_SENT)) for rows in chosen]
@@ -104,8 +106,12 @@ def analyse_bucket(pieces: pa.Table, *, capture: int, bucket: int, long: int = L
     rows = Rows(capture)
     whole = Span(low_ns=min(one[0] for one in spans), high_ns=max(one[1] for one in spans)) if spans else None
     if bucket == 0:
-        records = sum(about["records"] for about in abouts)
-        add_totals(rows, Totals(records=records, kinds=_added(about["kinds"] for about in abouts)), whole)
+        totals = Totals(
+            records=sum(about["records"] for about in abouts),
+            kinds=_added(about["kinds"] for about in abouts),
+            interfaces=frozenset().union(*(about["interfaces"] for about in abouts)),
+        )
+        add_totals(rows, totals, whole)
     if failed is None and whole is not None:
         mine = Rows(capture)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,10 +15,11 @@ from analysis.sql.columns import View
 from analysis.sql.views import VIEWS
 from records.location import Place, Remote
 from records.publishing import read_published
-from records.store import DamagedTrial, Trial, trials
+from records.store import LINK, MANIFEST, DamagedTrial, Trial, trials
 
 _NAMED = 3
 _CAPTURES = (".pcap", ".pcapng")
+_RECORDS: Mapping[str, Callable[[Trial], object]] = {LINK: Trial.link, MANIFEST: Trial.manifest}
 
 
 def notes(places: Sequence[Place], used: Sequence[str]) -> list[str]:
@@ -93,7 +94,7 @@ def state(view: View, trial: Trial) -> str:
                 with path.open("rb") as opened:
                     pq.ParquetFile(opened)  # its footer: one that was cut has none
             else:
-                trial.link()
+                _RECORDS[file](trial)
     except (OSError, DamagedTrial, NotACapture, pa.ArrowException):
         return "broken"
     return ""

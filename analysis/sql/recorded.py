@@ -19,6 +19,7 @@ from analysis.sql.views import CLOCKS, VIEWS
 from analysis.sql.work import NAME_THE_OTHERS, Work
 from records.link import LinkProof
 from records.location import Place
+from records.manifest import Consumer, PlacedWorkload
 from records.publishing import NotPublished
 from records.store import DamagedTrial, Trial
 
@@ -39,6 +40,8 @@ def batches(work: Work) -> Iterator[pa.RecordBatch]:
         try:
             if view.name == "links":
                 yield batch(view, [{**work.which, **_link(one)} for one in trial.link().segments])
+            elif view.name == "clients":
+                yield batch(view, [{**work.which, **one} for one in _clients(trial.manifest().workload)])
             elif view.name == "packets":
                 yield from _packets(view, here, trial)
             else:
@@ -91,6 +94,14 @@ def _wide(view: View, part: pa.RecordBatch, beside: Mapping[str, object]) -> pa.
         else:
             arrays.append(pa.repeat(pa.scalar(value, column.type), part.num_rows))
     return pa.RecordBatch.from_arrays(arrays, schema=view.schema)
+
+
+def _clients(work: PlacedWorkload) -> Iterator[dict[str, object]]:
+    for role, clients in (("producer", work.producers), ("consumer", work.consumers)):
+        for one in clients:
+            told = {"role": role, "number": one.id, "node": one.node, "topic": one.topic, "ports": list(one.ports)}
+            more = {"durable": one.durable, "caller": one.caller} if isinstance(one, Consumer) else {}
+            yield {**told, **more}
 
 
 def _link(one: LinkProof) -> dict[str, object]:

@@ -246,6 +246,23 @@ EVENTS = View(
     ),
 )  # fmt: skip
 
+CLIENTS = View(
+    name="clients",
+    about="a producer or a consumer of the trial, and where it was",
+    source="manifest.json",
+    per="trial",
+    columns=(
+        *WHICH, _named("role", TEXT, "producer or consumer; callers produce, services consume"),
+        _named("number", INT, "what `producer` and `consumer` of published and delivered say"),
+        _named("node", TEXT, "the station, or server, that it was on"),
+        _named("topic", INT, "number of its topic, queue, group or flow"),
+        _named("ports", pa.list_(INT), "local ports of its TCP connections, one after the other, as in flows"),
+        _named("durable", FLAG, "whether its subscription is durable; null for a producer"),
+        _named("caller", INT, "the producer whose replies come to this consumer; null where messages come"),
+    ),
+    files=("manifest.json",),
+)  # fmt: skip
+
 _CHECK = pa.struct(
     [("quantity", TEXT), ("direction", TEXT), ("source", TEXT), ("state", TEXT), ("path", TEXT), ("asked", REAL),
      ("delivered", REAL), ("low", REAL), ("high", REAL), ("holds", FLAG), ("detail", TEXT)]
@@ -295,7 +312,7 @@ PACKETS_VIEW = View(
 )  # fmt: skip
 
 _EVERY = (
-    TRIALS, CELLS, PUBLISHED_VIEW, DELIVERED_VIEW, FLOWS, SECONDS, JOURNEYS, PERCENTILES, LINKS, RESOURCES_VIEW, EVENTS,
-    PACKETS_VIEW,
+    TRIALS, CELLS, PUBLISHED_VIEW, DELIVERED_VIEW, FLOWS, SECONDS, JOURNEYS, PERCENTILES, LINKS, CLIENTS,
+    RESOURCES_VIEW, EVENTS, PACKETS_VIEW,
 )  # fmt: skip
 VIEWS = {one.name: one for one in _EVERY}

@@ -20,6 +20,7 @@ from analysis.statistics.students import CONFIDENCE, ONE_SIDED, t_factor
 # single one found in all trials never does, and trials that do differ are covered better than at the usual 10 or 5 %
 # (benchmarks/statistics_simulated.py).
 _APART = 0.3
+_GRAIN = 0.1  # of what one found more would change: a spread below it is that of how many were looked at
 _MANY = 1e9  # degrees of freedom of a normal distribution
 _ONE = 1 - 1e-9  # 1 / 260 of 260 may round to less than one
 
@@ -51,8 +52,8 @@ def share(counts: Sequence[Count]) -> Estimate | None:
 def never_certain(
     found: Contrast, *groups: Sequence[Count], weights: Sequence[float] | None = None, logarithms: bool = False
 ) -> Contrast:
-    """The contrast of groups' shares (of one with a number); where it did not spread, as uncertain as the counts leave
-    it.
+    """The contrast of groups' shares (of one with a number); where it did not spread, or only because not everywhere as
+    many were looked at, as uncertain as the counts leave it.
 
     weights: what each group's share is multiplied by, if not by 1 or -1.  logarithms: the contrast is of theirs, whose
     variance is the share's by its square (delta method).
@@ -60,11 +61,25 @@ def never_certain(
     One found and one not found are added to each group, so that nothing found is not certainty (Agresti and Caffo
     2000).  Where pairs of equal seeds do spread, their spread says more: both sides lost the same packets.
     """
-    if found.error != 0 or not groups or not all(groups):
+    if found.error is None or not groups or not all(groups):
         return found
     taken = weights or [1.0] * len(groups)
+    if found.error * math.sqrt(min(found.n)) > _GRAIN * _one_more(groups, taken, logarithms=logarithms) and any(
+        len({one.found for one in group}) > 1 for group in groups
+    ):
+        return found
     parts = [by**2 * _variance(one, logarithms=logarithms) for by, one in zip(taken, groups, strict=True)]
-    return replace(found, error=math.sqrt(math.fsum(parts)), freedom=_MANY)
+    by_counts = replace(found, error=math.sqrt(math.fsum(parts)), freedom=_MANY)
+    return max(found, by_counts, key=lambda one: one.half_width or 0.0)
+
+
+def _one_more(groups: Sequence[Sequence[Count]], weights: Sequence[float], *, logarithms: bool) -> float:
+    """By how much one found more, or less, in one trial would change its part of the contrast: by the most of them."""
+    return max(
+        abs(by) / (max(float(np.mean([one.found for one in group])), 1.0) if logarithms
+                   else min(one.of for one in group))
+        for by, group in zip(weights, groups, strict=True)
+    )  # fmt: skip
 
 
 def _variance(counts: Sequence[Count], *, logarithms: bool) -> float:

@@ -36,6 +36,6 @@ def sql(
 ) -> None:
     """Answer QUERY from the views of campaigns: all that was measured, as tables.
 
-    Views: trials, cells, published, delivered, flows, seconds, journeys, percentiles, links, resources, events,
-    packets.
+    Views: trials, cells, published, delivered, flows, seconds, journeys, percentiles, links, clients, resources,
+    events, packets.
     """

@@ -184,7 +184,7 @@ def test_the_plot_is_left_out_when_no_trial_is_valid() -> None:
 def test_a_missing_ratio_is_told_in_its_row() -> None:
     findings = stacks({"a": 50.0, "b": 0.0})
     ((_, _, text, tone),) = said(answer(findings))
-    assert (text, tone) == ("3 of 3 pairs hold a zero", "even")
+    assert (text, tone) == ("3 of 3 pairs hold a zero", "worse")
     assert text in texts(answer_sketch(answer(findings), colours(findings)))
 
 

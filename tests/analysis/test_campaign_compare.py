@@ -27,6 +27,7 @@ from records.campaign import read_campaign
 NOISE = (1.0, 1.008, 0.994, 1.004, 0.996)
 OTHER = (1.004, 0.996, 1.0, 1.008, 0.992)
 STEADY = ("delivered_per_s", "published_per_s", "latency_p99_s", "loss_share")
+COARSE = Tolerance(share_margin=0.02)  # trials lose 2 of some 190 messages, which bounds no difference to half a point
 MANY = {"bodies": (100,), "guarantees": ("non-durable, non-persistent",), "trials": 5}
 
 
@@ -52,7 +53,7 @@ def rows(found: Between, metric: str) -> list[Verdict]:
 
 
 def test_an_equal_campaign_is_no_worse(campaigns: dict[str, Findings]) -> None:
-    found = between(campaigns["before"], campaigns["equal"], metrics=STEADY)
+    found = between(campaigns["before"], campaigns["equal"], metrics=STEADY, tolerance=COARSE)
     assert (found.verdict, found.status, len(found.rows)) == (Verdict.NO_WORSE, 0, 8)
     assert all(row.paired and row.n == (5, 5) for row in found.rows)
     row = found.rows[0]
@@ -65,7 +66,7 @@ def test_an_equal_campaign_is_no_worse(campaigns: dict[str, Findings]) -> None:
 
 
 def test_a_fifth_less_is_worse(campaigns: dict[str, Findings]) -> None:
-    found = between(campaigns["before"], campaigns["slower"], metrics=STEADY)
+    found = between(campaigns["before"], campaigns["slower"], metrics=STEADY, tolerance=COARSE)
     assert (found.verdict, found.status) == (Verdict.WORSE, 1)
     assert rows(found, "delivered_per_s") == rows(found, "latency_p99_s") == [Verdict.WORSE] * 2
     assert rows(found, "loss_share") == [Verdict.NO_WORSE] * 2
@@ -74,7 +75,7 @@ def test_a_fifth_less_is_worse(campaigns: dict[str, Findings]) -> None:
 
 
 def test_turned_round_a_fifth_less_is_better(campaigns: dict[str, Findings]) -> None:
-    found = between(campaigns["slower"], campaigns["before"], metrics=STEADY)
+    found = between(campaigns["slower"], campaigns["before"], metrics=STEADY, tolerance=COARSE)
     assert found.status == 0
     assert rows(found, "delivered_per_s") == rows(found, "latency_p99_s") == [Verdict.BETTER] * 2
 
@@ -88,7 +89,7 @@ def test_one_wide_interval_makes_no_other_row_small(campaigns: dict[str, Finding
 
 
 def test_a_wide_margin_tolerates_a_fifth(campaigns: dict[str, Findings]) -> None:
-    wide = Tolerance(margin=0.3)
+    wide = replace(COARSE, margin=0.3)
     assert between(campaigns["before"], campaigns["slower"], metrics=STEADY, tolerance=wide).status == 0
 
 

@@ -28,11 +28,11 @@ def counted(**lost: Sequence[int]) -> Values:
     )
 
 
-def cell(*lost: int) -> CellFinding:
+def cell(*lost: int, expected: Sequence[int] = (130, 130)) -> CellFinding:
     found = tuple(
         TrialFinding("c", seed, seed, standing=Standing.VALID,
-                     metrics={"lost": float(one), "expected": 130.0, "loss_share": one / 130})
-        for seed, one in enumerate(lost)
+                     metrics={"lost": float(one), "expected": float(of), "loss_share": one / of})
+        for seed, (one, of) in enumerate(zip(lost, expected, strict=True))
     )  # fmt: skip
     return CellFinding(name="c", levels={"network": "air"}, trials=found)
 
@@ -56,6 +56,21 @@ def test_losses_that_are_alike_in_few_messages_are_not_proven_equal_or_unequal()
     assert twice.ratio.low < 1
     plain = compare(cell(1, 3), cell(2, 5), "loss_share")
     assert plain.ratio == paired_ratio([(1 / 130, 2 / 130), (3 / 130, 5 / 130)])  # their spread says more
+
+
+@pytest.mark.parametrize("expected", [(130, 131), (1000, 1002)])
+def test_a_few_more_that_were_looked_at_make_no_certainty(expected: tuple[int, int]) -> None:
+    same = compare(cell(1, 1, expected=expected), cell(1, 1, expected=expected), "loss_share")
+    one_more = compare(cell(1, 1, expected=expected), cell(2, 2, expected=expected[::-1]), "loss_share")
+    assert (same.answer, one_more.answer) == (Told.UNDETECTED, Told.UNDETECTED)
+    assert one_more.ratio.low is not None
+    assert one_more.ratio.low < 1
+
+
+def test_a_loss_where_there_was_none_is_worse_though_a_zero_has_no_ratio() -> None:
+    lost, kept = compare(cell(0, 0), cell(40, 39), "loss_share"), compare(cell(40, 39), cell(0, 0), "loss_share")
+    assert (lost.ratio.ratio, lost.tone, kept.tone) == (None, "worse", "better")
+    assert compare(cell(0, 0), cell(1, 1), "loss_share").tone == "even"
 
 
 def test_the_error_of_a_logarithm_is_that_of_the_share_by_the_share() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,13 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lab_command import lab
 from lossy_link import Link, capture_lossy_transfer
-from pcap_files import ACK, SYN, Segment, frame, pcap, segments_pcap, write
+from pcap_files import ACK, SYN, Segment, frame, pcap, pcapng, segments_pcap, write
 from piecewise import in_ranges
 from typer.testing import CliRunner
 
 from analysis.capture.ranges import index
 from analysis.capture.reader import read_capture
-from analysis.foreign_captures.build import write_report
+from analysis.foreign_captures.build import facts, write_report
 from analysis.foreign_captures.model import CaptureFile, gather
 from analysis.foreign_captures.plots import file_plots, rates
 from analysis.foreign_captures.summarise import Span
@@ -125,6 +126,39 @@ def test_packets_without_times_are_not_called_none(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "report.html").read_text()
     assert "There is no TCP packet" not in page
     assert "its packets have no times" in page
+
+
+def test_times_that_count_from_the_capture_s_beginning_are_times(tmp_path: Path) -> None:
+    path = write(tmp_path / "from-0.pcap", [Segment(t_ns=n * 10**6, seq=1 + 10 * n, payload=10) for n in range(5)])
+    file = file_of(path)
+    assert (file.failed, file.span) == (None, Span(low_ns=0, high_ns=4 * 10**6))
+    assert sum(value for _, value in file.seconds["", "packets"]) == 5
+    assert in_ranges(path, 10_000).equals(reduce_captures([path]))
+
+
+def test_packets_of_several_interfaces_may_be_there_twice_and_a_line_says_so(tmp_path: Path) -> None:
+    sent = [(10**18 + n * 10**6, frame(Segment(t_ns=0, seq=1 + 10 * n, payload=10))) for n in range(5)]
+    said = []
+    for interfaces in (1, 2):
+        path = tmp_path / f"{interfaces}.pcapng"
+        seen = [(which, t_ns + which * 1000, data) for t_ns, data in sent for which in range(interfaces)]
+        path.write_bytes(pcapng(seen, interfaces=2))
+        assert in_ranges(path, 10_000).equals(reduce_captures([path]))
+        assert in_ranges(path, 300).equals(reduce_captures([path]))
+        file = file_of(path)
+        assert (file.tcp, file.interfaces) == (5 * interfaces, interfaces)
+        said.append(dict(facts(file)).get("Seen at", ""))
+    assert said == ["", "2 interfaces: a packet that passed several counts at each, as one sent again"]
+
+
+def test_a_name_that_is_no_text_is_told(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.pcap")
+    write(tmp_path / name, [Segment(t_ns=10**18, seq=1, payload=10)])
+    done = lab("analyse", name, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "its name is no UTF-8" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert [one.name for one in tmp_path.iterdir()] == [name]
 
 
 def test_one_packet_has_no_throughput(tmp_path: Path) -> None:

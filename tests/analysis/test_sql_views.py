@@ -165,6 +165,14 @@ def test_ledgers_links_and_packets_are_the_trials_own(campaign: Path) -> None:
     assert [row["at_s"] for row in sent] == [(row["t_sched_ns"] - start_ns) / 1e9 for row in sent]
     (link,) = view("links", campaign, cell=CELL, trial=1)
     assert [one["quantity"] for one in link["checks"]] == [one.quantity for one in trial.link().checks]
+    assert {(row["role"], row["number"]): (row["node"], row["topic"], row["ports"], row["durable"], row["caller"])
+            for row in view("clients", campaign, cell=CELL, trial=1)} == {
+        ("producer", one.id): (one.node, one.topic, list(one.ports), None, None)
+        for one in trial.manifest().workload.producers
+    } | {
+        ("consumer", one.id): (one.node, one.topic, list(one.ports), one.durable, one.caller)
+        for one in trial.manifest().workload.consumers
+    }  # fmt: skip
     packets = view("packets", campaign, cell=CELL, trial=1)
     assert len(packets) == sum(one.packets for one in trial.manifest().captures)
     assert packets[0].keys() >= set(PLAIN.names)

@@ -60,6 +60,19 @@ def pcap(
     return b"".join(parts)
 
 
+def pcapng(frames: Iterable[tuple[int, int, bytes]], *, interfaces: int) -> bytes:
+    """A file of (interface, t_ns, frame): one section, Ethernet, times in microseconds."""
+    bodies = [(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
+    bodies += [(1, struct.pack("<HHI", 1, 0, 65535))] * interfaces
+    for interface, t_ns, data in frames:
+        time = struct.pack("<II", t_ns // 1000 >> 32, t_ns // 1000 & 0xFFFFFFFF)
+        head = struct.pack("<I", interface) + time + struct.pack("<II", len(data), len(data))
+        bodies.append((6, head + data + bytes(-len(data) % 4)))
+    return b"".join(
+        struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12) for kind, body in bodies
+    )
+
+
 def segments_pcap(segments: Sequence[Segment], **how: object) -> bytes:
     return pcap([(segment.t_ns, frame(segment)) for segment in segments], **how)  # type: ignore[arg-type]
 
