@@ -153,6 +153,13 @@ PROMISES: tuple[Promise[Seen], ...] = (
         broken=_out_of_order,
         guarantees=_IN_ORDER,
     ),
+    Promise(
+        name="order, not acknowledged",
+        about="so they do where nothing is acknowledged",
+        story="unacknowledged",
+        broken=_out_of_order,
+        guarantees=_IN_ORDER,
+    ),
     Promise(name="alive", about="the servers outlive the story", story="topic", broken=_dead),
     Promise(name="no stall", about="messages keep coming over a sound link", story="steady", broken=_silent),
     Promise(

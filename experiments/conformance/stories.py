@@ -69,6 +69,12 @@ STORIES: dict[str, Story] = {
         workload=_TOPIC,
         guarantees=frozenset({Guarantee.ACK_AUTO}),
     ),
+    "unacknowledged": Story(
+        about="two publishers and three subscribers that acknowledge nothing, over 3 % loss and an outage",
+        pattern=Pattern.PUBSUB,
+        workload={**_TOPIC, "ack": "none"},
+        guarantees=frozenset({Guarantee.ACK_NONE}),
+    ),
     "steady": Story(
         about="two publishers and three subscribers over a sound link",
         pattern=Pattern.PUBSUB,

@@ -84,7 +84,7 @@ def test_a_pack_goes_to_a_store_and_comes_from_there(
     assert (cut.exit_code, "/cut: " in cut.stderr) == (1, True), cut.stderr
     monkeypatch.setattr("lab.unpack.MOST_PACKED", 1000)
     large = unpack("cut")
-    assert (large.exit_code, "more than a pack may have (0.001 MB)" in large.stderr) == (1, True), large.stderr
+    assert (large.exit_code, "more than a pack may have (1 kB)" in large.stderr) == (1, True), large.stderr
 
 
 def test_trials_whose_reductions_are_kept_are_not_reduced_for_a_pack(

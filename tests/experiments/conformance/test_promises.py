@@ -43,6 +43,7 @@ def test_what_a_stack_promises_becomes_a_scenario_that_can_be_read(tmp_path: Pat
     told = {one.story for one in PROMISES if not not_promised(stack(name), one)}
     assert {cell.levels["case"] for cell in scenario.cells} == told
     assert ("requests" if name == "zeromq" else "topic") in told
+    assert ("unacknowledged" in told) == (name == "zeromq"), "the others have something to acknowledge"
 
 
 def test_each_story_has_the_faults_that_can_happen_to_its_messages(tmp_path: Path) -> None:
