@@ -25,6 +25,7 @@ TOP = 6  # flows that are drawn, as many as there are colours
 RTT_STEPS = 100  # of the histogram of round trips, per factor of ten
 _FASTEST_S, _SLOWEST_S = 1e-7, 1e4  # what lies outside is counted at the end
 _FEWEST_BINS, _MOST_BINS = 20, 2000
+_LONGEST_NS = 365 * 86_400 * 10**9  # a capture that seems to be of 1970 counts from its beginning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +51,14 @@ class Span:
 NO_TIMES = "its packets have no times"
 
 
-def span(packets: Packets, *, untimed: int = 0) -> Span | None:
+def span(packets: Packets) -> Span | None:
     """Of all packets that have a time, None when there are none.
 
-    untimed: how many records of the file have none, which is 0 in theirs (some of pcapng).  Where all have one, a
-    first packet at 0 is one of a capture whose times count from its beginning.
+    0 is no time (some records of pcapng have none), but where times count from the capture's beginning.
     """
-    t_ns = packets.t_ns if not untimed and packets.t_ns.any() else packets.t_ns[packets.t_ns > 0]
+    t_ns = packets.t_ns[packets.t_ns > 0]
+    if len(t_ns) and t_ns.max() < _LONGEST_NS:
+        t_ns = packets.t_ns
     return Span(low_ns=int(t_ns.min()), high_ns=int(t_ns.max())) if len(t_ns) else None
 
 

@@ -68,7 +68,7 @@ def reduce_capture(path: Place, number: int) -> pa.RecordBatch:
     try:
         file = read_capture(path)
         packets, v6 = file.tcp, file.v6
-        within = span(packets, untimed=file.untimed)
+        within = span(packets)
         add_totals(rows, Totals(records=file.records, kinds=file.kinds, interfaces=interfaces(packets)), within)
     except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are told
         rows = Rows(number)

@@ -76,7 +76,7 @@ def decode(path: Place, piece: Range, *, capture: int, keys: Sequence[int]) -> I
 def _decoded(path: Place, piece: Range, buckets: int) -> tuple[str, list[tuple[int, bytes]]]:
     file = read_range(path, piece)
     packets = file.tcp
-    found = span(packets, untimed=file.untimed)
+    found = span(packets)
     about = json.dumps({
         "records": file.records,
         "kinds": file.kinds,

@@ -84,7 +84,7 @@ def _one_more(groups: Sequence[Sequence[Count]], weights: Sequence[float], *, lo
 
 def _variance(counts: Sequence[Count], *, logarithms: bool) -> float:
     of = sum(one.of for one in counts) + 2
-    middle = (sum(one.found for one in counts) + 1) / of
+    middle = min((sum(one.found for one in counts) + 1) / of, _ONE)  # copies can be more than there were messages
     return middle * (1 - middle) / of / (middle**2 if logarithms else 1)
 
 

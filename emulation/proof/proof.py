@@ -30,7 +30,7 @@ _RARE_PACKETS, _RARE_S = 15, 4.0
 _GROUPS_TOGETHER = 64  # each has four sockets open
 _FEWEST_FULL, _MOST_FULL = 3, 10
 # So many single frames have to pass their lists, and so much longer (s) a probe may take for that.
-_FEWEST_THROUGH, _MORE_S = 3, 10.0
+_FEWEST_THROUGH, MORE_S = 3, 10.0
 _ALONE_S, _FEWEST_ALONE = 4.0, 5  # what those take that have the link to themselves, and how many they are at least
 
 
@@ -148,8 +148,8 @@ def probe_direction(asked: Asked, samples: Samples) -> Generator[Burst, Arrivals
         parts.append((yield replace(burst, paced=paced)))
         if len(parts[-1].number) or not asked.lost(met + paced)[met:].all():
             checks += delay_checks(asked, parts[-1], size=burst.size, spacing_s=burst.spacing_s)
-    if side.rate:
-        checks.append((yield from probe_rate(asked, parts, samples.rate_s)))
+    if side.rate and (check := (yield from probe_rate(asked, parts, samples.rate_s))) is not None:
+        checks.append(check)
     spacing = max(frame_s, side.delay / 20, 2 * HURRY_S / room(side))
     packets = loss_packets(side, samples, spacing)
     parts.append((yield Burst(size=MIN_FRAME, paced=packets, spacing_s=spacing, share=frame_s / spacing)))
@@ -161,7 +161,7 @@ def _until_some_pass(asked: Asked, met: int, burst: Burst) -> int:
 
     met: how many packets went out before.
     """
-    most = burst.paced + int(_MORE_S / burst.spacing_s)
+    most = burst.paced + int(MORE_S / burst.spacing_s)
     through = np.flatnonzero(~asked.lost(met + most)[met:])
     return max(burst.paced, int(through[_FEWEST_THROUGH - 1]) + 1) if len(through) >= _FEWEST_THROUGH else most
 

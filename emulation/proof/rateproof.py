@@ -22,22 +22,28 @@ USUAL_S = 0.5
 _MIN_RATE_FRAMES = 30
 _MOST_RATE_S, _SMALL_FRAME = 3.0, 200
 _APART_FRAMES = 3  # that would fit between a burst that uses a medium up and the next one
+_FEWEST_ARRIVALS = 2
 _OVERLOAD = 0.98  # of a frame's airtime: paced so, the queue never empties and does not overflow
 
 
-def probe_rate(asked: Asked, parts: list[Arrivals], seconds: float) -> Generator[Burst, Arrivals, LinkCheck]:
+def probe_rate(asked: Asked, parts: list[Arrivals], seconds: float) -> Generator[Burst, Arrivals, LinkCheck | None]:
     """Bursts to send, whose arrivals are added to `parts`, and the check of the last one.
 
-    A stall of this machine makes a burst too slow or, in its first packet, too fast; then it is sent again.
+    A stall of this machine makes a burst too slow or, in its first packet, too fast; then it is sent again.  None where
+    the lists leave none of the bursts two frames that wait, between which there would be a time.
     """
     side = asked.side
-    size = rate_frame_bytes(side, seconds)
+    size, check = rate_frame_bytes(side, seconds), None
     for _ in range(RATE_TRIES):
         at_once, paced = rate_frames(side, seconds, bucket=not asked.seeded)
         lasts_s = (at_once + paced + _APART_FRAMES) * side.airtime(size)
         spacing_s = side.airtime(size) * _OVERLOAD
         burst = Burst(size=size, at_once=at_once, paced=paced, spacing_s=spacing_s, lasts_s=lasts_s, share=1.0)
+        met = parts[-1].first + parts[-1].sent
         parts.append((yield burst))
+        passing = ~asked.lost(met + at_once + paced)[met:]
+        if np.count_nonzero(passing[_first_that_waits(side, parts[-1], size) :]) < _FEWEST_ARRIVALS:
+            continue
         check = time_check(asked, parts[-1]) if asked.parts else rate_check(asked, parts[-1])
         if check.holds:
             break

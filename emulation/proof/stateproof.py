@@ -23,7 +23,7 @@ from emulation.profile.timeline import LinkState
 from emulation.proof.between import asked_between
 from emulation.proof.peerproof import PeerEnds, probe_peers
 from emulation.proof.probe import HURRY_S, MIN_FRAME, probe_path
-from emulation.proof.proof import Ends, Samples, loss_packets, probe_way, room, single_frames
+from emulation.proof.proof import MORE_S, Ends, Samples, loss_packets, probe_way, room, single_frames
 from emulation.proof.rateproof import RATE_TRIES, rate_frame_bytes, rate_frames
 from records.directions import DIRECTIONS, Direction
 from records.link import LinkCheck
@@ -165,7 +165,11 @@ def usual_s(state: LaterState) -> float:
 
 def longest_s(state: LaterState) -> float:
     """How long proving a state can take: what is sent last is always lost, and each rate has to be measured anew."""
-    probing = sum(_probing_s(side, tries=RATE_TRIES, silences=4 + RATE_TRIES) for side in _sides(state))
+    probing = sum(
+        _probing_s(side, tries=RATE_TRIES, silences=4 + RATE_TRIES)
+        + (MORE_S * len(single_frames(side, SAMPLES)) if side.loss_share else 0.0)
+        for side in _sides(state)
+    )
     return _APPLY_LONGEST_S + probing + 2 * _darkness_s(state)
 
 

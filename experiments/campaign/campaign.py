@@ -136,18 +136,25 @@ def missing(folder: Path, campaign: Campaign) -> list[Planned]:
     return [one for one in left if one.trial <= rule.least or one.cell in open_cells]
 
 
+def is_of(campaign: Campaign, digest: str) -> bool:
+    """Whether a campaign is one of the scenario with that digest: it says so, and its cells, too.
+
+    A pack says what it likes, and a replay has the cells of its scenario, where it has one.
+    """
+    cells = ((cell.name, cell.settings) for cell in campaign.cells)
+    return campaign.digest == digest == digest_of(cells)
+
+
 def latest_unfinished(root: Path, digest: str | None = None) -> Path | None:
     """The newest campaign with trials still to run, of the scenario with that digest when one is given.
 
-    Its cells have that digest, whatever it says itself: a pack says what it likes.  Not one with programs that came
-    out of a pack.  Not one that is being copied.
+    Not one with programs that came out of a pack.  Not one that is being copied.
     """
     for folder in reversed(folders(root)):
         with suppress(DamagedTrial):
             campaign = read_campaign(folder)
             ours = not (folder / FOREIGN).exists() and is_whole(folder)
-            asked = digest is None or digest == digest_of((cell.name, cell.settings) for cell in campaign.cells)
-            if ours and asked and missing(folder, campaign):
+            if ours and (digest is None or is_of(campaign, digest)) and missing(folder, campaign):
                 return folder
     return None
 

@@ -142,7 +142,7 @@ def begun(scenario: Scenario, root: Path) -> Path | None:
     """The newest campaign of a scenario below `root`, finished or not, that is not being copied; None without one."""
     for folder in reversed(campaigns.folders(root)):
         with suppress(DamagedTrial):
-            if read_campaign(folder).digest == scenario.digest and is_whole(folder):
+            if campaigns.is_of(read_campaign(folder), scenario.digest) and is_whole(folder):
                 return folder
     return None
 

@@ -302,7 +302,7 @@ def _manifest(
                 "load_1m_before": context.load_1m_before,
             }
         ),
-        versions=spec.provenance.versions | digests(work.asked),
+        versions=spec.provenance.versions | digests(work.asked, before_s=psutil.Process().create_time()),
         sysctls=_sysctls(context),
         kernel_state=measured.kernel_state,
         captures=tuple(_capture(context, one, stays=not no_captures) for one in measured.captures),

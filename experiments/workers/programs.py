@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shutil
+from contextlib import suppress
 
 from records.workload import Command, Workload
 
@@ -29,15 +31,19 @@ def missing(work: Workload) -> str:
     return "; ".join(f"workload.{end}.command: {why}" for end, why in found.items() if why)
 
 
-def digests(work: Workload) -> dict[str, str]:
+def digests(work: Workload, *, before_s: float = math.inf) -> dict[str, str]:
     """Which programs a workload's are, and what files of this machine they are given by whole paths: by name, the
-    beginning of their SHA-256; none of those that are gone.
+    beginning of their SHA-256; none of those that are gone, or cannot be read.
+
+    before_s: when the trial began (since 1970): what was written later came of the programs.
     """
     found = {}
     for word in named(work):
-        if path := word if os.path.isfile(word) else shutil.which(word, path=PATH):
-            with open(path, "rb") as file:
-                found[word] = f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+        path = word if os.path.isabs(word) else shutil.which(word, path=PATH)
+        with suppress(OSError):
+            if path and os.path.isfile(path) and os.stat(path).st_mtime < before_s:
+                with open(path, "rb") as file:
+                    found[word] = f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
     return found
 
 

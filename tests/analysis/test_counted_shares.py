@@ -67,6 +67,13 @@ def test_a_few_more_that_were_looked_at_make_no_certainty(expected: tuple[int, i
     assert one_more.ratio.low < 1
 
 
+def test_more_copies_than_messages_are_no_traceback() -> None:
+    even = paired([(2.0, 2.0), (2.02, 2.02)])
+    assert even is not None
+    copies = [Count(200, 100), Count(200, 99)]
+    assert never_certain(even, copies, copies).error is not None
+
+
 def test_a_loss_where_there_was_none_is_worse_though_a_zero_has_no_ratio() -> None:
     lost, kept = compare(cell(0, 0), cell(40, 39), "loss_share"), compare(cell(40, 39), cell(0, 0), "loss_share")
     assert (lost.ratio.ratio, lost.tone, kept.tone) == (None, "worse", "better")

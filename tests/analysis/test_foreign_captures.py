@@ -136,6 +136,11 @@ def test_times_that_count_from_the_capture_s_beginning_are_times(tmp_path: Path)
     assert in_ranges(path, 10_000).equals(reduce_captures([path]))
 
 
+def test_a_time_of_0_among_others_is_none(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.pcap", [Segment(t_ns=n * 10**18, seq=1 + 10 * n, payload=10) for n in range(3)])
+    assert file_of(path).span == Span(low_ns=10**18, high_ns=2 * 10**18)
+
+
 def test_packets_of_several_interfaces_may_be_there_twice_and_a_line_says_so(tmp_path: Path) -> None:
     sent = [(10**18 + n * 10**6, frame(Segment(t_ns=0, seq=1 + 10 * n, payload=10))) for n in range(5)]
     said = []

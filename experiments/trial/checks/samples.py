@@ -39,7 +39,7 @@ def share(times: np.ndarray, seconds: np.ndarray, cores: int) -> float:
 
 
 def machine_cpu(resources: pa.Table, window: Window, *, cores: int) -> float | None:
-    """Share of all cores that was in use in the window, whoever used them; None without two samples."""
+    """Share of the cores that we may use that was in use in the window, by whomever; None without two samples."""
     times, seconds = inside(resources, window, "machine", "cpu_seconds")
     return share(times, seconds, cores) if len(times) > 1 else None
 

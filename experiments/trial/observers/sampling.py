@@ -120,8 +120,10 @@ def queue_rows(link: Link, netlink: Netlink) -> Iterator[tuple[int, str, str, fl
 
 
 def _busy_seconds() -> float:
-    times = psutil.cpu_times()
-    return float(sum(times) - times.idle - times.iowait - times.guest - times.guest_nice)
+    """Processor seconds in use, whoever used them, of the processors that we may run on."""
+    every, mine = psutil.cpu_times(percpu=True), os.sched_getaffinity(0)
+    of_mine = [one for number, one in enumerate(every) if number in mine or len(every) <= len(mine)]
+    return float(sum(sum(one) - one.idle - one.iowait - one.guest - one.guest_nice for one in of_mine))
 
 
 @contextmanager

@@ -144,6 +144,7 @@ def test_the_latest_unfinished_campaign_of_the_same_scenario_is_found(
     changed = first.model_copy(update={"settings": {**first.settings, "settings": settings}})
     put_record(folder, campaign.model_copy(update={"cells": (changed, *others)}))
     assert read_campaign(folder).digest == scenario.digest
+    assert not campaigns.is_of(campaign.model_copy(update={"digest": "1" * 64}), scenario.digest), "a replay of a trial"
     assert campaigns.latest_unfinished(root, scenario.digest) is None, "its word alone is not enough"
 
 

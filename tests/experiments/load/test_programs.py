@@ -16,7 +16,7 @@ from load_runs import alive
 from experiments.load import programs
 from experiments.load.programs import Ended, Place, ProgramError, run, serving
 from experiments.trial.observers.priority import ahead
-from experiments.workers.programs import PATH, missing, why_not
+from experiments.workers.programs import PATH, digests, missing, named, why_not
 from records.workload import workload_of
 
 LISTEN = "import socket,time; s=socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True)"
@@ -122,6 +122,27 @@ def test_a_command_that_does_not_exist_is_told_with_the_way_out(name: str) -> No
     assert "install it, or give its whole path" in why_not(name)
     work = workload_of({"pattern": "command", "client": {"command": f"{name} -x"}})
     assert missing(work) == f"workload.client.command: {why_not(name)}"
+
+
+def test_programs_and_what_they_are_given_have_digests_and_what_they_write_has_none(tmp_path: Path) -> None:
+    given, written = tmp_path / "given", tmp_path / "written"
+    words = ("sh", str(given), "relative", str(written), str(tmp_path / "none"), str(tmp_path))
+    work = workload_of({"pattern": "command", "client": {"command": words}})
+    given.write_text("1")
+    os.utime(given, (1000, 1000))
+    assert digests(work).keys() == {"sh", str(given)}
+    written.write_text("2")
+    assert digests(work).keys() == {"sh", str(given), str(written)}
+    assert digests(work, before_s=written.stat().st_mtime).keys() == {"sh", str(given)}
+    assert named(work) == ("sh", str(given), str(written), str(tmp_path / "none"), str(tmp_path))
+
+
+def test_a_program_is_never_that_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = workload_of({"pattern": "command", "client": {"command": "sh -c true"}})
+    before = digests(work)
+    (tmp_path / "sh").write_text("another")
+    monkeypatch.chdir(tmp_path)
+    assert digests(work) == before
 
 
 def test_a_known_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
+from experiments.trial.observers import sampling
 from experiments.trial.observers.hostlog import HostLog
 from experiments.trial.observers.machinewatch import Reading, Watch, cpu_times, io_stalled_s
 from experiments.trial.observers.processes import (
@@ -144,3 +146,16 @@ def test_a_log_passes_over_what_is_no_reading_and_knows_another_kernels_clock() 
     assert [times[1] - one for one in times] == [7_000_000_000, 0, 500_000_000]
     assert abs(times[1] - time.monotonic_ns()) < 60 * 10**9
     assert {row["subject"] for row in log.table().to_pylist()} == {"host"}
+
+
+def test_the_machine_s_time_is_that_of_the_processors_that_we_may_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three processors, of which each has been busy for ten times as long as the one before."""
+    now = psutil.cpu_times()
+    each = [
+        now._replace(**dict.fromkeys(now._fields, 0.0) | {"user": 10.0**n, "idle": 5.0, "iowait": 1.0})
+        for n in range(3)
+    ]
+    monkeypatch.setattr(psutil, "cpu_times", lambda **_: each)
+    for mine, busy_s in (({0, 1, 2}, 111.0), ({1}, 10.0), ({0, 2}, 101.0)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, mine=mine: mine)
+        assert sampling._busy_seconds() == busy_s
