@@ -2,7 +2,7 @@
 SCENARIO ?= experiments/scenarios/wireless-vs-wireline.yaml
 PLACE = $(if $(KERNEL),--kernel $(KERNEL)) $(if $(MEDIUM),--medium $(MEDIUM))
 PIECE = $(if $(FOR),--for $(FOR))
-STACKS ?= reference activemq activemq-openwire activemq-mqtt mosquitto mosquitto,version=3.1.1 mosquitto,qos=2 zeromq
+STACKS ?= reference activemq activemq-openwire activemq-mqtt mosquitto mosquitto,version=3.1.1 mosquitto,qos=2 zeromq iris iris,splits=1
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
 .PHONY: help setup test-setup experiment paper report compare resume pack unpack list profiles stacks conform calibrate doctor generate test test-fast lint bench clean
