@@ -156,13 +156,17 @@ class LinkProfile(Frozen):
         """`every station`, and each that has settings of its own."""
         return {"every station": self.sides(), **self.stations}
 
+    @property
+    def named_stations(self) -> frozenset[str]:
+        """Those that have settings or events of their own."""
+        return frozenset({*self.stations, *(name for event in self.timeline for name in event.stations)})
+
     def groups(self, stations: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         """Stations that share settings, in the order of `all_sides`; the first group can be empty.
 
         ValueError when the profile speaks of a station that is not among `stations`.
         """
-        out = {name for event in self.timeline for name in event.stations}
-        if unknown := sorted((set(self.stations) | out) - set(stations)):
+        if unknown := sorted(self.named_stations - set(stations)):
             there = "is 1 station" if len(stations) == 1 else f"are {len(stations)} stations"
             raise ValueError(f"profile {self.name!r} has settings or events for {unknown[0]}, and there {there}")
         return tuple(name for name in stations if name not in self.stations), *((name,) for name in self.stations)

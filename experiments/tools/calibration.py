@@ -34,8 +34,7 @@ class Request(Record):
 
 def stations_needed(profile: LinkProfile) -> int:
     """How many stations show all that a profile says: every one with settings of its own, and one other."""
-    named = {*profile.stations, *(station for event in profile.timeline for station in event.stations)}
-    own = {int(name.removeprefix("sta")) for name in named}
+    own = {int(name.removeprefix("sta")) for name in profile.named_stations}
     return max(max(own, default=0), len(own) + 1)
 
 
