@@ -5,7 +5,7 @@ PIECE = $(if $(FOR),--for $(FOR))
 STACKS ?= reference activemq activemq-openwire activemq-mqtt mosquitto mosquitto,version=3.1.1 mosquitto,qos=2 zeromq iris iris,splits=1
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
-.PHONY: help setup test-setup experiment paper report compare resume pack unpack list profiles stacks conform calibrate doctor generate test test-fast lint bench clean
+.PHONY: help setup test-setup lint-setup experiment paper report compare resume pack unpack list profiles stacks conform calibrate doctor generate test test-fast lint bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{sub(/%/, "NAME", $$1); printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,12 +61,16 @@ doctor: setup ## Say what this machine can do, and what is missing
 test-setup:
 	@lab/bootstrap.sh test
 
-lint: test-setup ## Check style (ruff) and types (mypy)
+lint-setup:
+	@lab/bootstrap.sh lint
+
+lint: lint-setup ## Check style (ruff) and types (mypy)
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 
-test: lint ## Run all tests, for real: kernel, broker, Spark, browser (root)
+test: lint-setup ## Check style and types, and run all tests, for real: kernel, broker, Spark, browser (root)
+	@$(MAKE) --no-print-directory -j2 lint test-setup
 	@.venv/bin/python tests/run.py
 
 test-fast: test-setup ## Run the tests that need neither root nor a broker, Spark, the lab kernel or a browser

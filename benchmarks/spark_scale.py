@@ -1,14 +1,15 @@
 """What a report costs as its trials become many: CPU-seconds by trial, and peaks of the driver's Python and Java.
 
     python benchmarks/spark_scale.py FOLDER [--trials 100,1000] [--flows 50] [--pages all|cells|none]
-                                     [--only second|workers|sql]
+                                     [--only second|workers|sql] [--share 0.5]
 
 Makes campaigns of so many trials in FOLDER: one trial of each of two cells is written and captured, the others are its
 files by hard links, each with a manifest of its own (number and seed).  For each size it measures the first report,
 which reduces all of them, then one after a new trial.  What FOLDER/measured.jsonl has is not measured again, so a run
 that was ended goes on with the next.  --only second: reductions that stand are used, only the second report is made.
 --only workers: seconds in which standalone clusters of one and of two workers, of one core each, reduce all trials of a
-campaign, in turn; of a session that has reduced two trials before, so that everything has started.
+campaign, in turn; of a session that has reduced two trials before, so that everything has started.  --share: as
+much of a core for each worker, by a control group (root): on two cores the driver and Java have the rest.
 --only sql: seconds in which a query reads all trials of a campaign whose reductions are kept, and in how many tasks; of
 a session that has asked for one trial before.
 """
@@ -23,6 +24,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +33,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "tests" / "support")]
 
+import psutil  # noqa: E402
 from common.cpu import counted  # noqa: E402
 from pcap_files import segments_pcap  # noqa: E402
 from spark_servers import cluster  # noqa: E402
@@ -44,6 +48,7 @@ from analysis.sql import recorded, reduced  # noqa: E402
 from analysis.sql.source import register  # noqa: E402
 from analysis.sql.views import VIEWS  # noqa: E402
 from analysis.sql.work import planned  # noqa: E402
+from experiments.trial import cpugroups  # noqa: E402
 from records import campaign as records  # noqa: E402
 from records.packed import REDUCED  # noqa: E402
 from records.scratch import scratch  # noqa: E402
@@ -52,6 +57,7 @@ from records.store import MANIFEST, Trial, trial_name, trials, write_record  # n
 _PACKETS = 12  # of each flow
 _FIRST_SEED = 101
 _REPEATS, _EACH = 3, 100
+_WORKER = "org.apache.spark.deploy.worker.Worker"
 
 
 def make(folder: Path, trials: int, flows: int) -> Path:
@@ -110,10 +116,22 @@ def report(campaign: Path, extent: Extent) -> None:
     print(json.dumps(found))
 
 
-def reduced_by(campaign: Path, workers: int) -> float:
+@contextmanager
+def shared(place: Path, workers: int, share: float) -> Iterator[str]:
+    """A cluster whose workers can use so much of a core each, with all that they start; 1: no limit."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(cpugroups.made()) if share < 1 else None  # gone when the workers are
+        master = stack.enter_context(cluster(place, workers=workers))
+        if folder:
+            mine = [one.pid for one in psutil.Process().children() if _WORKER in one.cmdline()]
+            cpugroups.limit(str(folder), {f"worker-{pid}": (pid,) for pid in mine}, share)
+        yield master
+
+
+def reduced_by(campaign: Path, workers: int, share: float) -> float:
     """Seconds in which a cluster of so many workers reduces all trials."""
     paths = [trial.path for trial in trials(campaign)]
-    with scratch("cluster") as place, cluster(place, workers=workers) as master, reducing(master=master) as reduce:
+    with scratch("cluster") as place, shared(place, workers, share) as master, reducing(master=master) as reduce:
         for some in (paths[:2], paths):
             shutil.rmtree(campaign / "reduced", ignore_errors=True)
             began = time.perf_counter()
@@ -122,10 +140,10 @@ def reduced_by(campaign: Path, workers: int) -> float:
     return took
 
 
-def compare_workers(campaign: Path) -> None:
+def compare_workers(campaign: Path, share: float) -> None:
     """Print the seconds of one and of two workers, in turn, and their ratios."""
     for _ in range(_REPEATS):
-        one, two = (reduced_by(campaign, workers) for workers in (1, 2))
+        one, two = (reduced_by(campaign, workers, share) for workers in (1, 2))
         print(f"one worker {one:.1f} s, two {two:.1f} s: {one / two:.2f} times faster", flush=True)
 
 
@@ -182,6 +200,7 @@ def main() -> None:
     parser.add_argument("--flows", type=int, default=50, help="connections of a trial")
     parser.add_argument("--pages", type=Extent, choices=list(Extent), default=Extent.ALL, help="of a report")
     parser.add_argument("--only", choices=("second", "workers", "sql"))
+    parser.add_argument("--share", type=float, default=1.0, help="of a core, for each worker of --only workers")
     parser.add_argument("--report", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.report:
@@ -189,7 +208,7 @@ def main() -> None:
         return
     if asked.only in ("workers", "sql"):
         campaign = make(asked.folder, int(asked.trials.partition(",")[0]), asked.flows)
-        compare_workers(campaign) if asked.only == "workers" else ask_all(campaign)
+        compare_workers(campaign, asked.share) if asked.only == "workers" else ask_all(campaign)
         return
     peaks = f"{'peak':>9} MB{'Java':>9} MB"
     print(f"{'trials':>7} {'report':8}{'driver':>9}{'Java':>9}{'workers':>9}{'a trial':>9} s{peaks}{'wall':>9} s")

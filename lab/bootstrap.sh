@@ -3,6 +3,7 @@
 # Python packages.  What is already there is left alone, so a second call does nothing.
 #   bootstrap.sh run       what experiments need, the packages of all stacks included
 #   bootstrap.sh test      that, and the tests' oracles and loads (tshark, chromium, Java's compiler, iperf3, curl)
+#   bootstrap.sh lint      that, without what only makes things start faster
 #   bootstrap.sh packages  the system packages alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,7 +23,7 @@ needs=(mnexec:mininet ip:iproute2 nft:nftables tcpdump:tcpdump ping:iputils-ping
 # The lab kernel, for machines whose own has no netem and for users who are not root; it is made for this processor only.
 # tcc builds its shim for processors with AMX.
 [ "$(uname -m)" = x86_64 ] && needs+=(linux.uml:user-mode-linux busybox:busybox-static tcc:tcc)
-[ "${1:-run}" = test ] && needs+=(tshark:tshark chromium:chromium git:git ethtool:ethtool iperf3:iperf3 curl:curl javac:openjdk-17-jdk-headless)
+[[ "${1:-run}" =~ ^(test|lint)$ ]] && needs+=(tshark:tshark chromium:chromium git:git ethtool:ethtool iperf3:iperf3 curl:curl javac:openjdk-17-jdk-headless)
 
 missing=()
 for need in "${needs[@]}"; do
@@ -62,17 +63,32 @@ if ! locked; then
     /usr/bin/python3 -m venv --clear --system-site-packages .venv
   fi
   echo "$place" >"$made"
-  log=build/set-up.log
-  if ! { .venv/bin/pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock \
-      && .venv/bin/pip install --disable-pip-version-check --no-deps --no-build-isolation -e .; } >"$log" 2>&1; then
-    tail -20 "$log" >&2
-    fail "that did not work (see above, and all of it in $log); once the cause is gone, repeat what you typed"
+  # Spark takes as long as all others together, since it is built here: beside them, in a process group that ends with us.
+  parts=(build/requirements-spark.txt build/requirements-others.txt) logs=(build/set-up-spark.log build/set-up.log)
+  awk -v spark="${parts[0]}" -v others="${parts[1]}" \
+    '/^[^ #]/ { part = /^pyspark==/ ? spark : others } part { print >part }' requirements.lock
+  install() { .venv/bin/pip install --disable-pip-version-check --no-deps "$@"; }
+  set -m
+  install --require-hashes -r "${parts[0]}" >"${logs[0]}" 2>&1 9>&- &
+  set +m
+  trap 'kill -- -'$!' 2>/dev/null' EXIT
+  failed=''
+  if { install --require-hashes -r "${parts[1]}" && install --no-build-isolation -e .; } >"${logs[1]}" 2>&1; then
+    wait $! || failed=${logs[0]}
+    trap - EXIT
+  else
+    failed=${logs[1]}
   fi
-  rm -f "$log" build/spark.jsa
+  if [ "$failed" ]; then
+    tail -20 "$failed" >&2
+    fail "that did not work (see above, and all of it in $failed); once the cause is gone, repeat what you typed"
+  fi
+  rm -f "${logs[@]}" "${parts[@]}" build/spark.jsa
   echo "$want" >"$stamp.new"
   mv "$stamp.new" "$stamp"
 fi
 exec 9>&-
+[ "${1:-run}" = lint ] && exit
 
 if [ ! -e build/spark.jsa ]; then
   say "archiving Spark's classes, which makes every report start faster"
