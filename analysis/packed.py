@@ -15,7 +15,15 @@ from records.packed import REDUCED
 from records.store import DamagedTrial, Trial
 from records.verdict import State
 
-MOST_ROWS = 5_000_000
+MOST_ROWS, MOST_TEXT_BYTES = 5_000_000, 1 << 30
+_NOT_MUCH = 1 << 20
+_TEXT_COLUMNS = [field.name for field in SCHEMA if field.type == pa.string()]
+_READ = pa.schema(
+    [
+        field.with_type(pa.dictionary(pa.int32(), pa.string())) if field.name in _TEXT_COLUMNS else field
+        for field in SCHEMA
+    ]
+)
 # Columns that a row of each table has; metrics with columns of their own follow.
 _HAVE = {
     "trial": ("metric", "value"), "second": ("metric", "t"), "event": ("t", "value", "text"),
@@ -73,12 +81,11 @@ def numbered(rows: pa.Table, number: int) -> pa.RecordBatch:
 def encode(rows: pa.Table) -> bytes:
     """Reduced rows of one trial as Parquet, uncompressed: a pack is compressed as a whole."""
     sink = pa.BufferOutputStream()
-    strings = [field.name for field in SCHEMA if field.type == pa.string()]
     numbers = dict.fromkeys(("t", "value"), "BYTE_STREAM_SPLIT")
     column = SCHEMA.get_field_index("trial")
     zeros = rows.set_column(column, SCHEMA.field("trial"), pa.array([0] * rows.num_rows, pa.int32())).cast(SCHEMA)
     pq.write_table(
-        zeros, sink, compression="none", use_dictionary=strings, column_encoding=numbers, write_statistics=False,
+        zeros, sink, compression="none", use_dictionary=_TEXT_COLUMNS, column_encoding=numbers, write_statistics=False,
         store_schema=False,
     )  # fmt: skip
     return bytes(sink.getvalue())
@@ -93,16 +100,39 @@ def without_folder(rows: pa.Table, folder: str) -> pa.Table:
 def read_rows(content: bytes, *, path: str) -> pa.Table:
     """Rows as `encode` writes them; DamagedTrial when they cannot be read or are of another shape."""
     try:
-        file = pq.ParquetFile(pa.BufferReader(content))
+        # As long as texts are numbers of a dictionary, a file takes little more room than it has bytes.
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=_TEXT_COLUMNS)
         if file.metadata.num_rows > MOST_ROWS:
             raise DamagedTrial(f"{path}: {file.metadata.num_rows} rows, more than {MOST_ROWS}")
+        if _is_compressed(file.metadata):
+            raise DamagedTrial(f"{path}: it is compressed, which reduced rows never are")
         table = file.read()
         table.validate(full=True)
+        if table.schema.remove_metadata() != _READ:
+            raise DamagedTrial(f"{path}: columns are {table.schema.names}, expected {SCHEMA.names} with their types")
+        if (size := sum(map(_text_bytes, table.select(_TEXT_COLUMNS).columns))) > MOST_TEXT_BYTES:
+            raise DamagedTrial(f"{path}: {size} bytes of texts, more than {MOST_TEXT_BYTES}")
+        return table.cast(SCHEMA)
     except (OSError, pa.ArrowException) as error:
         raise DamagedTrial(f"{path}: {error}") from error
-    if table.schema.remove_metadata() != SCHEMA:
-        raise DamagedTrial(f"{path}: columns are {table.schema.names}, expected {SCHEMA.names} with their types")
-    return table
+
+
+def _is_compressed(about: pq.FileMetaData) -> bool:
+    return any(
+        about.row_group(group).column(column).compression != "UNCOMPRESSED"
+        for group in range(about.num_row_groups) for column in range(about.num_columns)
+    )  # fmt: skip
+
+
+def _text_bytes(column: pa.ChunkedArray) -> int:
+    """Of all texts of a dictionary-encoded column, or more where that is not much."""
+    total = 0
+    for one in column.chunks:
+        lengths = pc.binary_length(one.dictionary)
+        if (most := (pc.max(lengths).as_py() or 0) * len(one)) > _NOT_MUCH:
+            most = pc.sum(pc.take(pc.cast(lengths, pa.int64()), one.indices)).as_py() or 0
+        total += most
+    return total
 
 
 def _rows(table: pa.Table) -> Iterable[_Row]:

@@ -29,13 +29,20 @@ def handshake_ns(stream: Stream, *, unknown: int) -> np.ndarray:
     opening = np.flatnonzero((step == SYN) & (stream.frame < done[connection]))
     began = np.full(flows, -1, dtype=np.int64)
     np.maximum.at(began, connection[opening], stream.frame[opening])
-    t_ns = np.zeros(stream.frames, dtype=np.int64)
-    t_ns[stream.frame] = stream.t_ns
     whole = np.flatnonzero(done != _NEVER)
-    took = t_ns[done[whole]] - t_ns[began[whole]]
-    found[whole] = took
+    found[whole] = _times(stream, done[whole]) - _times(stream, began[whole])
     lead = np.flatnonzero(stream.flow != connection)
     found[stream.flow[lead]] = found[connection[lead]]
+    return found
+
+
+def _times(stream: Stream, frames: np.ndarray) -> np.ndarray:
+    """When these frames were captured (ns): a byte for each of the capture, and no time for those not asked for."""
+    asked = np.zeros(stream.frames, dtype=bool)
+    asked[frames] = True
+    rows = np.flatnonzero(asked[stream.frame])
+    rows = rows[np.argsort(stream.frame[rows])]
+    found: np.ndarray = stream.t_ns[rows[np.searchsorted(stream.frame[rows], frames)]]
     return found
 
 

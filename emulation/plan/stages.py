@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from emulation.profile import timeline
+from emulation.profile import distribution, timeline
+from emulation.profile.direction import DirectionProfile
 from emulation.profile.media import MediumName
 from emulation.profile.profile import LinkProfile
 from records.directions import DIRECTIONS, Direction
@@ -51,6 +53,8 @@ GROUP_FRAMES = (
 )
 _RATE = frozenset({Feature.HTB, Feature.IFB, Feature.REDIRECT})
 _LATE = ("delay", "jitter", "reorder", "duplicate", "corrupt")
+_MOST_UNITS = 8  # a distribution's unit is fewer times its jitter: below, nobody need work out which
+_NETEM_JITTER = (2**31 - 1) / 1e9  # seconds: nanoseconds in an s32 (Linux, net/sched/sch_netem.c, tabledist)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,4 +131,16 @@ def needs_line(profile: LinkProfile, *, group_frames: bool = False, between: boo
         for state in timeline.all_states(profile)
     ):
         return "station_rate: phy (a class of htb takes what its frames cost at the medium's rate of it)"
+    if (longest := max(map(_netem_jitter, _sides(profile)))) > _NETEM_JITTER:
+        return f"a jitter of {longest:.3g} s (netem's ends at {_NETEM_JITTER:.3g} s; a heavy tail is part of it)"
     return ""
+
+
+def _sides(profile: LinkProfile) -> Iterator[DirectionProfile]:
+    for both in (both for state in timeline.all_states(profile) for both in state.sides):
+        yield from (getattr(both, way) for way in DIRECTIONS)
+
+
+def _netem_jitter(side: DirectionProfile) -> float:
+    """What netem would be asked for, in seconds, where that can be too much."""
+    return distribution.table(side)[0] if side.jitter > _NETEM_JITTER / _MOST_UNITS else 0.0

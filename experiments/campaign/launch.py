@@ -30,7 +30,7 @@ from experiments.workers.isolation import command
 from experiments.workers.lines import ProtocolError, read_any
 from experiments.workers.worker import Failed, Worker, Workers
 from records.campaign import Planned
-from records.store import TrialWriter
+from records.store import Trial, TrialWriter
 from records.verdict import State
 
 _EVENT: TypeAdapter[Phase | Finished | Failed] = TypeAdapter(
@@ -100,7 +100,7 @@ def run_one(spec: TrialSpec, way: Way, workers: Workers) -> Outcome:
         with watching(partial(_ours, worker.process.pid, workers), tell) as look:
             heard = _listen(worker, way, look)
     over_s = way.limit_s if limit_reached.is_set() else None
-    state, reasons = _read_end(heard, worker.process.returncode, way.log, over_s)
+    state, reasons = _committed(writer, heard) or _read_end(heard, worker.process.returncode, way.log, over_s)
     if state is not State.VALID and (explained := space.explain(reasons)):
         # That a stack could not write says nothing about the stack.
         writer.withdraw()
@@ -152,6 +152,14 @@ def limit(spec: TrialSpec, kernel: KernelName) -> float:
     linked_s = connecting.all_s + connecting.quiet_s + longest_seconds(settings, profile, kernel)
     further_s = _FURTHER_S[kernel] * (len(topology_plan(settings).segments) - 1)
     return HANG_LIMIT_S[kernel] + own_s + linked_s + further_s + servers_s(settings)
+
+
+def _committed(writer: TrialWriter, heard: _Heard) -> tuple[State, tuple[str, ...]] | None:
+    """What a trial would have said that ended behind its last step: its folder is whole, and stays."""
+    if heard.end is not None or not writer.final.exists():
+        return None
+    verdict = Trial(writer.final).verdict()
+    return verdict.state, verdict.reasons()
 
 
 def _read_end(

@@ -45,7 +45,7 @@ class Calls:
         self._servers[server.destination].remove(server)
         for key in [key for key in self._asked if key[0] == id(server)]:
             asked = self._asked.pop(key)
-            asked.caller.refuse(asked.request, f"the server of {server.destination} has gone")
+            asked.caller.give_up(asked.request, f"the server of {server.destination} has gone")
 
     def caller_gone(self, caller: Outlet) -> None:
         """Nobody waits for these replies any more."""

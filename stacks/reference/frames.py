@@ -38,7 +38,7 @@ class Subscribe(NamedTuple):
 
 
 class Publish(NamedTuple):
-    """Answered by Accepted or Refused; what goes to a service, by Answer or Refused."""
+    """Answered by Accepted or Refused; what goes to a service, by Answer, Refused or Unanswered."""
 
     request: int
     destination: str
@@ -67,6 +67,13 @@ class Refused(NamedTuple):
     reason: str
 
 
+class Unanswered(NamedTuple):
+    """The server that had the request has gone, and may have served it."""
+
+    request: int
+    reason: str
+
+
 class Message(NamedTuple):
     subscription: int
     delivery: int
@@ -89,7 +96,7 @@ class Answer(NamedTuple):
     body: bytes
 
 
-Frame = Connect | Subscribe | Publish | Acknowledge | Leave | Accepted | Refused | Message | Reply | Answer
+Frame = Connect | Subscribe | Publish | Acknowledge | Leave | Accepted | Refused | Unanswered | Message | Reply | Answer
 
 _SUBSCRIBE = struct.Struct("!IIBii")
 _PUBLISH = struct.Struct("!IBi")
@@ -183,6 +190,7 @@ _KINDS: dict[int, Callable[[_Cursor], Frame]] = {
     8: _message,
     9: _reply,
     10: lambda cursor: Answer(cursor.fields(_REQUEST)[0], cursor.rest()),
+    11: lambda cursor: Unanswered(cursor.fields(_REQUEST)[0], cursor.text()),
 }
 
 
@@ -272,3 +280,5 @@ def encode(frame: Frame) -> bytes:  # noqa: PLR0911  (one return per kind)
             return _framed(9, _REPLY.pack(subscription, delivery), body)
         case Answer(request, body):
             return _framed(10, _REQUEST.pack(request), body)
+        case Unanswered(request, reason):
+            return _framed(11, _REQUEST.pack(request), _text(reason))

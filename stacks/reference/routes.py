@@ -21,7 +21,10 @@ class Outlet(Protocol):
         """A reply to what it has asked of a service."""
 
     def refuse(self, request: int, reason: str) -> None:
-        """There will be no reply."""
+        """Nobody has it, and nobody will."""
+
+    def give_up(self, request: int, reason: str) -> None:
+        """There will be no reply, though somebody had it."""
 
     def behind_bytes(self) -> int:
         """How much is written and not yet taken by the network."""

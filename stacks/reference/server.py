@@ -26,6 +26,7 @@ from stacks.reference.frames import (
     Refused,
     Reply,
     Subscribe,
+    Unanswered,
     encode,
 )
 from stacks.reference.routes import NotAllowedError, Route
@@ -76,6 +77,9 @@ class Session(asyncio.Protocol):
 
     def refuse(self, request: int, reason: str) -> None:
         self._transport.write(encode(Refused(request, reason)))
+
+    def give_up(self, request: int, reason: str) -> None:
+        self._transport.write(encode(Unanswered(request, reason)))
 
     def behind_bytes(self) -> int:
         return self._transport.get_write_buffer_size()

@@ -7,7 +7,7 @@ from functools import partial
 
 from records.messaging import Ack
 from stacks.channel import CLOSE_LIMIT_S, Channel, fail
-from stacks.driver import Handler, RequestHandler, StackError
+from stacks.driver import Handler, RequestHandler, StackError, UnansweredError
 from stacks.lazy import LazyAcknowledgement
 from stacks.reference import frames
 from stacks.reference.destinations import Kind, written
@@ -166,5 +166,7 @@ class Wire(Channel):
                     reply.set_result(body)
             case Refused(request, reason) if request in self._asking:
                 fail(self._asking.pop(request), reason)
+            case frames.Unanswered(request, reason) if request in self._asking:
+                fail(self._asking.pop(request), reason, UnansweredError)
             case _:
                 raise frames.FrameError(f"a {type(frame).__name__} frame is out of place")

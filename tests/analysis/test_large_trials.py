@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from object_store import Fault, ObjectStore
 from pcap_files import SERVER, STATION, Segment, segments_pcap
@@ -116,6 +116,7 @@ def test_the_rows_are_those_of_one_task(trial: Path, buckets: int) -> None:
     assert apart(trial, buckets).equals(whole)
 
 
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32))
 def test_whatever_the_connections_did(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = trial_of(tmp_path_factory.mktemp("random"), seed)

@@ -21,10 +21,11 @@ from analysis import histogram
 from analysis.campaign_compare import Tolerance, between
 from analysis.findings import Findings
 from analysis.pack import UNKNOWN, packing
-from analysis.packed import encode, packed_rows
+from analysis.packed import encode, packed_rows, read_rows
 from analysis.reductions import reduce as reductions
 from analysis.reductions.reduce import reducing, silent
 from analysis.report.build import write
+from analysis.rows import SCHEMA
 from analysis.spark.export import plan_campaign
 from analysis.trial import reduce_trial
 from experiments.campaign.unpack import unpack
@@ -250,6 +251,22 @@ def test_rows_that_nothing_here_makes_are_damage(
     write_record(path / PACKED, told.model_copy(update={"reduced_sha256": _sha256(content)}))
     (found,) = reduce_trial(path, 0).to_pylist()
     assert (found["table"], fault in found["text"]) == ("damage", True)
+
+
+def test_texts_that_are_long_and_many_are_refused_before_they_take_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analysis.packed.MOST_TEXT_BYTES", 15_000_000)
+    nothing = {field.name: pa.nulls(1_000, field.type) for field in SCHEMA}
+    columns = nothing | {"trial": pa.array([0] * 1_000, pa.int32()), "table": ["note"] * 1_000}
+    rows = pa.table(columns | {"text": ["x" * 20_000] * 1_000}, schema=SCHEMA)
+    few, content = rows.slice(0, 500), encode(rows)
+    assert len(content) < 50_000
+    with pytest.raises(DamagedTrial, match="here: 20004000 bytes of texts, more than 15000000"):
+        read_rows(content, path="here")
+    assert read_rows(encode(few), path="here").equals(few)
+    sink = pa.BufferOutputStream()
+    pq.write_table(few, sink, compression="zstd")
+    with pytest.raises(DamagedTrial, match="here: it is compressed"):
+        read_rows(sink.getvalue().to_pybytes(), path="here")
 
 
 def test_nobody_is_led_out_of_a_trial_s_folder() -> None:

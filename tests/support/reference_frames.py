@@ -13,6 +13,7 @@ from stacks.reference.frames import (
     Refused,
     Reply,
     Subscribe,
+    Unanswered,
 )
 
 u32 = st.integers(0, 2**32 - 1)
@@ -28,6 +29,7 @@ frames = st.one_of(
     st.builds(Leave, u32),
     st.builds(Accepted, u32),
     st.builds(Refused, u32, text),
+    st.builds(Unanswered, u32, text),
     st.builds(Message, u32, u64, st.booleans(), body),
     st.builds(Reply, u32, u64, body),
     st.builds(Answer, u32, body),

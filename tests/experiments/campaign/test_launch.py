@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from lab_runs import scenario_file
 from origin import origin
+from trial_files import passing_verdict
 
 from experiments.campaign import campaign as campaigns
 from experiments.campaign import launch, runner
@@ -16,6 +17,7 @@ from experiments.trial.connect_time import ConnectTime
 from experiments.workers.worker import Workers
 from records.campaign import read_campaign
 from records.store import trials
+from records.verdict import Verdict
 
 pytestmark = [pytest.mark.root]
 
@@ -69,6 +71,26 @@ def test_a_first_line_that_cannot_be_read_is_told_in_words(
     assert found.state == "failed"
     assert reason in found.reasons[0]
     assert f"(in {said + chr(10)!r})) while in phase 'start'; see {folder / 'log'}" in found.reasons[0]
+
+
+def test_a_trial_that_is_killed_when_its_folder_is_whole_has_ended_as_that_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = """
+import json, os, signal, sys
+from pathlib import Path
+from records.store import VERDICT, trial_name
+spec = json.loads(sys.stdin.readline())
+folder = Path(spec["campaign_folder"], spec["cell"], trial_name(spec["trial"]))
+folder.mkdir(parents=True)
+(folder / VERDICT).write_text(sys.argv[1])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    for verdict in (passing_verdict(), Verdict(checks=())):
+        words = [sys.executable, "-c", program, verdict.model_dump_json()]
+        folder, found = outcome(tmp_path, monkeypatch, words)
+        assert (found.state, found.reasons) == (verdict.state, verdict.reasons())
+        assert len(trials(folder)) == 1
 
 
 def test_half_a_line_of_a_trial_that_was_killed_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

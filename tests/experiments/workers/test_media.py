@@ -80,6 +80,16 @@ def test_turns_that_tc_cannot_take_are_the_lines_even_where_there_is_netem() -> 
             kernels(medium, host, wanted=wanted).choose(one, stations=2)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("jitter", "kind"), [(2.2, "uniform"), (2.2, "normal"), (0.4, "pareto")])
+def test_a_jitter_beyond_what_netem_can_count_is_the_lines(jitter: float, kind: str) -> None:
+    one = profile(rate=1e6, delay=3, jitter=jitter, jitter_distribution=kind)
+    assert kernels("auto", EVERYTHING).choose(one, stations=2) == LINE
+    with pytest.raises(NotPossible, match=r"asks: a jitter of 2\.\d+ s \(netem's ends at 2\.15 s"):
+        kernels("tc", EVERYTHING).choose(one, stations=2)
+    less = profile(rate=1e6, delay=3, jitter=jitter * 0.9, jitter_distribution=kind)
+    assert kernels("tc", EVERYTHING).choose(less, stations=2) == TC
+
+
 def test_what_may_pass_at_once_is_tcs_even_where_the_line_comes_first() -> None:
     near, far = (profile(rate=1e6, burst_bytes=20_000, delay=delay) for delay in (0, 0.01))
     for host in (EVERYTHING, NO_NETEM):
