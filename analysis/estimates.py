@@ -15,6 +15,7 @@ _COUNTED: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "in_doubt_share": ("in_doubt", "expected", ()),
     "duplicate_share": ("duplicates", "expected", ("lost", "in_doubt")),
     "reordered_share": ("reordered", "expected", ("lost", "in_doubt")),
+    "reached_all_share": ("reached_all", "broadcasts", ()),
     "retr_share_uplink": ("retr_or_ooo_uplink", "data_packets_uplink", ()),
     "retr_share_downlink": ("retr_or_ooo_downlink", "data_packets_downlink", ()),
 }
@@ -56,6 +57,11 @@ def counted(metric: str, trials: Sequence[Trial]) -> tuple[Count, ...]:
         for trial in trials
         if found in trial and of in trial and (looked := trial[of] - sum(trial.get(one, 0.0) for one in without)) > 0
     )
+
+
+def share_of(metric: str) -> str:
+    """The share that a number is of what was counted, by their metrics' names; of all others themselves."""
+    return _NUMBERS.get(metric, metric)
 
 
 def _number(trials: Sequence[Trial], of: str) -> Estimate | None:

@@ -18,6 +18,13 @@ METRICS = (
         name="reached_all_share", label="Broadcasts that reached all", unit="share", better="higher",
         about="of the broadcasts sent in the window: those that every {receiver} had by the end of the drain",
     ),
+    Metric(
+        name="broadcasts", label="Broadcasts sent", unit="count", better=None, about="in the window",
+    ),
+    Metric(
+        name="reached_all", label="Broadcasts that reached all, number", unit="count", better=None,
+        about="of those sent in the window, by the end of the drain",
+    ),
 )  # fmt: skip
 
 
@@ -28,4 +35,6 @@ def measure(trial: Measured) -> dict[str, Figure]:
     lengths = sent_in_window(trial.sent.lasts, trial.manifest.window)
     if (mean := lengths.mean()) is None:
         return {}
-    return {"last_member_mean_s": mean, "reached_all_share": Figure(1 - lengths.missing / len(lengths))}
+    sent, reached = len(lengths), len(lengths) - lengths.missing
+    numbers = {"broadcasts": sent, "reached_all": reached, "reached_all_share": reached / sent}
+    return {"last_member_mean_s": mean, **{name: Figure(float(value)) for name, value in numbers.items()}}

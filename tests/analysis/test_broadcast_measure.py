@@ -27,11 +27,12 @@ def found(arrivals: list[tuple[int, float]], pattern: Pattern = Pattern.BROADCAS
 
 def test_the_mean_is_over_broadcasts_and_those_that_did_not_reach_all_make_it_a_bound() -> None:
     whole = found([(1, 1.2), (2, 2.4), (3, 3.6)])
-    assert whole == {"last_member_mean_s": (pytest.approx(0.4), False), "reached_all_share": (1.0, False)}
+    shares = {"broadcasts": (3.0, False), "reached_all": (3.0, False), "reached_all_share": (1.0, False)}
+    assert whole == {"last_member_mean_s": (pytest.approx(0.4), False), **shares}
     holed = found([(1, 1.2), (3, 3.6)])
     until_s = (WINDOW.drained_ns - START) / SECOND
     assert holed["last_member_mean_s"] == (pytest.approx((0.2 + 0.6 + until_s - 2) / 3), True)
-    assert holed["reached_all_share"].value == pytest.approx(2 / 3)
+    assert (holed["reached_all"].value, holed["reached_all_share"].value) == (2, pytest.approx(2 / 3))
 
 
 def test_of_other_patterns_there_is_nothing_to_tell() -> None:

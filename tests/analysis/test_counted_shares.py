@@ -12,6 +12,7 @@ from analysis.claims.judge import Verdict, judge
 from analysis.claims.outcomes import Answer, outcome
 from analysis.claims.vocabulary import Claim
 from analysis.compare import compare
+from analysis.estimates import estimated
 from analysis.findings import CellFinding, Standing, TrialFinding
 from analysis.statistics import Answer as Told
 from analysis.statistics import Count, estimate, never_certain, paired, paired_ratio
@@ -65,6 +66,25 @@ def test_a_few_more_that_were_looked_at_make_no_certainty(expected: tuple[int, i
     assert (same.answer, one_more.answer) == (Told.UNDETECTED, Told.UNDETECTED)
     assert one_more.ratio.low is not None
     assert one_more.ratio.low < 1
+
+
+def test_numbers_that_are_alike_are_as_uncertain_as_their_shares() -> None:
+    share, number = (compare(cell(1, 1), cell(2, 2), metric) for metric in ("loss_share", "lost"))
+    assert (number.ratio.low, number.ratio.high) == pytest.approx((share.ratio.low, share.ratio.high))
+    assert number.answer is share.answer is Told.UNDETECTED
+    for one in (number, share):
+        assert one.difference is not None
+        assert one.difference.low is not None
+        assert one.difference.low < 0
+    assert number.difference.low == pytest.approx(share.difference.low * 130)  # type: ignore[union-attr,operator]
+
+
+def test_broadcasts_that_all_reached_all_are_no_certainty() -> None:
+    of = {"broadcasts": 20.0, "reached_all": 20.0, "reached_all_share": 1.0}
+    found = estimated("reached_all_share", [of, of])
+    assert found is not None
+    assert (found.mean, found.high) == (1, 1)
+    assert found.low == pytest.approx(0.05 ** (1 / 40))
 
 
 def test_more_copies_than_messages_are_no_traceback() -> None:
