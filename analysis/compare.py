@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.estimates import counted, share_of
+from analysis.estimates import counted
 from analysis.findings import CellFinding, Findings
 from analysis.metrics import COMPARED, OF_PACKETS, PAYLOADS
 from analysis.statistics import (
@@ -213,15 +213,13 @@ def _difference(
     baseline: CellFinding, other: CellFinding, metric: str, pairs: Sequence[tuple[float, float]]
 ) -> Contrast | None:
     """The mean difference; of what is counted not certain because it did not spread."""
-    found, counts = paired(pairs), counts_of(metric, baseline, other)
-    if found is None or share_of(metric) == metric or not all(counts):
-        return found and never_certain(found, *counts)
-    return never_certain(found, *counts, weights=[math.fsum(c.of for c in one) / len(one) for one in counts])
+    found = paired(pairs)
+    return found and never_certain(found, *counts_of(metric, baseline, other))
 
 
 def counts_of(metric: str, *cells: CellFinding) -> tuple[tuple[Count, ...], ...]:
     """How many of how many, in each valid trial of each cell; empty for what is not counted."""
-    return tuple(counted(share_of(metric), [trial.metrics for trial in cell.valid]) for cell in cells)
+    return tuple(counted(metric, [trial.metrics for trial in cell.valid]) for cell in cells)
 
 
 def _bound(before: bool, after: bool) -> str:

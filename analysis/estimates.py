@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from analysis.metrics import METRICS
 from analysis.statistics import Count, Estimate, estimate, share
@@ -28,8 +27,6 @@ def estimated(metric: str, trials: Sequence[Trial], *, is_share: bool | None = N
     is_share: of a metric that is none of analysis.metrics, whether it is a share.
     """
     values = [trial[metric] for trial in trials if metric in trial]
-    if (of := _NUMBERS.get(metric)) is not None and (number := _number(trials, of)) is not None:
-        return number
     counts = counted(metric, trials)
     if counts and len(counts) == len(values) and (found := share(counts)) is not None:
         return found
@@ -49,28 +46,11 @@ def countable() -> tuple[str, ...]:
 
 def counted(metric: str, trials: Sequence[Trial]) -> tuple[Count, ...]:
     """How many of how many, in each trial that tells both; empty for what is not counted."""
-    if metric not in _COUNTED:
+    if (share_of := _NUMBERS.get(metric, metric)) not in _COUNTED:
         return ()
-    found, of, without = _COUNTED[metric]
+    found, of, without = _COUNTED[share_of]
     return tuple(
-        Count(trial[found], looked)
+        Count(trial[found], looked, worth=1.0 if share_of == metric else looked)
         for trial in trials
         if found in trial and of in trial and (looked := trial[of] - sum(trial.get(one, 0.0) for one in without)) > 0
     )
-
-
-def share_of(metric: str) -> str:
-    """The share that a number is of what was counted, by their metrics' names; of all others themselves."""
-    return _NUMBERS.get(metric, metric)
-
-
-def _number(trials: Sequence[Trial], of: str) -> Estimate | None:
-    """A mean number, as far as its share of what was counted is known."""
-    counts = counted(of, trials)
-    if len(counts) != len(trials) or (found := share(counts)) is None:
-        return None
-    size = sum(one.of for one in counts) / len(counts)
-    mean = sum(one.found for one in counts) / len(counts)
-    low, high = (None if end is None else end * size for end in (found.low, found.high))
-    return replace(found, mean=mean, low=None if low is None else min(low, mean),
-                   high=None if high is None else max(high, mean))  # fmt: skip

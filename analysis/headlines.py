@@ -18,6 +18,7 @@ from analysis.units import (
     brief_range,
     digits,
     inside_sentence,
+    is_equal,
     quantity,
     relative_spread,
     shows,
@@ -162,7 +163,7 @@ def _most(levels: Mapping[str, Sequence[Pair]], name: str) -> str:
     apart = {level: _furthest(pairs, name) for level, pairs in levels.items()}
     ranked = sorted(levels, key=lambda level: -apart[level])
     least = sum(math.isinf(far) for far in apart.values())  # they are told, however many
-    chosen = ranked[: max(_FEW, least)]
+    chosen = ranked[: max(_FEW, least + 1)]
     told = [f"{text} for {level}{_unjudged(levels[level])}" for level, text in said.items() if level in chosen]
     rest = ranked[len(chosen) :]
     less = "less" if all(apart[level] for level in rest) else "less, or not that it shows"
@@ -217,7 +218,7 @@ def _ratios(compared: Sequence[Comparison]) -> str:
     values = sorted(ratio.ratio for ratio in have if ratio.ratio is not None)
     label = inside_sentence(_metrics(compared)[compared[0].metric].label)
     if not any(map(shows, have)):
-        coarsest = max(have, key=lambda ratio: ratio.detectable or math.inf)
+        coarsest = max(have, key=lambda ratio: (not is_equal(ratio), ratio.detectable or math.inf))
         which = f" (the least certain of {len(have)} pairs of cells)" if len(have) > 1 else ""
         return f"{label}: {times_text(coarsest)}{which}."
     if max(values[-1], 1 / values[0]) - 1 < NOTABLE:
@@ -234,7 +235,10 @@ def _ratios(compared: Sequence[Comparison]) -> str:
     if spreads and max(spreads) <= WIDE:
         notes.append(f"± {digits(max(spreads) * 100, significant=2)} %" + (" at most" if len(have) > 1 else ""))
     elif spreads:
-        notes.append(f"95 % interval {times_range(max(have, key=lambda one: relative_spread(one) or 0))} at the widest")
+        widest = max(have, key=lambda one: relative_spread(one) or 0)
+        # The ends are of what the sentence says, which is how many times less only where all are.
+        ends = times_range(widest) if text.endswith("lower") else _range([widest.low or 0, widest.high or 0])
+        notes.append(f"95 % interval {ends} at the widest")
     notes += [f"{len(have)} pairs of cells"] if len(have) > 1 else []
     notes.append(_pairs([ratio.n for ratio in have]))
     if undefined := len(compared) - len(have):

@@ -134,7 +134,7 @@ def shows(ratio: Ratio) -> bool:
     """Whether there is a difference that can be told: some are proven, and less than three digits say."""
     if ratio.differs is False:
         return False
-    return ratio.ratio is None or notable(ratio.ratio) or not _equal(ratio)
+    return ratio.ratio is None or notable(ratio.ratio) or not is_equal(ratio)
 
 
 def notable(ratio: float) -> bool:
@@ -147,7 +147,9 @@ def brief(ratio: Ratio) -> str:
     if ratio.ratio is None:
         return ratio.undefined or "–"
     if not shows(ratio):
-        return f"equal within {digits(EQUAL_WITHIN * 100, significant=1)} %" if _equal(ratio) else "no difference shown"
+        return (
+            f"equal within {digits(EQUAL_WITHIN * 100, significant=1)} %" if is_equal(ratio) else "no difference shown"
+        )
     return _times(ratio.ratio, more="higher", less="lower") + (" (1 pair)" if ratio.n == 1 else "")
 
 
@@ -185,12 +187,13 @@ def _times(ratio: float, *, more: str = "more", less: str = "less") -> str:
 
 def _undetected(ratio: Ratio) -> str:
     """Equal when the whole interval is near 1; else what would have shown."""
-    if _equal(ratio):
+    if is_equal(ratio):
         return f"equal within {digits(EQUAL_WITHIN * 100, significant=1)} % ({pairs_text(ratio.n)})"
     return f"no difference detectable; {detectable_text(ratio)} ({pairs_text(ratio.n)})"
 
 
-def _equal(ratio: Ratio) -> bool:
+def is_equal(ratio: Ratio) -> bool:
+    """Whether its interval is within 5 % of equal."""
     if ratio.low is None or ratio.high is None:
         return False
     return max(1 / ratio.low, ratio.high) <= 1 + EQUAL_WITHIN

@@ -64,7 +64,7 @@ class CellPrecision(Record):
     @property
     def text(self) -> str:
         """How the cell ended, or what it still lacks, in a few words."""
-        wide = ", ".join(one.text for one in self.metrics if one.end is not End.PRECISE)
+        wide = ", ".join(self._lacks(one) for one in self.metrics if one.end is not End.PRECISE)
         asked = f"±{100 * self.rule.half_width:g} %"
         if self.valid < self.rule.least and self.end is not End.PRECISE:
             wide = f"{self.valid} of at least {self.rule.least} valid trials"
@@ -73,6 +73,11 @@ class CellPrecision(Record):
         if self.end is End.GOING_ON:
             return f"not yet precise after {_trials(self.valid)} (asked {asked}): {wide}"
         return f"cap of {_trials(self.rule.most)} reached ({self.valid} valid), inconclusive (asked {asked}): {wide}"
+
+    def _lacks(self, one: MetricPrecision) -> str:
+        if one.share is not None and one.share <= self.rule.half_width:
+            return f"{one.metric} in {one.n} of at least {self.rule.least} trials"
+        return one.text
 
 
 def judge(rule: Rule, valid: Sequence[Mapping[str, float]], *, run: int) -> CellPrecision:

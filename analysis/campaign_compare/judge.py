@@ -65,9 +65,9 @@ class Judged:
 def judge(a: CellFinding, b: CellFinding, metric: Metric, *, margin: float, share_margin: float) -> Judged:
     """Contrast B with A: paired where two or more seeds agree, else by Welch.
 
-    Shares are subtracted (they may be zero; where nothing was found among few, that is no certainty), all else
-    divided; where a zero forbids that, the difference is given in A's mean, or B's where A's is zero, as if that were
-    known exactly.
+    Shares are subtracted (they may be zero), all else divided; where a zero forbids that, the difference is given in
+    A's mean, or B's where A's is zero, as if that were known exactly.  That what is counted did not spread is no
+    certainty.
     """
     first, second = a.by_seed(metric.name), b.by_seed(metric.name)
     shared = [seed for seed in second if seed in first]
@@ -81,8 +81,9 @@ def judge(a: CellFinding, b: CellFinding, metric: Metric, *, margin: float, shar
     else:
         left, right = ([take(value) for value in group] for group in groups)
         contrast, effect, resampled = unpaired(left, right), hedges_g(left, right), None
-    if contrast is not None and scale == "points":
-        contrast = never_certain(contrast, *counts_of(metric.name, a, b))
+    if contrast is not None:
+        counts, weight = counts_of(metric.name, a, b), 1.0 if scale == "ratio" else take(1.0)
+        contrast = never_certain(contrast, *counts, weights=(weight, weight), logarithms=scale == "ratio")
     bounded = a.bounded(metric.name), b.bounded(metric.name)
     if any(bounded):
         resampled = effect = None

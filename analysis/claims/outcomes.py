@@ -12,7 +12,7 @@ from analysis.claims.comparisons import Comparison
 from analysis.claims.evidence import Evidence
 from analysis.claims.multiple import Chance
 from analysis.metrics import METRICS
-from analysis.statistics import Contrast, Count, bend, never_certain, paired, r_squared, share, unpaired
+from analysis.statistics import Contrast, Count, bend, never_certain, paired, r_squared, share, unpaired, worth
 
 _PLAIN = frozenset({"difference", "value"})
 _COUNTED = _PLAIN | {"ratio"}
@@ -246,12 +246,12 @@ def _decided(
 
 
 def _nothing_found(comparison: Comparison, counts: Sequence[Count], found: Contrast) -> Outcome:
-    """A share of which nothing was seen: it has the report's interval, whose upper end is a one-sided 95 % bound."""
-    known, looked = share(counts), sum(one.of for one in counts)
-    high = known.high if known is not None and known.high is not None else 1.0
+    """Something of which nothing was seen: it has the report's interval, whose upper end is a one-sided 95 % bound."""
+    known, looked, whole = share(counts), sum(one.of for one in counts), worth(counts)
+    high = known.high if known is not None and known.high is not None else whole
 
     def below(end: float) -> float:
-        return min((1 - min(end, 1.0)) ** looked / 2, 1.0) if end > 0 else 1.0  # half: that bound's level
+        return min((1 - min(end / whole, 1.0)) ** looked / 2, 1.0) if end > 0 else 1.0  # half: that bound's level
 
     def above(end: float) -> float:
         return 0.0 if end < 0 else 1.0

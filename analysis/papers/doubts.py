@@ -37,7 +37,10 @@ def _imprecise(cell: CellFinding, metric: str) -> str:
     found = [one for one in cell.precision.metrics if one.metric == metric] if cell.precision else []
     if not found or found[0].end is End.PRECISE:
         return ""
-    return f"±{100 * found[0].share:.0f} % when trials ended" if found[0].share is not None else "too few trials"
+    share, rule = found[0].share, cell.precision.rule if cell.precision else None
+    if share is None or (rule is not None and share <= rule.half_width):
+        return "too few trials"
+    return f"±{100 * share:.0f} % when trials ended"
 
 
 def _unsteady(cell: CellFinding, metric: str) -> str:

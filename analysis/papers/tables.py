@@ -91,7 +91,9 @@ def _ratio(one: NetworkRatio) -> tuple[Shown, Shown]:
 
 
 def _effect(found: Outcome) -> Shown:
-    return Shown("–") if found.centre is None else number(found.centre, wording.effect(found))
+    if found.centre is None or not found.alike:
+        return Shown("–", aside=found.why if not found.alike else "")
+    return number(found.centre, wording.effect(found))
 
 
 def bound_row(row: BoundRow) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from analysis.statistics.knee import Bend, bend
 from analysis.statistics.multiplicity import benjamini_hochberg, holm
 from analysis.statistics.percentiles import Percentile, percentile
 from analysis.statistics.ratios import Ratio, paired_logarithms, paired_ratio
-from analysis.statistics.shares import Count, never_certain, share
+from analysis.statistics.shares import Count, never_certain, share, worth
 from analysis.statistics.straight import r_squared
 from analysis.statistics.students import CONFIDENCE, t_factor
 from analysis.statistics.trend import Trend, trend
@@ -44,4 +44,5 @@ __all__ = [
     "t_factor",
     "trend",
     "unpaired",
+    "worth",
 ]

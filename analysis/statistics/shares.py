@@ -27,26 +27,39 @@ _ONE = 1 - 1e-9  # 1 / 260 of 260 may round to less than one
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many of how many, in one trial."""
+    """How many of how many, in one trial.  worth: what a share of 1 is in the metric's unit, of numbers `of`."""
 
     found: float
     of: float
+    worth: float = 1.0
+
+    @property
+    def value(self) -> float:
+        """The metric's."""
+        return self.found * self.worth / self.of
+
+
+def worth(counts: Sequence[Count]) -> float:
+    """What a share of 1 is in the metric's unit, mean over trials."""
+    return math.fsum(one.worth for one in counts) / len(counts)
 
 
 def share(counts: Sequence[Count]) -> Estimate | None:
-    """Mean share of the trials, with its interval; None when no trial has anything to count, or more found than there
-    was.
+    """Mean of the trials' shares, or of what they are worth, with its interval; None when no trial has anything to
+    count, or more found than there was.
 
     Where nothing was found the upper end is the one-sided 95 % bound, 3 / n: 130 and 130 without a loss leave 1.1 %.
     """
     looked = [one for one in counts if one.of > 0]
     if not looked or any(not 0 <= one.found <= one.of for one in looked):
         return None
-    mean = float(np.mean([one.found / one.of for one in looked]))
+    mean, middle = (
+        float(np.mean(each)) for each in zip(*((one.found / one.of, one.value) for one in looked), strict=True)
+    )
     if len(looked) < 2:
-        return Estimate(n=1, mean=mean, low=None, high=None)
-    low, high = _exact(mean, _size(looked, mean))
-    return Estimate(n=len(looked), mean=mean, low=min(low, mean), high=max(high, mean))
+        return Estimate(n=1, mean=middle, low=None, high=None)
+    low, high = (end * worth(looked) for end in _exact(mean, _size(looked, mean)))
+    return Estimate(n=len(looked), mean=middle, low=min(low, middle), high=max(high, middle))
 
 
 def never_certain(
@@ -76,8 +89,8 @@ def never_certain(
 def _one_more(groups: Sequence[Sequence[Count]], weights: Sequence[float], *, logarithms: bool) -> float:
     """By how much one found more, or less, in one trial would change its part of the contrast: by the most of them."""
     return max(
-        abs(by) / (max(float(np.mean([one.found for one in group])), 1.0) if logarithms
-                   else min(one.of for one in group))
+        abs(by) * (1 / max(float(np.mean([one.found for one in group])), 1.0) if logarithms
+                   else max(one.worth / one.of for one in group))
         for by, group in zip(weights, groups, strict=True)
     )  # fmt: skip
 
@@ -85,7 +98,7 @@ def _one_more(groups: Sequence[Sequence[Count]], weights: Sequence[float], *, lo
 def _variance(counts: Sequence[Count], *, logarithms: bool) -> float:
     of = sum(one.of for one in counts) + 2
     middle = min((sum(one.found for one in counts) + 1) / of, _ONE)  # copies can be more than there were messages
-    return middle * (1 - middle) / of / (middle**2 if logarithms else 1)
+    return middle * (1 - middle) / of * (1 / middle**2 if logarithms else worth(counts) ** 2)
 
 
 def _size(counts: Sequence[Count], mean: float) -> float:

@@ -95,5 +95,31 @@ def test_pairs_of_cells_without_a_ratio_are_counted_beside_those_that_have_one()
     assert "(no ratio" not in _briefly(pairs[:1], "latency_p50_s")
 
 
+def of_pairs(*values: tuple[list[float], list[float]]) -> str:
+    """The headline of several pairs of cells, each of another load."""
+    cells = [
+        replace(cell(network, some), levels={"network": network, "load": str(load)})
+        for load, pair in enumerate(values) for network, some in zip(("wire", "air"), pair, strict=True)
+    ]  # fmt: skip
+    (told,) = headlines(SimpleNamespace(campaign=CAMPAIGN, cells=tuple(cells)))  # type: ignore[arg-type]
+    return told
+
+
+def test_an_interval_is_of_what_the_sentence_says() -> None:
+    wide = [0.05, 0.02, 0.09]
+    assert "is 0.422 to 3.00 times the baseline's (95 % interval 0.0784 to 2.27 at" in of_pairs(
+        ([0.1, 0.1, 0.12], wide), ([0.1, 0.1, 0.1], [0.3, 0.3, 0.3])
+    )
+    lower = of_pairs(([1.0, 1.0, 1.2], wide), ([0.3, 0.3, 0.3], [0.1, 0.1, 0.1]))
+    assert "is 3.00 to 23.7 times lower (95 % interval 4.40 to 128 at the widest" in lower
+
+
+def test_pairs_are_equal_where_the_least_certain_of_those_that_are_not_is() -> None:
+    even, less_even = ([0.1, 0.1, 0.1], [0.0985, 0.1, 0.1015]), ([0.1, 0.1, 0.1], [0.1023, 0.104, 0.1057])
+    assert "equal within 5 %" in of_pairs(even)
+    for pairs in ((even, less_even), (less_even, even)):
+        assert "equal within" not in of_pairs(*pairs)
+
+
 def test_where_no_trial_counts_none_is_called_valid() -> None:
     assert _validity(SimpleNamespace(trials=())) == "No trial of it counts here."  # type: ignore[arg-type]

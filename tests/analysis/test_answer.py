@@ -242,6 +242,11 @@ def test_levels_without_a_ratio_are_named_however_many_differ_more() -> None:
     )
 
 
+def test_one_that_has_a_ratio_is_named_beside_however_many_have_none() -> None:
+    (first, _) = leading(stacks({"a": 50.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 5.0}))
+    assert "10.0 times lower for e" in first
+
+
 def test_an_interval_that_holds_equal_is_drawn_to_it() -> None:
     assert drawn(Mark(value=6.0, low=0.2, high=180.0, tone="even")) == (1.0, 24.0)
     assert drawn(Mark(value=6.0, low=5.0, high=180.0, tone="even")) == (5.0, 24.0)

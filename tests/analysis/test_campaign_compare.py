@@ -220,6 +220,18 @@ def test_a_stack_that_delivers_nothing_any_more_is_worse() -> None:
     assert verdict(one, one.p_worse) is Verdict.WORSE
 
 
+@pytest.mark.parametrize(("a", "b"), [((0, 0, 0), (0, 0, 0)), ((1, 1), (1, 1)), ((1, 1), (2, 2)), ((0, 0), (1, 1))])
+def test_a_number_that_did_not_spread_is_as_uncertain_as_its_share(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    def lost(values: tuple[int, ...]) -> CellFinding:
+        found = [{"lost": float(one), "expected": 100.0, "loss_share": one / 100} for one in values]
+        trials = [TrialFinding("c", n, n, standing=Standing.VALID, metrics=one) for n, one in enumerate(found)]
+        return CellFinding(name="c", levels={"network": "air"}, trials=tuple(trials))
+
+    for metric in ("lost", "loss_share"):
+        one = judge(lost(a), lost(b), METRICS[metric], margin=0.05, share_margin=0.005)
+        assert verdict(one, one.p_worse) is Verdict.INCONCLUSIVE, metric
+
+
 def test_what_appears_where_nothing_was_is_told_in_terms_of_what_appears() -> None:
     one = judged([0.0] * 4, [4000.0] * 4)
     assert (one.scale, verdict(one, one.p_worse)) == ("share of B's mean", Verdict.BETTER)

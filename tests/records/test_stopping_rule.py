@@ -58,6 +58,12 @@ def test_a_latency_that_most_trials_do_not_have_is_not_precise() -> None:
     assert "latency_mean_s undecided by 1 trial" in found.text
 
 
+def test_a_metric_that_too_few_trials_have_is_not_said_to_be_wide() -> None:
+    values = [{"delivered_per_s": 10.0}] * 5 + [{"delivered_per_s": 10.0, "latency_mean_s": 1.0}] * 2
+    said = f"latency_mean_s in 2 of at least {RULE.least} trials"
+    assert judge(RULE, values, run=7).text.endswith(f": {said}")
+
+
 @given(st.lists(st.floats(0.1, 1e6), min_size=2, max_size=12), st.floats(0.01, 100))
 def test_the_unit_does_not_matter(values: list[float], factor: float) -> None:
     rule = ONE.model_copy(update={"half_width": 0.0500001})
