@@ -16,7 +16,7 @@ from analysis.histogram import histogram
 from analysis.packed import encode, without_folder
 from analysis.partial import DAMAGE, is_of_the_machine
 from analysis.reductions.code import code_digest
-from analysis.reductions.kept import State, look
+from analysis.reductions.kept import Kept, State, look
 from records.archive import Member, member
 from records.campaign import RECORD
 from records.counting import read_reduction
@@ -63,6 +63,7 @@ def packing(campaign: Path, place: Path, *, reduce: Reduce, revision: Git, ledge
     code = code_digest()
     for number, trial in enumerate(finished):
         reduced: bytes | Path
+        kept = None
         came = trial.packed() if trial.elsewhere() else None
         if came is not None:
             reduced, latencies = read_reduction(trial), (trial.path / LATENCIES).read_bytes()
@@ -70,14 +71,15 @@ def packing(campaign: Path, place: Path, *, reduce: Reduce, revision: Git, ledge
         else:
             reduced = place / f"{number}-{REDUCED}"
             reduced.write_bytes(encode(without_folder(next(rows), str(trial.path))))
-            by, latencies = _reduced_by(trial, code, revision), _latencies(trial)
+            kept = look(trial.path, code)
+            by, latencies = _reduced_by(kept, code, revision), _latencies(trial)
         made = {REDUCED: reduced, LATENCIES: latencies}
         below = f"{trial.path.parent.name}/{trial.path.name}"
         mine = [member(f"{below}/{name}", content) for name, content in made.items()]
         here = [name for name in LEDGERS if (trial.path / name).is_file()]
         taken = {*TRIAL, *(here if ledgers else ())} - {*made, PACKED}
         mine += [member(f"{below}/{name}", trial.path / name) for name in sorted(taken)]
-        packed = Packed(reduced_by=by, reduced_sha256=mine[0].sha256, elsewhere=_elsewhere(trial, taken))
+        packed = Packed(reduced_by=by, reduced_sha256=mine[0].sha256, elsewhere=_elsewhere(trial, taken, kept))
         members += [*mine, member(f"{below}/{PACKED}", f"{packed.model_dump_json(indent=1)}\n".encode())]
         left += packed.elsewhere
     members += [
@@ -87,9 +89,8 @@ def packing(campaign: Path, place: Path, *, reduce: Reduce, revision: Git, ledge
     return Packing(members=tuple(members), trials=len(finished), elsewhere=tuple(left))
 
 
-def _reduced_by(trial: Trial, code: str, revision: Git) -> Git:
+def _reduced_by(kept: Kept, code: str, revision: Git) -> Git:
     """This program's revision, or that nobody knows it any more, where older code reduced captures that are gone."""
-    kept = look(trial.path, code)
     older = kept.state is State.AWAY and kept.record is not None and kept.record.code != code
     return Git(revision=UNKNOWN, dirty=False) if older else revision
 
@@ -108,10 +109,16 @@ def _each(found: Reduced, count: int) -> Iterator[pa.Table]:
         yield mine
 
 
-def _elsewhere(trial: Trial, taken: set[str]) -> tuple[Elsewhere, ...]:
-    """Every file of the trial that the pack leaves out, those that stand elsewhere already among them; by name."""
+def _elsewhere(trial: Trial, taken: set[str], kept: Kept | None) -> tuple[Elsewhere, ...]:
+    """Every file of the trial that the pack leaves out, those that stand elsewhere already among them; by name.
+
+    kept: its reduction here.  Captures that were removed since are told as well, as that is all that is left of them.
+    """
     packed = trial.packed()
     found = {one.file: one for one in packed.elsewhere} if packed else {}
+    if kept is not None and kept.record is not None and kept.state is State.AWAY:
+        gone = (one for one in kept.record.inputs if one.file in kept.away)
+        found |= {one.file: Elsewhere(file=one.file, bytes=one.bytes, sha256=one.sha256) for one in gone}
     for name in _files(trial.path):
         if name not in (*TRIAL, *taken):
             one = member(name, trial.path / name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -63,7 +64,7 @@ def queue_series(
             for t, share in _utilisation(rows, queue, window, bins, own):
                 part[t] = max(part.get(t, 0.0), share)
         held = _of(rows, queue, "backlog_bytes")
-        for t, held_bytes in _means(rows["t_ns"][held], rows["value"][held], window, bins):
+        for t, held_bytes in _means(rows.t_ns[held], rows.value[held], window, bins):
             waiting[t] = waiting.get(t, 0.0) + held_bytes
     series = {part: sorted(points.items()) for part, points in busiest.items() if points}
     series |= {"backlog_bytes": sorted(waiting.items())} if waiting else {}
@@ -84,18 +85,36 @@ def window_uses(resources: pa.Table, window: Window, steps: Mapping[str, Steps])
     return found
 
 
-Rows = dict[str, np.ndarray]
+@dataclass(frozen=True, slots=True)
+class _Sampled:
+    """of: by subject and metric the rows of its samples, in their order."""
+
+    t_ns: np.ndarray
+    value: np.ndarray
+    of: Mapping[tuple[str, str], np.ndarray]
 
 
-def _sampled(resources: pa.Table) -> Rows:
+_NO_ROWS = np.empty(0, dtype=np.int64)
+
+
+def _sampled(resources: pa.Table) -> _Sampled:
     set_ = pc.is_in(resources.column("metric"), pa.array([RATE, OVERHEAD]))
-    sampled = resources.filter(pc.invert(set_))
-    return {name: sampled.column(name).to_numpy(zero_copy_only=False) for name in sampled.schema.names}
+    sampled = resources.filter(pc.invert(set_)).combine_chunks()
+    names = [sampled.column(name).combine_chunks().dictionary_encode() for name in ("subject", "metric")]
+    # By one key for all, since stations come to hundreds, and each has queues of its own.
+    subject, metric = (one.indices.to_numpy().astype(np.int64) for one in names)
+    key = subject * len(names[1].dictionary) + metric
+    order = np.argsort(key, kind="stable")
+    keys, first = np.unique(key[order], return_index=True)
+    each = (divmod(one, len(names[1].dictionary)) for one in keys.tolist())
+    subjects, metrics = (one.dictionary.to_pylist() for one in names)
+    of = {(subjects[a], metrics[b]): some for (a, b), some in zip(each, np.split(order, first[1:]), strict=False)}
+    return _Sampled(t_ns=sampled.column("t_ns").to_numpy(), value=sampled.column("value").to_numpy(), of=of)
 
 
-def _queues(rows: Rows) -> list[str]:
+def _queues(rows: _Sampled) -> list[str]:
     """Of all segments; of others than the first as `<segment>/<queue>`."""
-    return sorted({name.removeprefix("queue:") for name in rows["subject"].tolist() if name.startswith("queue:")})
+    return sorted({name.removeprefix("queue:") for name, _ in rows.of if name.startswith("queue:")})
 
 
 def _of_media(queues: Sequence[str], proof: LinkProof) -> Iterator[tuple[LinkProof, str]]:
@@ -107,22 +126,21 @@ def _of_media(queues: Sequence[str], proof: LinkProof) -> Iterator[tuple[LinkPro
             yield of[segment], queue
 
 
-def _of(rows: Rows, queue: str, metric: str) -> np.ndarray:
-    mask: np.ndarray = (rows["subject"] == f"queue:{queue}") & (rows["metric"] == metric)
-    return mask
+def _of(rows: _Sampled, queue: str, metric: str) -> np.ndarray:
+    return rows.of.get((f"queue:{queue}", metric), _NO_ROWS)
 
 
-def _utilisation(rows: Rows, queue: str, window: Window, bins: np.ndarray, steps: Steps) -> Points:
+def _utilisation(rows: _Sampled, queue: str, window: Window, bins: np.ndarray, steps: Steps) -> Points:
     """Between samples a queue is taken to send at a steady share of its rate, whatever that is at the time."""
     sent, frames = _of(rows, queue, "sent_bytes"), _of(rows, queue, "sent_packets")
-    if sent.sum() < 2:
+    if len(sent) < 2:
         return []
-    order = np.argsort(rows["t_ns"][sent], kind="stable")
-    t = (rows["t_ns"][sent][order] - window.start_ns) / _NS
+    order = np.argsort(rows.t_ns[sent], kind="stable")
+    t = (rows.t_ns[sent][order] - window.start_ns) / _NS
     # Samples of both counters are of one time; without overhead it does not matter how many frames there were.
-    packets = rows["value"][frames][order] if steps.overhead.any() else np.zeros(len(t))
+    packets = rows.value[frames][order] if steps.overhead.any() else np.zeros(len(t))
     could = capacity(steps, bins)
-    at_edge = np.interp(could, capacity(steps, t), carried(steps, t, rows["value"][sent][order], packets))
+    at_edge = np.interp(could, capacity(steps, t), carried(steps, t, rows.value[sent][order], packets))
     sampled = (bins[:-1] >= t[0] - _SHORTEST) & (bins[1:] <= t[-1] + _SHORTEST)
     if len(steps.rate) > 1:
         sampled &= np.diff(could) >= _FULL_FRAME_BITS

@@ -35,8 +35,8 @@ class Audience:
 
     selector: half-open range [low, high) of the message property, None = every message.  caller: the producer whose
     requests are answered here, None where what comes is no replies.  gone: from when to when (ns) the nodes of all of
-    them were not there, as the scenario's `nodes` say: what is sent then is expected only if it arrives.  undivided:
-    all that one producer sends is for one and the same of them.
+    them were not there, as the scenario's `nodes` say: what is sent then is expected only if it arrives.  left: those
+    whose node went and has not come back.  undivided: all that one producer sends is for one and the same of them.
     """
 
     consumers: tuple[int, ...]
@@ -44,6 +44,7 @@ class Audience:
     selector: tuple[int, int] | None = None
     caller: int | None = None
     gone: tuple[tuple[int, int], ...] = ()
+    left: tuple[int, ...] = ()
     undivided: bool = False
 
     def absent(self, producer: np.ndarray, seq: np.ndarray, t_send_ns: np.ndarray, came: np.ndarray) -> np.ndarray:
@@ -81,6 +82,7 @@ def audiences(consumers: Iterable[Receiving], *, share: bool, undivided: bool = 
             selector=members[0].selector,
             caller=members[0].caller,
             gone=_all_gone([_gone(one.absences) for one in members]),
+            left=tuple(one.id for one in members if any(end == _NEVER for _, end in _gone(one.absences))),
             undivided=undivided,
         )
         for members in found.values()

@@ -164,8 +164,9 @@ def overtaken(sent_keys: np.ndarray, got_keys: np.ndarray, receiver: np.ndarray,
     """Boolean mask over messages sent: the audience has had a later one of the same producer.
 
     got_keys, receiver: what the audience had, and which of its consumers.  Consumers that share a queue overtake each
-    other, and what waits at one of them is not lost: each of them has to have had a later one.  Of an
-    undivided audience one consumer has a stream, so that one which has had a later one is enough.
+    other, and what waits at one of them is not lost: each of them has to have had a later one, but for those that have
+    left, at whom nothing waits, while any is left.  Of an undivided audience one consumer has a stream, so that one
+    which has had a later one is enough.
     """
     producers, of = np.unique(sent_keys >> _SEQ_BITS, return_inverse=True)
     latest = np.full((len(audience.consumers), len(producers)), -1, dtype=np.int64)
@@ -174,7 +175,9 @@ def overtaken(sent_keys: np.ndarray, got_keys: np.ndarray, receiver: np.ndarray,
         at = np.searchsorted(producers, keys >> _SEQ_BITS)
         known = np.isin(keys >> _SEQ_BITS, producers)
         np.maximum.at(row, at[known], keys[known])
-    later: np.ndarray = sent_keys < (latest.max(axis=0) if audience.undivided else latest.min(axis=0))[of]
+    waits = [one not in audience.left for one in audience.consumers]
+    of_all = latest.max(axis=0) if audience.undivided else (latest[waits] if any(waits) else latest).min(axis=0)
+    later: np.ndarray = sent_keys < of_all[of]
     return later
 
 

@@ -299,7 +299,7 @@ def _secrets(scheme: str) -> str:
     return _SECRETS if scheme == "s3" else "secrets come from the environment, as that store's client takes them"
 
 
-_SECRET = re.compile("secret|password|token|key|credential|sas", re.IGNORECASE)
+_SECRET = re.compile("secret|password|token|key|credential|sas|^sig(nature)?$", re.IGNORECASE)
 _SECRETS = "secrets come from the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY) or the AWS profile"
 
 

@@ -46,6 +46,7 @@ def follow_messages(wanted: Deliveries, ways: Ways | Between | NodeWays) -> Foll
         no_downlink_marker=int(np.count_nonzero(~ambiguous & (sent != ABSENT) & (got == ABSENT))),
         incomplete=int(np.count_nonzero(~times.complete)),
         negative=int(np.count_nonzero(times.complete & ~times.ordered)),
+        not_at_server=int(np.count_nonzero(times.attributed & ~times.at_server)),
         at_the_broker=int(np.count_nonzero(times.attributed & at_home([sent[found], got[found]]))),
     )
     return Followed(account=account, times=times, copies=mean_copies([crossing], row), hops=mean_hops([crossing]))

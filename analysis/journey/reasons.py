@@ -28,7 +28,8 @@ class Account:
     """Numbers of deliveries by what became of them; each is counted once, at the first thing that is missing.
 
     replies: these are answered requests, each with its reply.  unanswered: further requests, which are in no other
-    count.  at_the_broker: how many of the attributed ones have a client on the station of their broker.
+    count.  Of the attributed ones: at_the_broker, how many have a client on the station of their broker; not_at_server,
+    how many were not seen at their server's own port.
     """
 
     deliveries: int
@@ -44,6 +45,7 @@ class Account:
     incomplete: int = 0
     negative: int = 0
     at_the_broker: int = 0
+    not_at_server: int = 0
 
     @property
     def attributed(self) -> int:
@@ -117,6 +119,11 @@ def unreadable(directions: Sequence[Payloads]) -> str:
     )
 
 
+def wire_known(account: Account, views: Sequence[View]) -> bool:
+    """Whether part `wire` is one: any of what was attributed was seen at a server's own port, if any was."""
+    return any(view.place == SERVER for view in views) and not 0 < account.attributed == account.not_at_server
+
+
 def explain(account: Account, views: Sequence[View], directions: Sequence[Payloads], links: Iterable[str] = ()) -> str:
     """What is to be said of the deliveries that were not attributed, and of parts that are not known; '' if nothing.
 
@@ -149,9 +156,14 @@ def explain(account: Account, views: Sequence[View], directions: Sequence[Payloa
         lines.append(f"{account.at_the_broker} have a client on their broker's station: the way between is in `broker`")
     if account.kind != "server":
         return "; ".join(lines)
-    server_seen = any(view.place == SERVER for view in views)
+    server_seen = wire_known(account, views)
     if not server_seen:
         lines.append("the server's own port was not captured, so `broker` includes the wire")
+    elif account.not_at_server:
+        lines.append(
+            f"{account.not_at_server} of {account.attributed} were not seen at their server's own port: of those "
+            "`broker` includes the wire"
+        )
     if unseen_links := ", ".join(links):
         part = "wire" if server_seen else "broker"
         lines.append(f"nothing of theirs was seen at both ends of {unseen_links}: time there, if any, is in `{part}`")

@@ -92,6 +92,7 @@ def follow_responses(wanted: Responses, ways: Ways | Between | NodeWays) -> Foll
         no_reply_marker=int(np.count_nonzero(~absent[0] & ~absent[1] & (absent[2] | absent[3]))),
         incomplete=int(np.count_nonzero(~times.complete)),
         negative=int(np.count_nonzero(times.complete & ~times.ordered)),
+        not_at_server=int(np.count_nonzero(times.attributed & ~times.at_server)),
         at_the_broker=int(np.count_nonzero(times.attributed & at_home([hit[found] for hit in hits]))),
     )
     ways_taken = [there, home]

@@ -19,7 +19,8 @@ class Split:
     """parts[i, j]: nanoseconds of part names[i] of delivery j; they telescope, so their sum is its latency.
 
     latency: the ledger's, in nanoseconds; of a response, from the request's scheduled time to the answer.  Masks over
-    the deliveries: complete, every moment is known; ordered, no part is below nothing.
+    the deliveries: complete, every moment is known; ordered, no part is below nothing; at_server, they were seen at
+    their server's own port, so that `wire` is known.
     """
 
     names: tuple[str, ...]
@@ -27,6 +28,7 @@ class Split:
     latency: np.ndarray
     complete: np.ndarray
     ordered: np.ndarray
+    at_server: np.ndarray
 
     @property
     def attributed(self) -> np.ndarray:
@@ -42,6 +44,7 @@ class Split:
             latency=self.latency + other.latency,
             complete=self.complete & other.complete,
             ordered=self.ordered & other.ordered,
+            at_server=self.at_server & other.at_server,
         )
 
 
@@ -51,29 +54,32 @@ def split(
 ) -> Split:  # fmt: skip
     """One entry per delivery in all arguments.  links: names of those between routers or servers, as in Leg.
 
-    clock_offset_ns: wall clock of the legs minus clock of the ledger.  server_seen: whether the server's own port
-    was captured; if not, the wire's share is the broker's, and part `wire` is 0.
+    clock_offset_ns: wall clock of the legs minus clock of the ledger.  server_seen: whether any server's own port was
+    captured.  Of what was not seen at its server's, the wire's share is the broker's, and part `wire` is 0.
     """
-    into_broker, out_of_broker = (up.server, down.server) if server_seen else (up.arrived, down.left)
+    seen = (up.server != UNKNOWN) & (down.server != UNKNOWN) & server_seen
+    into_broker, out_of_broker = np.where(seen, up.server, up.arrived), np.where(seen, down.server, down.left)
     on_links = up.links + down.links
-    between = into_broker - up.arrived + down.left - out_of_broker
-    at_broker = out_of_broker - into_broker
-    ways = (between - on_links.sum(axis=0), at_broker) if server_seen else (between, at_broker - on_links.sum(axis=0))
-    return _split(
+    elsewhere = on_links.sum(axis=0)
+    between = into_broker - up.arrived + down.left - out_of_broker - np.where(seen, elsewhere, 0)
+    at_broker = out_of_broker - into_broker - np.where(seen, 0, elsewhere)
+    found = _split(
         (*PARTS, *map(of_link, links)),
         [
             up.left - clock_offset_ns - t_sched_ns,
             up.sent - up.left,
             up.arrived - up.sent,
-            *ways,
+            between,
+            at_broker,
             down.sent - down.left,
             down.arrived - down.sent,
             t_recv_ns - (down.arrived - clock_offset_ns),
             *on_links,
         ],
         latency=t_recv_ns - t_sched_ns,
-        moments=(up.left, up.sent, up.arrived, into_broker, out_of_broker, down.left, down.sent, down.arrived),
+        moments=(up.left, up.sent, up.arrived, down.left, down.sent, down.arrived),
     )
+    return replace(found, at_server=seen)
 
 
 def split_relayed(
@@ -144,4 +150,5 @@ def _split(
     parts = np.stack(rows)
     parts[:, ~complete] = 0
     ordered = np.all(parts >= -TOLERANCE_NS, axis=0)
-    return Split(names=names, parts=parts, latency=latency, complete=complete, ordered=ordered)
+    nowhere = np.zeros_like(complete)
+    return Split(names=names, parts=parts, latency=latency, complete=complete, ordered=ordered, at_server=nowhere)

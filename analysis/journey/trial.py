@@ -95,8 +95,7 @@ def journey(
     ways = _ways(directions, views, ends, manifest, links=places.links(recorded), of_connection=of_connection,
                  published=published)  # fmt: skip
     found = _followed(wanted, ways)
-    wire_known = any(view.place == places.SERVER for view in views)
-    told_of = _told(found, wire_known=wire_known)
+    told_of = _told(found, wire_known=reasons.wire_known(found.account, views))
     return replace(told_of, why=reasons.explain(found.account, views, payloads, _unseen(manifest, told_of.names)))
 
 

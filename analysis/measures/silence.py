@@ -48,6 +48,6 @@ def _there(consumer: Consumer, window: Window) -> Iterator[tuple[int, int]]:
         if since is not None and one.left_ns > since:
             yield since, min(one.left_ns, window.end_ns)
         back = one.due_ns if one.back_ns is None else one.back_ns
-        since = None if back is None else max(window.start_ns, back)
+        since = None if back is None else max(since or back, window.start_ns, back)
     if since is not None and since < window.end_ns:
         yield since, window.end_ns

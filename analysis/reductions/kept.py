@@ -214,15 +214,15 @@ def keep(trial: Path, rows: pa.Table, *, code: str, before: Stamps, also: Sequen
 
 def reduce_and_keep(
     trial: Path, number: int, code: str, *, brief: bool = False, looked: Looked | None = None,
-    also: Sequence[Input] = (),
+    also: Sequence[Input] = (), before: Stamps | None = None,
 ) -> pa.Table:  # fmt: skip
     """The trial's rows, with file names as seen from its folder, and kept where the disk takes them.
 
     looked: what other tasks have found in its captures (analysis.trial).  also: of what else they are made (keep).
-    brief: of what is kept, without its details (analysis.details), and with a row of table KEPT, whose text is the
-    digest.
+    before: how its files stood when the first of them was read, None = nobody has read any.  brief: of what is kept,
+    without its details (analysis.details), and with a row of table KEPT, whose text is the digest.
     """
-    before = stamps(trial)
+    before = stamps(trial) if before is None else before
     rows = _made(trial, number, looked)
     digest = ""
     with suppress(OSError):  # whoever asked for the rows sees that they are not kept, and says so

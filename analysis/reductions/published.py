@@ -166,6 +166,10 @@ class _Trial:
         known = {one.file for one in found.captures}
         return found if all(one.file in known for one in self.files.captures) else None
 
+    def as_it_stands(self) -> _Trial:
+        """Itself: what each task reads is compared with what was walked, and with the list."""
+        return self
+
     def reduce(self, number: int, looked: Looked | None = None) -> Iterator[pa.RecordBatch]:
         """As analysis.spark.jobs.Reducible has it."""
         yield from self.rows(number, looked).to_batches()

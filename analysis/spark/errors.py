@@ -41,7 +41,7 @@ def must_answer(address: str, *, what: str, port: int) -> None:
 
     address: SCHEME://HOST[:PORT], or several of HOST[:PORT] behind each other with commas.
     """
-    scheme, _, hosts = address.partition("://")
+    scheme, _, hosts = without_options(address).partition("://")
     why: Exception | None = None
     for host in hosts.split(","):
         try:

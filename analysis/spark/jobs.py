@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -45,6 +45,9 @@ class Reducible(Protocol):
     def draft(self, number: int, *, large_packets: int) -> Draft | None:
         """As analysis.large.plan.draft."""
 
+    def as_it_stands(self) -> Reducible:
+        """The same with how its files stand now: for the task that puts together what others have read of them."""
+
     def reduce(self, number: int, looked: Looked | None = None) -> Iterator[pa.RecordBatch]:
         """Its rows, of analysis.rows.SCHEMA.  looked: what other tasks have found in its captures."""
 
@@ -73,6 +76,7 @@ def reduce_all(
         return SCHEMA.empty_table()
     with told_as(spark, f"{len(trials):,} trials"):
         drafts = [one.draft(number, large_packets=large_packets) for number, one in trials.items()]
+        standing = {one.number: trials[one.number].as_it_stands() for one in drafts if one is not None}
         large = _planned(spark, [one for one in drafts if one is not None])
         apart = {one.number for one in large}
         whole = {number: one for number, one in trials.items() if number not in apart}
@@ -80,7 +84,7 @@ def reduce_all(
         if whole:
             frames.append(_whole(spark, whole))
         if large:
-            frames.append(_shared_out(spark, trials, large))
+            frames.append(_shared_out(spark, standing, large))
         frame = frames[0] if len(frames) == 1 else frames[0].union(frames[1])
         return frame.toArrow().cast(SCHEMA)
 
@@ -92,17 +96,24 @@ class Folder:
     code: digest of the modules that reduce; with it the task keeps the trial's rows beside the campaign as soon as it
     has them (analysis.reductions), and file names are as seen from the trial's folder.
     token: name of a file (kept.shared); a task that sees it gives back of what it has kept all but the details.
-    takes_s: as Reducible has it.
+    takes_s: as Reducible has it.  before: how its files stood (kept.stamps) before other tasks read any.
     """
 
     folder: str
     code: str | None
     token: str | None
     takes_s: float
+    before: Mapping[str, tuple[int, int]] | None = None
 
     def draft(self, number: int, *, large_packets: int) -> Draft | None:
         """As Reducible has it."""
         return draft_here(Path(self.folder), number, large_packets=large_packets)
+
+    def as_it_stands(self) -> Folder:
+        """As Reducible has it."""
+        from analysis.reductions.kept import stamps  # noqa: PLC0415
+
+        return replace(self, before=stamps(Path(self.folder)))
 
     def reduce(self, number: int, looked: Looked | None = None) -> Iterator[pa.RecordBatch]:
         """As Reducible has it."""
@@ -115,7 +126,8 @@ class Folder:
             return
         must_see(path)
         brief = self.token is not None and is_shared(path, self.token)
-        yield from reduce_and_keep(path, number, self.code, brief=brief, looked=looked).to_batches()
+        before = None if looked is None else self.before
+        yield from reduce_and_keep(path, number, self.code, brief=brief, looked=looked, before=before).to_batches()
 
 
 def _planned(spark: SparkSession, drafts: Sequence[Draft]) -> list[TrialPlan]:

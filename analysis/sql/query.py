@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 # As they are while a query runs: a path in its FROM is no view, and ${env:NAME} in it is no value of this machine's
 # and makes no other words of it than the guard has read.
-_SETTINGS = {"spark.sql.runSQLOnFiles": "false", "spark.sql.variable.substitute": "false"}
+_SETTINGS = {
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",  # what stands in them is text to the guard
+}
 _SOURCE = "PYTHON_DATA_SOURCE_ERROR"  # what our source raised while Spark asked it for its partitions
 _LOGGER = "SQLQueryContextLogger"  # pyspark's, of errors in queries
 # What an error's name begins with, and the parameter that names what is not there.
@@ -112,7 +116,7 @@ def _views(
 ) -> Iterator[None]:
     """names: of views, and whether filters may choose what is read of them.  planned: as AirwireSource has it."""
     register(spark)
-    before = {name: spark.conf.get(name, "true") for name in _SETTINGS}
+    before = {name: spark.conf.get(name) for name in _SETTINGS}
     try:
         for name, value in _SETTINGS.items():
             spark.conf.set(name, value)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.capture.ranges import from_json, index
+from analysis.capture.ranges import Range, from_json, index
 from analysis.capture.reader import read_range
 from analysis.partial import DAMAGE, is_of_the_machine, must_see
 from analysis.spark.schema import BATCH_ROWS, packet_batches
@@ -18,7 +18,7 @@ from analysis.sql.notes import state
 from analysis.sql.views import CLOCKS, VIEWS
 from analysis.sql.work import NAME_THE_OTHERS, Work
 from records.link import LinkProof
-from records.location import Place
+from records.location import Place, Remote
 from records.manifest import Consumer, PlacedWorkload
 from records.publishing import NotPublished
 from records.store import DamagedTrial, Trial
@@ -71,11 +71,20 @@ def _packets(view: View, here: Brought, trial: Trial) -> Iterator[pa.RecordBatch
         if path.size() != next(one.bytes for one in here.copy.files[name] if one.file == capture.file):
             raise NotPublished(f"{path}: its {path.size()} bytes are not those that were published")
     start_ns = manifest.window.start_ns + manifest.clock_offset_ns
-    for piece in [from_json(work.piece)] if work.piece else index(path).ranges:
+    pieces = [from_json(work.piece)] if work.piece else _whole(path)
+    for piece in pieces:
         file = read_range(path, piece)
         for part in packet_batches(file.packets, capture=capture.file, v6=file.v6):
             at = {"at_s": _seconds(part.column("ts_ns"), start_ns), "side": capture.side, "node": capture.node}
             yield _wide(view, part, {**work.which, **at})
+
+
+def _whole(path: Place) -> Sequence[Range]:
+    """Its ranges.  A note says of damage in a folder; what is at a URI nobody has walked before."""
+    found = index(path)
+    if found.damage and isinstance(path, Remote):
+        raise DamagedTrial(f"{path}: {found.damage}; {NAME_THE_OTHERS}")
+    return found.ranges
 
 
 def _seconds(times_ns: pa.Array, start_ns: int) -> pa.Array:

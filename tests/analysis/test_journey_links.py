@@ -60,6 +60,30 @@ def test_without_the_servers_port_the_links_time_is_not_the_brokers(tmp_path: Pa
     assert sum(value for name, value in mean.items() if name != LATENCY) == pytest.approx(mean[LATENCY])
 
 
+def test_what_was_not_seen_at_its_servers_port_has_the_wire_in_the_brokers_part(tmp_path: Path) -> None:
+    world = chain()
+    for seq, unseen in enumerate(([], ["server"], ["server"])):
+        text = world.publish(seq, at_ms=0)
+        climb, descent = ({name: at for name, at in way.items() if name not in unseen} for way in (CLIMB, DESCENT))
+        before = seq * (len(UP) + len(text)), seq * (len(DOWN) + len(text))
+        world.seen(world.packet(up=True, seq=1000 + before[0], payload=UP + text), **climb)
+        world.seen(world.packet(up=False, seq=5000 + before[1], payload=DOWN + text), **descent)
+        world.deliver(seq, at_ms=75)
+    found = world.journey(tmp_path)
+    in_broker = REST | {"broker": OVER_LINKS["wire"] + OVER_LINKS["broker"], "link_link1": 13, "link_link2": 16}
+    assert parts_ms(found) == [OVER_LINKS, in_broker, in_broker]
+    assert found.wire_known
+    assert found.why == ("2 of 3 were not seen at their server's own port: of those `broker` includes the wire")
+
+
+def test_a_server_whose_port_shows_nothing_of_the_messages_leaves_no_wire(tmp_path: Path) -> None:
+    world = chain()
+    message(world, *({name: at for name, at in way.items() if name != "server"} for way in (CLIMB, DESCENT)))
+    found = world.journey(tmp_path)
+    assert (found.account.attributed, found.wire_known) == (1, False)
+    assert "`broker` includes the wire" in found.why
+
+
 def test_a_wait_for_what_a_link_lost_is_that_links(tmp_path: Path) -> None:
     world = chain()
     text = world.publish(0, at_ms=0)

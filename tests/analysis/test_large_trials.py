@@ -32,9 +32,10 @@ from analysis.large.plan import (
 from analysis.looked import Looked
 from analysis.reductions import published_trial
 from analysis.reductions.code import code_digest
-from analysis.reductions.kept import place_of, reduce_and_keep
+from analysis.reductions.kept import State, look, place_of, reduce_and_keep
 from analysis.reductions.published import _Trial, copy_records
 from analysis.reductions.published_trial import PublishedTrial
+from analysis.spark.jobs import Folder
 from analysis.trial import reduce_trial
 from records.location import Remote
 from records.packed import PACKED, Listed
@@ -158,6 +159,19 @@ def test_a_capture_that_changes_meanwhile_is_told_and_the_others_stand(tmp_path:
     assert said["key"] == "srv.pcap"
     directions = {row["text"] for row in rows if row["metric"] == "direction"}
     assert directions == {"uplink"}
+
+
+def test_a_trial_that_was_run_again_after_its_captures_were_read_is_not_kept(tmp_path: Path) -> None:
+    path = trial_of(tmp_path, 1)
+    standing, shared = Folder(str(path), code_digest(), None, 0.0).as_it_stands(), planned(path)
+    found = looked(shared, decoded(shared))
+    again = trial_of(tmp_path / "again", 2)
+    for name in ("srv.pcap", "sta1.pcap"):
+        (path / name).write_bytes((again / name).read_bytes())
+    assert list(standing.reduce(0, found))
+    assert look(path, code_digest()).state is State.NONE
+    assert list(standing.reduce(0))  # which reads all of it itself
+    assert look(path, code_digest()).state is State.CURRENT
 
 
 def test_a_part_that_fails_takes_nothing_of_the_others_with_it(trial: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,14 @@ def test_rows_that_older_code_made_of_captures_that_are_gone_are_not_called_this
     by = {trial.path.relative_to(trial.path.parents[1]): trial.packed().reduced_by for trial in back}
     assert [where for where, one in by.items() if one.revision == UNKNOWN] == [gone.relative_to(gone.parents[1])]
     assert {one for one in by.values() if one.revision != UNKNOWN} == {REVISION}
+    # Only the pack has what they showed, so it stays the trial's word when all else has been put back.
+    (lost,) = (trial for trial in back if trial.packed().reduced_by.revision == UNKNOWN)
+    for one in lost.elsewhere():
+        if (gone / one.file).is_file():
+            (lost.path / one.file).parent.mkdir(exist_ok=True)
+            (lost.path / one.file).write_bytes((gone / one.file).read_bytes())
+    assert [one.file for one in lost.elsewhere()] == ["sta1.pcap"]
+    assert "flow" in reduce_trial(lost.path, 0).column("table").to_pylist()
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.ENOENT])

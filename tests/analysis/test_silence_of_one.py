@@ -52,10 +52,24 @@ STEADY = [n / 2 for n in range(16)]
         ([t for t in STEADY if not 2 < t < 5], (gone(2.1, 4.7),), 0.5),
         ([t for t in STEADY if not 2 < t < 7], (gone(2.1, 4.7, 5.5),), 1.5),  # from when it was back
         ([t for t in STEADY if t >= 6], (gone(-1, 3, 3),), 3.0),  # it joined in the window
+        # It joined and vanished before it was ready, and was back when its first connection was.
+        ([t for t in STEADY if t >= 6.5], (gone(-1, 1, 5), gone(2, 3, 3)), 1.5),
         ([], (), 8.0),
         ([], (gone(-1),), None),  # nobody was there
     ],
-    ids=["steady", "gap", "deaf", "killed", "deaf, then killed", "away", "back", "joined", "nothing", "nobody"],
+    ids=[
+        "steady",
+        "gap",
+        "deaf",
+        "killed",
+        "deaf, then killed",
+        "away",
+        "back",
+        "joined",
+        "twice",
+        "nothing",
+        "nobody",
+    ],
 )
 def test_a_receiver_is_silent_while_it_is_there_and_nothing_comes(
     arrivals: list[float], absences: tuple[Absence, ...], longest: float | None

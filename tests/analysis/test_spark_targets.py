@@ -320,9 +320,10 @@ def test_a_folder_by_a_uri_of_hadoops_is_one(tmp_path: Path) -> None:
     assert event_log(str(tmp_path / "log"))["spark.eventLog.dir"] == (tmp_path / "log").as_uri()
 
 
-def test_a_secret_in_the_address_of_a_server_is_not_told() -> None:
+@pytest.mark.parametrize("options", ["/;token=hidden", ";token=hidden", "/;token=a,hidden"])
+def test_a_secret_in_the_address_of_a_server_is_not_told(options: str) -> None:
     with pytest.raises(SparkFailed, match=r"^sc://127\.0\.0\.1:9: no Spark Connect server answers there") as failed:
-        must_answer("sc://127.0.0.1:9/;token=hidden", what="Spark Connect server", port=15002)
+        must_answer(f"sc://127.0.0.1:9{options}", what="Spark Connect server", port=15002)
     assert "hidden" not in str(failed.value)
 
 

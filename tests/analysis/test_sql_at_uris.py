@@ -152,6 +152,15 @@ def test_a_capture_that_cannot_be_read_to_its_end_ends_the_query(
         view("packets", target, cell=CELL)
 
 
+def test_a_capture_that_was_published_with_its_damage_ends_the_query(campaign: Path, target: Remote) -> None:
+    path = campaign / CELL / "trial-001" / "sta1.pcap"
+    path.write_bytes(path.read_bytes()[:-3])
+    publish(campaign, target)
+    with pytest.raises(DamagedTrial, match=rf"trial-001/sta1\.pcap.*: ends inside the record .*; {re.escape(NAME_THE_OTHERS)}"):
+        view("packets", target, cell=CELL, trial=1)
+    assert view("packets", target, cell=OTHER) == view("packets", campaign, cell=OTHER) != []
+
+
 def test_pages_of_comparisons_are_no_trials(campaign: Path, target: Remote) -> None:
     (campaign / "compare" / "other").mkdir(parents=True)
     (campaign / "compare" / "other" / "compare.html").write_text("page")

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ledger_tables import consumers, delivered, published
 
-from records.audience import Audience
+from records.audience import Audience, audiences
 from records.ledger import first_deliveries, reconcile, until
+from records.manifest import Consumer
+from records.nodes import Absence
 from records.schema import DELIVERED, PUBLISHED, Outcome
 
 FIVE = [(0, seq) for seq in range(5)]
@@ -232,3 +234,15 @@ def test_a_reply_that_answers_another_request_of_its_caller_does_not_close() -> 
         answers = pa.array([*of_the_first, None, None], pa.int64())
         result = reconcile(sent.set_column(7, PUBLISHED.field(7), answers), came, CALLERS)
         assert (result.foreign, result.closes) == (foreign, not foreign)
+
+
+def test_what_a_receiver_of_a_queue_had_that_has_left_for_good_is_lost_and_does_not_wait() -> None:
+    """The second was handed all odd ones from its end on."""
+    sent = published([(0, seq) for seq in range(10)])
+    table = delivered([*((0, 0, seq) for seq in range(0, 10, 2)), (1, 0, 1)])
+    left = Absence(left_ns=3, due_ns=None, cause="vanish")
+    receivers = (Consumer(id=0, node="a", topic=0), Consumer(id=1, node="b", topic=0, absences=(left,)))
+    result = reconcile(sent, table, audiences(receivers, share=True))
+    assert (result.lost, result.in_doubt) == (3, 1)  # nothing came behind the last
+    away = tuple(one.model_copy(update={"absences": ()}) for one in receivers)
+    assert reconcile(sent, table, audiences(away, share=True)).in_doubt == 4

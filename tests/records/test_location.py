@@ -55,6 +55,7 @@ def test_a_uri_is_its_own_text(text: str) -> None:
         ("s3://key:with/hush@bucket/a", "seen by everybody"),
         ("abfs://box:hush@account/a", "seen by everybody"),
         ("s3://bucket/a?secret_key=hush", "no option secret_key"),
+        ("abfs://c@a/x?sv=2022&sig=hush", "abfs://c@a/x: sig in a URI is seen by everybody"),
         ("abfs://c@a/x?client_secret=hush", "abfs://c@a/x: client_secret in a URI is seen by everybody"),
         ("abfs://c@a/x?tenant_id=1&account%5FKEY=hush&sas=hush", "account_KEY, sas in a URI is seen by everybody"),
         ("gs://b/a?access_token=hush", "access_token in a URI is seen by everybody"),
