@@ -105,6 +105,11 @@ class LinkProfile(Frozen):
                 raise ValueError(
                     f"stations: {name}: rate {sides.uplink.rate:g} bit/s is more than the medium's {whole:g}"
                 )
+            if self.station_rate == "phy" and sides.uplink.frame_overhead < self.uplink.frame_overhead:
+                raise ValueError(
+                    f"stations: {name}: frame_overhead {sides.uplink.frame_overhead:g} s is less than the medium's "
+                    f"{self.uplink.frame_overhead:g}, which with station_rate phy is that of whose frames cost least"
+                )
 
     @model_validator(mode="after")
     def _turns_that_can_be(self) -> LinkProfile:

@@ -25,6 +25,7 @@ class Asked:
     loss: the list in force.  pays_for_frames: see LinkPlan.  seeded: whether all of a packet's fate follows from its
     number in the list.  parts: of a way through several directions (emulation.proof.between), these, in order; `side`
     and `air` are then those of one direction that would come to the same.  one_air: whether the parts share one.
+    one_queue: whether those of a group share a queue there, since whoever comes first goes first.
     crowded: whether the probes of several groups share the air, and wait for one another there.
     """
 
@@ -35,6 +36,7 @@ class Asked:
     seeded: bool = False
     parts: tuple[Asked, ...] = ()
     one_air: bool = False
+    one_queue: bool = True
     crowded: bool = False
 
     @property

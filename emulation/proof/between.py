@@ -34,6 +34,7 @@ def asked_between(plan: LinkPlan, state: LinkState, sender: str, receiver: str) 
         seeded=parts[0].seeded,
         parts=parts,
         one_air=one_air,
+        one_queue=plan.profile.turns == "arrival",
     )
 
 

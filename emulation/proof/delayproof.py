@@ -34,25 +34,25 @@ def delay_checks(asked: Asked, arrivals: Arrivals, *, size: int, spacing_s: floa
     sides = [one.side for one in asked.hops]
     runs = expectation.delays(*sides, packets=max(len(delay), 1), spacing_s=spacing_s)
     detail = f"{len(delay)} packets of {size} bytes on an idle link"
+    share = _UNDISTURBED if asked.crowded and not asked.side.jitter else _HALF
     if asked.seeded:
         due = foretell(asked, arrivals).received()
         mine, theirs = pairs(due, arrivals)
         delay, due_s = delay[theirs], (due.at_ns - due.sent_ns)[mine] / 1e9
-        median, spread = _of_known(due_s)
+        middle, spread = _of_known(due_s, share)
     else:
-        found = expectation.median_delay(runs)
+        found = expectation.delay(runs, share)
         # A bucket lets a packet pass at once when it is full, as it is for a single packet on an idle link.
-        median = Interval(found.low + paid_s, found.high + frame_s)
+        middle = Interval(found.low + paid_s, found.high + frame_s)
         spread = expectation.spread(runs)
-    share = _UNDISTURBED if asked.crowded and not asked.side.jitter else _HALF
     yield LinkCheck(
         quantity="delay",
         direction=asked.direction,
         source="probe",
         asked=asked.side.delay + paid_s,
         delivered=float(np.quantile(delay, share)) if len(delay) else float("inf"),
-        low=median.low - (EARLY_S + SHORT * paid_s if asked.pays_for_frames else 0.0),
-        high=median.high + DELAY_TOLERANCE_S,
+        low=middle.low - (EARLY_S + SHORT * paid_s if asked.pays_for_frames else 0.0),
+        high=middle.high + DELAY_TOLERANCE_S,
         detail=f"{'lower quartile' if share < _HALF else 'median'} of {detail}",
     )
     if asked.side.jitter:
@@ -81,9 +81,9 @@ def delay_checks(asked: Asked, arrivals: Arrivals, *, size: int, spacing_s: floa
         )
 
 
-def _of_known(due_s: np.ndarray) -> tuple[Interval, Interval]:
-    """Median and interquartile range of delays that are known beforehand."""
+def _of_known(due_s: np.ndarray, share: float) -> tuple[Interval, Interval]:
+    """The quantile of this share, and the interquartile range, of delays that are known beforehand."""
     if not len(due_s):
         return Interval(0, 0), Interval(0, 0)
-    low, middle, high = map(float, np.percentile(due_s, [25, 50, 75]))
+    low, middle, high = map(float, np.quantile(due_s, [0.25, share, 0.75]))
     return Interval(middle, middle), Interval(high - low, high - low)

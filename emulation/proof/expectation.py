@@ -117,10 +117,10 @@ def _about(counts: Sequence[int]) -> Interval:
     return Interval(max(mean - _SPREADS * spread - 1, 0), mean + _SPREADS * spread + 1)
 
 
-def median_delay(runs: np.ndarray) -> Interval:
-    """Medians that runs of `delays` have."""
-    medians = np.median(runs, axis=1)
-    return Interval(float(medians.min()), float(medians.max()))
+def delay(runs: np.ndarray, share: float) -> Interval:
+    """Quantiles of this share that runs of `delays` have."""
+    found = np.quantile(runs, share, axis=1)
+    return Interval(float(found.min()), float(found.max()))
 
 
 def spread(runs: np.ndarray) -> Interval:

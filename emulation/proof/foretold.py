@@ -149,11 +149,12 @@ def foretell(asked: Asked, arrivals: Arrivals) -> Foretold:
 
 
 def _hops(asked: Asked, arrivals: Arrivals) -> list[_Hop]:
-    """A queue for each group of stations on one air, else for each direction."""
+    """A queue for each group of stations on one air, else, and where turns are taken, for each direction."""
     shared, first, most, found = _Air(), arrivals.first, arrivals.sent, list[_Hop]()
     for one in asked.hops:
         air = shared if asked.one_air else _Air()
         same = [hop.queue for hop in found if hop.air is air and hop.asked.loss.group == one.loss.group]
+        same = same if asked.one_queue else []
         queue = same[0] if same else _Queue()
         if not same:
             air.queues.append(queue)

@@ -55,9 +55,15 @@ def probe_peers(
 
 
 def rounds(plan: LinkPlan, state: LinkState, pairs: Iterable[PeerEnds]) -> Iterator[list[tuple[PeerEnds, Asked]]]:
-    """Pairs that can be probed side by side, as no two of them share a list of losses; and what is asked of each."""
+    """Pairs that can be probed side by side, as no two of them share a list of losses; and what is asked of each.
+
+    On one air those whose delays differ go alone: frames of one come down while another's go up, which is not foretold.
+    """
     left = [(one, asked_between(plan, state, one.sender, one.receiver)) for one in pairs]
     while left:
+        if uses(plan, left[0][1]) and _delays_differ(left[0][1]):
+            yield [left.pop(0)]
+            continue
         now, later, taken = [], [], set[str]()
         for one, asked in left:
             lists = {hop.loss.name for hop in asked.hops}
@@ -68,6 +74,10 @@ def rounds(plan: LinkPlan, state: LinkState, pairs: Iterable[PeerEnds]) -> Itera
                 taken |= lists
         yield now
         left = later
+
+
+def _delays_differ(asked: Asked) -> bool:
+    return any(one.side.jitter or one.side.reorder or one.side.duplicate for one in asked.hops)
 
 
 def uses(plan: LinkPlan, asked: Asked) -> dict[str, float]:

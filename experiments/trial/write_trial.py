@@ -31,6 +31,7 @@ from experiments.trial.checks.samples import machine_cpu
 from experiments.trial.context import TrialContext
 from experiments.trial.further import FurtherMeasured
 from experiments.trial.measure import Measured
+from experiments.trial.observers.sampling import PERIOD_S
 from experiments.trial.provenance import MACHINE_SYSCTLS, SYSCTLS
 from experiments.trial.reading import Reading
 from experiments.trial.stamping import collect
@@ -50,12 +51,15 @@ from records.link import (
     QueueCounters,
 )
 from records.manifest import Capture, Cell, Manifest, Node, PlacedWorkload, Window
+from records.nodes import killed
 from records.schema import Outcome
 from records.store import LINK, MANIFEST, VERDICT, write_record, write_table
 from records.verdict import Verdict
 from records.window_metrics import figures
 from records.workload import Command
 from stacks.driver import between_clients
+
+_SAMPLED_S = 2 * PERIOD_S  # of who lives so long in the window there are two samples
 
 
 def write_trial(
@@ -134,7 +138,8 @@ def write_trial(
 
 
 def _stations(context: TrialContext) -> dict[str, list[str]]:
-    """By station, the samples' subjects that are its processes."""
+    """By station, the samples' subjects that are its processes; not of who is killed before there are samples of it."""
+    gone = killed(one for one in context.settings.nodes if one.at_s < _SAMPLED_S)
     having = {one.node for one in (*context.workload.producers, *context.workload.consumers)}
     found: dict[str, list[str]] = {
         node.name: [f"generator:{node.name}"] * (node.name in having) for node in context.network.stations
@@ -142,7 +147,7 @@ def _stations(context: TrialContext) -> dict[str, list[str]]:
     for one in context.running:
         if one.node in found:
             found[one.node].append(f"server:{one.name}")
-    return {name: subjects for name, subjects in found.items() if subjects}
+    return {name: subjects for name, subjects in found.items() if subjects and name not in gone}
 
 
 def _full_frame_s(context: TrialContext) -> float:

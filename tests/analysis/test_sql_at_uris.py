@@ -156,7 +156,9 @@ def test_a_capture_that_was_published_with_its_damage_ends_the_query(campaign: P
     path = campaign / CELL / "trial-001" / "sta1.pcap"
     path.write_bytes(path.read_bytes()[:-3])
     publish(campaign, target)
-    with pytest.raises(DamagedTrial, match=rf"trial-001/sta1\.pcap.*: ends inside the record .*; {re.escape(NAME_THE_OTHERS)}"):
+    with pytest.raises(
+        DamagedTrial, match=rf"trial-001/sta1\.pcap.*: ends inside the record .*; {re.escape(NAME_THE_OTHERS)}"
+    ):
         view("packets", target, cell=CELL, trial=1)
     assert view("packets", target, cell=OTHER) == view("packets", campaign, cell=OTHER) != []
 

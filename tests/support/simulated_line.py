@@ -117,7 +117,9 @@ def prove(
     asked: LinkPlan, made: LinkPlan | None = None, *, samples: Samples, states: Sequence[LinkState] = ()
 ) -> list[LinkCheck]:
     """Probe both directions of a line for what `asked` says, which is as `made` says, taken through `states`."""
-    world = World(Line(made or asked, {"sta1": STATION}))
+    stations = [name for members in asked.groups for name in members]
+    macs = {name: STATION if name == "sta1" else bytes([2, 0, 0, 0, 0, 1 + n]) for n, name in enumerate(stations)}
+    world = World(Line(made or asked, macs))
     for state in states:
         world.line.enter(world.now_ns(), state)
     now = states[-1] if states else asked.first

@@ -69,6 +69,8 @@ def _stations(evidence: Evidence) -> Measured:
     }
     if used.keys() != evidence.stations.keys():
         return None, f"no processor samples of {', '.join(sorted(evidence.stations.keys() - used.keys()))}"
+    if not used:
+        return 0.0, "no station lived long enough for two samples inside the window"
     name = max(used, key=lambda one: used[one])
     return used[name], f"{name} used {used[name]:.0%} of its {evidence.station_cores:g} cores"
 

@@ -52,7 +52,7 @@ class Connections:
             return 0
         total = 0
         for state, (_, station, _) in self._mine(self.read()):
-            ends = {self._names.get(state.local[0]), self._names.get(state.remote[0])}
+            ends = {self._names.get(state.local[0]), self._names.get(state.remote[0]), station}
             if (stations is None or station in stations) and ends.isdisjoint(silent):
                 total += state.unacked_bytes
         return total
@@ -71,16 +71,24 @@ class Connections:
     def _mine(
         self, answers: Iterable[bytes]
     ) -> Iterator[tuple[TcpState, tuple[Literal["client", "server"], str, int]]]:
-        """Each state with its end, the client's station and the client's port."""
-        for answer in answers:
-            for state in tcp_states(answer):
-                (here, port), (there, other) = state.local, state.remote
-                if here == there:
-                    continue
-                if here in self._stations and self._serves(there, other):
-                    yield state, ("client", self._stations[here], port)
-                elif there in self._stations and self._serves(here, port):
-                    yield state, ("server", self._stations[there], other)
+        """Each state with its end, the client's station and the client's port.
+
+        Behind an address translator a server sees the router's address: the station is whose client has that port
+        there, which a translator keeps where it can (RFC 4787, section 4.2.1).
+        """
+        states = [state for answer in answers for state in tcp_states(answer) if state.local[0] != state.remote[0]]
+        clients: dict[tuple[tuple[str, int], int], str] = {}
+        for state in states:
+            (here, port), (there, other) = state.local, state.remote
+            if here in self._stations and self._serves(there, other):
+                clients[state.remote, port] = self._stations[here]
+                yield state, ("client", self._stations[here], port)
+        for state in states:
+            (here, port), (there, other) = state.local, state.remote
+            if not self._serves(here, port) or (here in self._stations and self._serves(there, other)):
+                continue
+            if (station := self._stations.get(there) or clients.get((state.local, other))) is not None:
+                yield state, ("server", station, other)
 
     def _serves(self, address: str, port: int) -> bool:
         return address in self._servers or (address, port) in self._services

@@ -139,6 +139,10 @@ def test_stations_that_always_have_something_differ_by_one_frame_of_each_in_airt
         ({"turns": "airtime", "stations": {"sta1": {"rate": 1e6}}}, "sta1 has a rate of its own"),
         ({"turns": "random"}, "'arrival', 'packets' or 'airtime'"),
         ({"station_rate": "phy", "stations": {"sta2": {"rate": 11e6}}}, "more than the medium's"),
+        (
+            {"station_rate": "phy", "frame_overhead": 8e-4, "stations": {"sta2": {"frame_overhead": 3e-4}}},
+            "frame_overhead 0.0003 s is less than the medium's 0.0008",
+        ),
     ],
 )
 def test_turns_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:

@@ -49,6 +49,16 @@ def test_a_link_that_loses_all_is_proven_by_that() -> None:
     assert not {"delay", "rate"} & {check.quantity for check in checks}
 
 
+def test_packets_that_overtake_are_no_fault_of_a_link_that_others_use() -> None:
+    """There a quarter of the single frames is looked at, and as many may have overtaken all that wait."""
+    settings = profile(medium="shared", rate=1e6, delay=0.02, reorder=0.3, stations={"sta2": {"loss": 0.05}})
+    for seed in range(1, 11):
+        plan = linkplan.plan(settings, ["sta1", "sta2"], seed=seed, seconds=10, timeline_s=10, made_by="line")
+        checks = prove(plan, samples=SAMPLES)
+        assert any("lower quartile" in check.detail for check in checks)
+        assert broken(checks) == set(), (seed, [check for check in checks if not check.holds])
+
+
 @pytest.mark.parametrize("case", QUEUES)
 def test_what_a_proof_sends_fits_into_the_shortest_queues(case: str) -> None:
     checks = proven(**QUEUES[case])

@@ -28,6 +28,7 @@ MACS = {f"sta{number}": bytes([2, 0, 0, 0, 0, number]) for number in (1, 2, 3)}
 VIAS: tuple[Via, ...] = ("access-point", "ad-hoc")
 LATE = {"delay": 0.03, "jitter": 0.008}
 BURSTS = {"model": "gilbert-elliott", "p": 0.02, "r": 0.25, "loss_bad": 0.8}
+SHARED = {"medium": "shared", "rate": 1e6}
 SLOW = {"stations": {"sta2": {"rate": "0.5 Mbit/s", "delay": "4 ms"}}}
 FAITHFUL: dict[str, dict[str, Any]] = {
     "shared": {"medium": "shared", "rate": 1e6, "frame_overhead": 0.0003},
@@ -149,6 +150,9 @@ def test_ways_that_share_a_list_of_losses_are_probed_one_after_the_other() -> No
         ({}, [("sta1", "sta2"), ("sta2", "sta1")], 2),
         (own, [("sta1", "sta2"), ("sta2", "sta3"), ("sta3", "sta1")], 1),
         (own, [("sta1", "sta2"), ("sta1", "sta3"), ("sta2", "sta1")], 2),
+        (own | SHARED, [("sta1", "sta2"), ("sta2", "sta3"), ("sta3", "sta1")], 1),
+        (own | SHARED | LATE, [("sta1", "sta2"), ("sta2", "sta3"), ("sta3", "sta1")], 3),
+        (own | SHARED | {"duplicate": 0.1}, [("sta1", "sta2"), ("sta2", "sta3")], 2),
     ):
         plan = planned("access-point", loss=0.1, **stations)
         found = list(rounds(plan, plan.first, [pair(*one) for one in asked]))
@@ -162,8 +166,9 @@ DIRECTION = st.fixed_dictionaries(
         "loss": st.sampled_from([0.0, 0.2]),
         "duplicate": st.sampled_from([0.0, 0.2]),
         "corrupt": st.sampled_from([0.0, 0.2]),
+        "reorder": st.sampled_from([0.0, 0.2]),
     }
-)
+).map(lambda one: one if one["delay"] else one | {"reorder": 0.0})
 
 
 @settings(max_examples=40, deadline=None)
@@ -172,14 +177,16 @@ DIRECTION = st.fixed_dictionaries(
     medium=st.fixed_dictionaries(
         {"medium": st.sampled_from(["shared", "duplex"]), "rate": st.sampled_from([1e6, 3.3e6])}
     ),
+    turns=st.sampled_from(["arrival", "packets"]),
     ways=st.fixed_dictionaries({"uplink": DIRECTION, "downlink": DIRECTION}),
     frames=st.lists(st.tuples(st.integers(60, 1514), st.integers(1, 7_000_001)), min_size=1, max_size=30),
 )
 def test_what_is_foretold_of_a_way_is_what_the_line_does(
-    via: Via, medium: dict[str, Any], ways: dict[str, Any], frames: list[tuple[int, int]]
+    via: Via, medium: dict[str, Any], turns: str, ways: dict[str, Any], frames: list[tuple[int, int]]
 ) -> None:
     """To the nanosecond, however frames of different sizes meet on one air: two programs of one model."""
-    plan = planned(via, queue_packets=1000, **medium, **ways)
+    taken = {"turns": turns} if medium["medium"] == "shared" else {}
+    plan = planned(via, queue_packets=1000, **medium, **taken, **ways)
     world = World(Line(plan, MACS))
     path = Path(world, "uplink", ports=(1, 2), ends=MACS["sta2"] + MACS["sta1"])
     for size, gap_ns in frames:

@@ -9,7 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from emulation.kernel.sockdiag import SockDiag
+from emulation.kernel.sockdiag import SockDiag, TcpState
+from experiments.trial.observers import connections as module
 from experiments.trial.observers.connections import Connections
 from topologies.kinds.chain import Chain
 from topologies.kinds.star import Star
@@ -140,3 +141,31 @@ def test_what_is_under_way_between_others_is_not_waited_for(connections: Connect
     with client, server:
         fill(client)
         assert asyncio.run(connections.quiet(limit_s=20))
+
+
+def test_behind_a_translator_a_server_has_bytes_under_way_to_the_station_whose_client_has_that_port(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nodes = (node("server", SERVER), *(node(name, address) for name, address in STATIONS.items()))
+    router, service = "127.7.0.8", (SERVER, 61613)
+
+    def state(local: tuple[str, int], remote: tuple[str, int], unacked: int) -> TcpState:
+        return TcpState(local=local, remote=remote, rtt_s=None, min_rtt_s=None, rto_s=1, cwnd=10, ssthresh=None,
+                        congestion_control="cubic", unacked_bytes=unacked)  # fmt: skip
+
+    states = [
+        state(service, (router, 40001), 5000),
+        state((STATIONS["sta1"], 40001), service, 0),
+        state((STATIONS["sta2"], 40002), service, 0),
+        state(service, (router, 40003), 70),  # of nobody who is known
+    ]
+    monkeypatch.setattr(module, "tcp_states", lambda _: states)
+    diag = SockDiag()
+    plan = Star().plan(stations=2, network="nistnet-80211")
+    found = Connections(Network(plan=plan, nodes=nodes, segments={}), {"here": diag}, [service])
+    assert [(one.end, one.station) for one in found.ends([b""])] == [
+        ("client", "sta1"), ("client", "sta2"), ("server", "sta1"),
+    ]  # fmt: skip
+    assert (found.under_way(), found.under_way(["sta1"]), found.under_way(["sta2"])) == (5000, 5000, 0)
+    assert found.under_way(silent=["sta1"]) == 0
+    diag.close()
