@@ -69,9 +69,9 @@ if ! locked; then
     '/^[^ #]/ { part = /^pyspark==/ ? spark : others } part { print >part }' requirements.lock
   install() { .venv/bin/pip install --disable-pip-version-check --no-deps "$@"; }
   set -m
-  install --require-hashes -r "${parts[0]}" >"${logs[0]}" 2>&1 9>&- &
+  install --require-hashes -r "${parts[0]}" >"${logs[0]}" 2>&1 &
   set +m
-  trap 'kill -- -'$!' 2>/dev/null' EXIT
+  trap 'kill -INT -- -'$!' 2>/dev/null; wait' EXIT  # which pip takes as a reason to leave nothing
   failed=''
   if { install --require-hashes -r "${parts[1]}" && install --no-build-isolation -e .; } >"${logs[1]}" 2>&1; then
     wait $! || failed=${logs[0]}

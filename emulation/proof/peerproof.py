@@ -59,11 +59,14 @@ def rounds(plan: LinkPlan, state: LinkState, pairs: Iterable[PeerEnds]) -> Itera
 
     On one air those whose delays differ go alone: frames of one come down while another's go up, which is not foretold.
     """
-    left = [(one, asked_between(plan, state, one.sender, one.receiver)) for one in pairs]
+    left: list[tuple[PeerEnds, Asked]] = []
+    for one in pairs:
+        asked = asked_between(plan, state, one.sender, one.receiver)
+        if uses(plan, asked) and _delays_differ(asked):
+            yield [(one, asked)]
+        else:
+            left.append((one, asked))
     while left:
-        if uses(plan, left[0][1]) and _delays_differ(left[0][1]):
-            yield [left.pop(0)]
-            continue
         now, later, taken = [], [], set[str]()
         for one, asked in left:
             lists = {hop.loss.name for hop in asked.hops}

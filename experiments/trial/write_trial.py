@@ -59,7 +59,7 @@ from records.window_metrics import figures
 from records.workload import Command
 from stacks.driver import between_clients
 
-_SAMPLED_S = 2 * PERIOD_S  # of who lives so long in the window there are two samples
+_SAMPLED_S = 3 * PERIOD_S  # of who lives so long in the window there are two samples
 
 
 def write_trial(

@@ -74,21 +74,22 @@ class Connections:
         """Each state with its end, the client's station and the client's port.
 
         Behind an address translator a server sees the router's address: the station is whose client has that port
-        there, which a translator keeps where it can (RFC 4787, section 4.2.1).
+        there, if it is one alone: a translator keeps ports where it can (RFC 4787, section 4.2.1).
         """
         states = [state for answer in answers for state in tcp_states(answer) if state.local[0] != state.remote[0]]
-        clients: dict[tuple[tuple[str, int], int], str] = {}
+        clients: dict[tuple[tuple[str, int], int], set[str]] = {}
         for state in states:
             (here, port), (there, other) = state.local, state.remote
             if here in self._stations and self._serves(there, other):
-                clients[state.remote, port] = self._stations[here]
+                clients.setdefault((state.remote, port), set()).add(self._stations[here])
                 yield state, ("client", self._stations[here], port)
         for state in states:
             (here, port), (there, other) = state.local, state.remote
             if not self._serves(here, port) or (here in self._stations and self._serves(there, other)):
                 continue
-            if (station := self._stations.get(there) or clients.get((state.local, other))) is not None:
-                yield state, ("server", station, other)
+            known = {self._stations[there]} if there in self._stations else clients.get((state.local, other), set())
+            if len(known) == 1:
+                yield state, ("server", next(iter(known)), other)
 
     def _serves(self, address: str, port: int) -> bool:
         return address in self._servers or (address, port) in self._services

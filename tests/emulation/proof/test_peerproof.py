@@ -153,6 +153,7 @@ def test_ways_that_share_a_list_of_losses_are_probed_one_after_the_other() -> No
         (own | SHARED, [("sta1", "sta2"), ("sta2", "sta3"), ("sta3", "sta1")], 1),
         (own | SHARED | LATE, [("sta1", "sta2"), ("sta2", "sta3"), ("sta3", "sta1")], 3),
         (own | SHARED | {"duplicate": 0.1}, [("sta1", "sta2"), ("sta2", "sta3")], 2),
+        ({"stations": {"sta3": LATE}} | SHARED, [("sta1", "sta2"), ("sta3", "sta1")], 2),
     ):
         plan = planned("access-point", loss=0.1, **stations)
         found = list(rounds(plan, plan.first, [pair(*one) for one in asked]))

@@ -158,13 +158,15 @@ def test_behind_a_translator_a_server_has_bytes_under_way_to_the_station_whose_c
         state((STATIONS["sta1"], 40001), service, 0),
         state((STATIONS["sta2"], 40002), service, 0),
         state(service, (router, 40003), 70),  # of nobody who is known
+        *(state((address, 40004), service, 0) for address in STATIONS.values()),
+        state(service, (router, 40004), 700),  # of either
     ]
     monkeypatch.setattr(module, "tcp_states", lambda _: states)
     diag = SockDiag()
     plan = Star().plan(stations=2, network="nistnet-80211")
     found = Connections(Network(plan=plan, nodes=nodes, segments={}), {"here": diag}, [service])
     assert [(one.end, one.station) for one in found.ends([b""])] == [
-        ("client", "sta1"), ("client", "sta2"), ("server", "sta1"),
+        ("client", "sta1"), ("client", "sta1"), ("client", "sta2"), ("client", "sta2"), ("server", "sta1"),
     ]  # fmt: skip
     assert (found.under_way(), found.under_way(["sta1"]), found.under_way(["sta2"])) == (5000, 5000, 0)
     assert found.under_way(silent=["sta1"]) == 0
