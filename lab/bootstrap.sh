@@ -71,7 +71,9 @@ if ! locked; then
   set -m
   install --require-hashes -r "${parts[0]}" >"${logs[0]}" 2>&1 &
   set +m
-  trap 'kill -INT -- -'$!' 2>/dev/null; wait' EXIT  # which pip takes as a reason to leave nothing
+  built="-$!"
+  # An interrupt pip takes as a reason to leave no files; what it has started may go on without it.
+  trap 'kill -INT -- "$built" 2>/dev/null; wait; kill -KILL -- "$built" 2>/dev/null' EXIT
   failed=''
   if { install --require-hashes -r "${parts[1]}" && install --no-build-isolation -e .; } >"${logs[1]}" 2>&1; then
     wait $! || failed=${logs[0]}
