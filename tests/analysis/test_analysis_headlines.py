@@ -111,7 +111,7 @@ def test_an_interval_is_of_what_the_sentence_says() -> None:
         ([0.1, 0.1, 0.12], wide), ([0.1, 0.1, 0.1], [0.3, 0.3, 0.3])
     )
     lower = of_pairs(([1.0, 1.0, 1.2], wide), ([0.3, 0.3, 0.3], [0.1, 0.1, 0.1]))
-    assert "is 3.00 to 23.7 times lower (95 % interval 4.40 to 128 at the widest" in lower
+    assert "is 3.00 to 23.7 times lower (95 % interval 4.41 to 127 at the widest" in lower
 
 
 def test_pairs_are_equal_where_the_least_certain_of_those_that_are_not_is() -> None:

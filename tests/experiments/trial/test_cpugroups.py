@@ -16,6 +16,7 @@ from campaign_runs import until
 from experiments.trial.cpugroups import NoCpuGroups, limit, made
 from experiments.trial.write_trial import _stations
 from experiments.workers.isolation import ROOT
+from records.nodes import NodeEvent
 
 HOLDS = """
 import os, signal
@@ -85,9 +86,14 @@ def test_only_stations_with_processes_are_held_to_their_share() -> None:
     running = [SimpleNamespace(node="sta2", name="relay"), SimpleNamespace(node="server", name="broker")]
     context = SimpleNamespace(
         network=SimpleNamespace(stations=names), running=running,
-        workload=SimpleNamespace(producers=[at("sta1")], consumers=[at("sta1")]),
+        workload=SimpleNamespace(producers=[at("sta1")], consumers=[at("sta1")]), settings=SimpleNamespace(nodes=[]),
     )  # fmt: skip
     assert _stations(context) == {"sta1": ["generator:sta1"], "sta2": ["server:relay"]}  # type: ignore[arg-type]
+    context.settings.nodes = [
+        NodeEvent(at_s=0.2, node="sta1", event="kill"),
+        NodeEvent(at_s=3, node="sta2", event="kill"),
+    ]
+    assert list(_stations(context)) == ["sta2"]  # type: ignore[arg-type]
 
 
 def test_a_station_without_a_group_is_refused_with_its_name(tmp_path: Path) -> None:
