@@ -3,7 +3,7 @@
 # Python packages.  What is already there is left alone, so a second call does nothing.
 #   bootstrap.sh run       what experiments need, the packages of all stacks included
 #   bootstrap.sh test      that, and the tests' oracles and loads (tshark, chromium, Java's compiler, iperf3, curl)
-#   bootstrap.sh lint      that, without what only makes things start faster
+#   bootstrap.sh lint      that, without what only makes things start faster and without the lab kernel's shim
 #   bootstrap.sh packages  the system packages alone
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -73,6 +73,9 @@ ALL = {
 }
 # A part that leaves every processor to the others as soon as these want it, and the phase after which it goes on.
 _IDLE, _GOES_ON_AFTER = "pure", "side by side"
+# In a session of its own, which goes behind all others from that phase on; it ends with this process.
+APART = ["setpriv", "--pdeathsig", "TERM", "chrt", "--idle", "0"]
+_LAST = "19"
 
 _Running = dict[str, subprocess.Popen[bytes]]
 
@@ -95,6 +98,8 @@ def main(words: list[str]) -> int:
             for phase, parts in (FAST if fast else ALL).items():
                 began = time.monotonic()
                 print(f"== {phase}", flush=True)
+                if behind := running.get(_IDLE):
+                    goes_behind(behind.pid)
                 _start(running, parts, rest, environment, folder)
                 wanted = [part for part in running if (phase, part) != (_GOES_ON_AFTER, _IDLE)]
                 statuses += [_finished(running, part, folder) for part in wanted]
@@ -133,13 +138,19 @@ def _start(
 ) -> None:  # fmt: skip
     """Start parts at the same time.  What the first one says is shown; what others say goes to files in `folder`."""
     for place, (name, options) in enumerate(parts.items()):
-        idle = ["chrt", "--idle", "0"] if place and name == _IDLE else []
-        command = [*idle, sys.executable, "-m", "pytest", *options, *rest]
+        apart = bool(place) and name == _IDLE
+        command = [*(APART if apart else []), sys.executable, "-m", "pytest", *options, *rest]
         with (folder / name).open("wb") as said:
             running[name] = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdout=said if place else None,
-                stderr=subprocess.STDOUT if place else None,
+                stderr=subprocess.STDOUT if place else None, start_new_session=apart,
             )  # fmt: skip
+
+
+def goes_behind(pid: int) -> None:
+    """Have this process's session run when no other wants to, where the kernel shares by sessions (sched(7))."""
+    with suppress(OSError):
+        Path(f"/proc/{pid}/autogroup").write_text(_LAST)
 
 
 def _finished(running: _Running, name: str, folder: Path) -> int:

@@ -16,6 +16,11 @@ _PATIENCE_S = 2.0
 _POLL_S = 0.1
 
 
+def goes_first(core: int) -> bool:
+    """Whether a lab kernel goes before all else on its core: the first core of this process stays everybody's."""
+    return core != min(os.sched_getaffinity(0))
+
+
 @contextmanager
 def one_core(
     wanted: int | None, *, wait_s: float, pause: Callable[[float], None], say: Callable[[str], None]
@@ -29,7 +34,7 @@ def one_core(
     mine = sorted(os.sched_getaffinity(0))
     if wanted is not None and wanted not in mine:
         raise LabKernelError(f"there is no core {wanted} for this process: it has {_list(mine)}")
-    choice = mine if wanted is None else [wanted]
+    choice = mine[::-1] if wanted is None else [wanted]
     began, said = time.monotonic(), False
     while True:
         for core in choice:

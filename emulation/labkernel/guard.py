@@ -30,7 +30,8 @@ class Kernel:
     """What to start.
 
     descriptors: those that it inherits.  locks: those that are held until its end.  console: where its output goes.
-    folder: private to it, and removed at the end.  core: the only one that it runs on.
+    folder: private to it, and removed at the end.  core: the only one that it runs on.  first: there before all that is
+    not real-time, where this is allowed (CAP_SYS_NICE).
     """
 
     argv: list[str]
@@ -40,6 +41,7 @@ class Kernel:
     console: int
     folder: Path
     core: int
+    first: bool
 
 
 class Guard:
@@ -105,6 +107,9 @@ def _start(kernel: Kernel) -> int:
             signal.signal(one, signal.SIG_DFL)
         for number in kernel.descriptors:
             os.set_inheritable(number, True)
+        if kernel.first:
+            with suppress(PermissionError):
+                os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
         os.execvpe(kernel.argv[0], kernel.argv, kernel.environment)  # noqa: S606 - no shell is wanted
     except OSError as error:
         print(f"{kernel.argv[0]}: {error.strerror}", flush=True)

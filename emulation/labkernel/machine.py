@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.labkernel import shares, shim
+from emulation.labkernel.cores import goes_first
 from emulation.labkernel.frames import Job
 from emulation.labkernel.guard import Guard, Kernel
 from emulation.labkernel.installed import BINARY, MODULES, NO_PTRACE, memory_folder, scratch_base
@@ -105,6 +106,7 @@ def started(
                 console=output,
                 folder=folder,
                 core=core,
+                first=goes_first(core),
             )
         )
         for one in (read, write, output):

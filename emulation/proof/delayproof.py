@@ -13,8 +13,9 @@ from emulation.proof.foretold import foretell, pairs
 from emulation.proof.probe import Arrivals
 from records.link import LinkCheck
 
-# The default experiment's 24 trials, probed while their broker started on the same two cores, delivered at most
-# 0.04 ms of delay (their link.json); stalls of a busy machine need the rest.
+# Of each direction that a packet takes.  The default experiment's 24 trials, probed while their broker started on the
+# same two cores, delivered at most 0.04 ms of delay (their link.json); stalls of a busy machine need the rest, and in
+# the lab kernel each direction's timers are 0.4 to 0.5 ms late (tests/support/peers_in_lab_kernel.py, idle machine).
 DELAY_TOLERANCE_S = 0.001
 FATE_TOLERANCE_S = 0.001
 # A packet is stamped before it is sent and after it has come, so none is early; clocks and times are rounded, and tc's
@@ -52,7 +53,7 @@ def delay_checks(asked: Asked, arrivals: Arrivals, *, size: int, spacing_s: floa
         asked=asked.side.delay + paid_s,
         delivered=float(np.quantile(delay, share)) if len(delay) else float("inf"),
         low=middle.low - (EARLY_S + SHORT * paid_s if asked.pays_for_frames else 0.0),
-        high=middle.high + DELAY_TOLERANCE_S,
+        high=middle.high + DELAY_TOLERANCE_S * len(asked.hops),
         detail=f"{'lower quartile' if share < _HALF else 'median'} of {detail}",
     )
     if asked.side.jitter:
@@ -76,7 +77,7 @@ def delay_checks(asked: Asked, arrivals: Arrivals, *, size: int, spacing_s: floa
             asked=0,
             delivered=float(np.quantile(off_s, 1 - _STALLED)) if len(off_s) else float("inf"),
             low=0,
-            high=FATE_TOLERANCE_S,
+            high=FATE_TOLERANCE_S * len(asked.hops),
             detail=f"nine of ten delays differ from their fates' by no more, of {detail}",
         )
 

@@ -9,10 +9,12 @@ import sys
 from itertools import combinations
 from pathlib import Path
 
+import psutil
 import pytest
 from _pytest.mark.expression import Expression
 from groups import MARKS, RESULTS
-from run import ALL, FAST, ROOT, once_more
+from lab_kernels import gone
+from run import ALL, APART, FAST, ROOT, goes_behind, once_more
 
 
 def test_a_test_with_whatever_marks_is_in_one_part() -> None:
@@ -44,6 +46,26 @@ def test_what_failed_is_run_once_more() -> None:
 )
 def test_what_no_stall_explains_is_not(statuses: list[int], results: list[str]) -> None:
     assert once_more(statuses, results) == []
+
+
+_OF_ITS_SESSION = Path("/proc/self/autogroup")
+
+
+@pytest.mark.skipif(not _OF_ITS_SESSION.exists(), reason="this kernel makes no groups of sessions")
+def test_what_goes_behind_all_others_is_its_session_alone() -> None:
+    mine = _OF_ITS_SESSION.read_text()
+    with subprocess.Popen([*APART, "sleep", "60"], start_new_session=True) as one:
+        goes_behind(one.pid)
+        assert Path(f"/proc/{one.pid}/autogroup").read_text().endswith(" nice 19\n")
+        one.terminate()
+    assert _OF_ITS_SESSION.read_text() == mine
+    goes_behind(one.pid)  # which has ended
+
+
+def test_what_runs_apart_ends_with_whoever_has_started_it() -> None:
+    starts = f"import subprocess; print(subprocess.Popen({[*APART, 'sleep', '60']}, start_new_session=True).pid)"
+    apart = int(subprocess.run([sys.executable, "-c", starts], stdout=subprocess.PIPE, check=True, text=True).stdout)
+    assert gone([psutil.Process(apart)] if psutil.pid_exists(apart) else [])
 
 
 ENDS = {"hangs": "ctypes.PyDLL(None).sleep(600)  # which keeps the interpreter's lock", "crashes": "os.abort()"}

@@ -250,3 +250,17 @@ def test_a_core_is_for_one_and_free_when_its_holder_has_died(scratch: Path) -> N
         assert {one.cpu_affinity()[0] for one in family(first.pid)} == {core}
         first.kill()
     assert lab(scratch, "true", options=["--cpu", str(core), "--wait", "30"]).returncode == 0
+
+
+@boots
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core: it stays everybody's")
+@pytest.mark.parametrize(("which", "scheduled"), [(max, os.SCHED_RR), (min, os.SCHED_OTHER)])
+def test_it_goes_before_all_others_on_its_core_but_not_on_the_first(
+    scratch: Path, which: Callable[[set[int]], int], scheduled: int
+) -> None:
+    core = str(which(os.sched_getaffinity(0)))
+    with running(scratch, "sh", "-c", "echo ready; sleep 100", options=["--cpu", core, "--wait", "60"]) as one:
+        guard, *kernel = family(one.pid)
+        assert os.sched_getscheduler(guard.pid) == os.SCHED_OTHER
+        assert {os.sched_getscheduler(process.pid) for process in kernel} == {scheduled}
+        one.terminate()

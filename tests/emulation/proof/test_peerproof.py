@@ -45,6 +45,7 @@ FAITHFUL: dict[str, dict[str, Any]] = {
     "a station apart, by its own rate": {"rate": 2e6, "medium": "shared", "station_rate": "phy"} | SLOW,
     "turns": {"medium": "shared", "rate": 2e6, "turns": "airtime"},
     "turns by packets": {"medium": "shared", "rate": 2e6, "turns": "packets", "queue_packets": 20},
+    "turns by packets, overtaking": SHARED | {"turns": "packets", "delay": 0.02, "reorder": 0.05, "loss": 0.05},
     "small queues": {"uplink": {"rate": 1e7, "queue_packets": 20}, "downlink": {"rate": 1e6, "queue_bytes": 60_000}},
 }
 FAULTY: dict[str, tuple[dict[str, Any], dict[str, Any], set[str]]] = {
@@ -125,6 +126,17 @@ def test_the_other_way_of_going_is_found_out(via: Via) -> None:
     same: dict[str, Any] = {"medium": "shared", "rate": 1e6, "delay": 0.005, "loss": 0.1}
     found = broken(prove(planned(via, **same), planned(other, **same)))
     assert found >= {"delay", "rate", "losses"}
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+@pytest.mark.parametrize(("via", "late_s", "refused"), [
+    ("access-point", 0.0015, set()), ("access-point", 0.0025, {"delay"}), ("ad-hoc", 0.0015, {"delay"}),
+])  # fmt: skip
+def test_each_direction_of_a_way_may_be_a_millisecond_late(
+    via: Via, late_s: float, refused: set[str], seeded: bool
+) -> None:
+    asked, made = (planned(via, rate=2e6, uplink={"delay": delay}) for delay in (0.02, 0.02 + late_s))
+    assert broken(prove(asked if seeded else by_tc(asked), made)) == refused
 
 
 def test_on_one_air_two_ways_take_twice_the_time_and_ad_hoc_one() -> None:
