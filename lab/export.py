@@ -72,7 +72,7 @@ def _is_free(place: Place) -> bool:
 @contextmanager
 def _planned(what: list[str], results: Path) -> Iterator[tuple[Plan, pa.Table | None]]:
     """What is to be written, and the table of trials when that is a campaign."""
-    from analysis.reductions.published import copy_records  # noqa: PLC0415 - imports slowly
+    from analysis.reductions.published import copy_records, published_trial  # noqa: PLC0415 - imports slowly
     from analysis.spark import export as parquet  # noqa: PLC0415
 
     files = [locate(one) for one in what]
@@ -84,6 +84,9 @@ def _planned(what: list[str], results: Path) -> Iterator[tuple[Plan, pa.Table | 
     elif isinstance(files[0], Remote):
         with scratch("export") as place:
             copy = copy_records(files[0], read_published(files[0]), place)
-            yield parquet.plan_campaign(copy.folder, at=files[0])
+            yield parquet.plan_campaign(
+                copy.folder,
+                files_of=lambda trial: published_trial(copy, trial.path.relative_to(copy.folder).as_posix()),
+            )
     else:
         yield parquet.plan_campaign(find(results, str(files[0])))

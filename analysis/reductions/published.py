@@ -125,19 +125,20 @@ def rows_published(copy: Copy, trial: str, code: str) -> pa.Table:
     kept = ReducingPublished(copy=copy, code=code, master=None, say=silent).kept(0, trial)
     if not isinstance(kept, State):
         return kept[0]
-    return _refused(_Trial(files=_files_of(copy, trial), code=code, brief=False).rows(0))[0]
+    return _refused(_Trial(files=published_trial(copy, trial), code=code, brief=False).rows(0))[0]
 
 
 def large_published(copy: Copy, code: str, *, large_packets: int) -> dict[str, jobs.Reducible]:
     """The large trials that have no reduction at the URI that can be used, by cell/trial-NNN."""
     there = (copy.campaign / FOLDER).files()
     reducing = ReducingPublished(copy=copy, code=code, master=None, say=silent)
-    all_of_them = {trial: _Trial(files=_files_of(copy, trial), code=code, brief=True) for trial in copy.files}
+    all_of_them = {trial: _Trial(files=published_trial(copy, trial), code=code, brief=True) for trial in copy.files}
     large = {trial: one for trial, one in all_of_them.items() if one.draft(0, large_packets=large_packets) is not None}
     return {trial: one for trial, one in large.items() if not reducing.state(trial, there).usable}
 
 
-def _files_of(copy: Copy, trial: str) -> PublishedTrial:
+def published_trial(copy: Copy, trial: str) -> PublishedTrial:
+    """A trial's files at the URI.  trial: cell/trial-NNN."""
     return PublishedTrial(
         campaign=copy.campaign, trial=trial, listed=copy.files[trial], known=copy.folder / trial
     )  # fmt: skip
@@ -347,7 +348,7 @@ class ReducingPublished:
         )  # fmt: skip
 
     def _trial(self, trial: str, *, brief: bool = False) -> _Trial:
-        return _Trial(files=_files_of(self.copy, trial), code=self.code, brief=brief)
+        return _Trial(files=published_trial(self.copy, trial), code=self.code, brief=brief)
 
     def _made(self, left: Mapping[int, str], *, brief: bool) -> list[pa.Table]:
         trials = {number: self._trial(trial, brief=brief) for number, trial in left.items()}

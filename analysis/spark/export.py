@@ -15,8 +15,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -26,14 +27,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.capture.kept_index import kept_index
-from analysis.capture.ranges import from_json, to_json
+from analysis.capture.ranges import RANGE_BYTES, Index, from_json, to_json
 from analysis.capture.reader import read_range
+from analysis.large.files import Files, Here
 from analysis.spark.schema import PACKETS, packet_batches
 from records.location import Place, Remote, is_partial, locate, written_to
 from records.manifest import Manifest
-from records.schema import FURTHER_TABLES, TABLES, tables_of
+from records.publishing import NotPublished
+from records.schema import tables_of
 from records.scratch import scratch
-from records.store import DamagedTrial, Trial, read_table, trials
+from records.store import DamagedTrial, Trial, trials
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,14 +55,15 @@ class NotShared(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """One Parquet file to write: `source` to `target`, relative to the export's folder.
+    """One Parquet file to write, `target`, relative to the export's folder.
 
-    table: of the ledger, or packets: then `piece` is a range of `source`, named `capture` in its rows.
+    table: of the ledger of `trial`, or packets: then `piece` is a range of `source`, named `capture` in its rows.
     """
 
-    source: str
     target: str
     table: str
+    trial: Files | None = None
+    source: str = ""
     capture: str = ""
     piece: str = ""
 
@@ -82,8 +86,12 @@ class Plan:
     problems: tuple[str, ...]
 
 
-def plan_captures(paths: Sequence[Place], *, below: str = "") -> Plan:
-    """Ranges of capture files, each once; below: partitions above theirs.
+def _here_of(trial: Trial) -> Here:
+    return Here(trial.path.resolve())
+
+
+def plan_captures(paths: Sequence[Place], *, below: str = "", indexed: Callable[[Place], Index] = kept_index) -> Plan:
+    """Ranges of capture files, each once.  below: partitions above theirs.  indexed: finds the ranges of one.
 
     A damaged file gives what stands before.
     """
@@ -96,8 +104,8 @@ def plan_captures(paths: Sequence[Place], *, below: str = "") -> Plan:
     for path in once:
         name = path.name if names.count(path.name) == 1 else str(path)
         try:
-            ranges = kept_index(path.resolve())
-        except (OSError, ValueError) as error:
+            ranges = indexed(path.resolve())
+        except (OSError, ValueError, NotPublished) as error:
             problems.append(str(error) if str(path) in str(error) else f"{path}: {error}")
             continue
         if ranges.damage is not None:
@@ -111,10 +119,10 @@ def plan_captures(paths: Sequence[Place], *, below: str = "") -> Plan:
     return Plan(pieces=tuple(found), problems=tuple(problems))
 
 
-def plan_campaign(campaign: Path, *, at: Remote | None = None) -> tuple[Plan, pa.Table]:
+def plan_campaign(campaign: Path, *, files_of: Callable[[Trial], Files] = _here_of) -> tuple[Plan, pa.Table]:
     """Ledger tables and captures of every finished trial, and the table of the trials themselves.
 
-    at: where the campaign is published, when `campaign` has its records alone (analysis.reductions.published).
+    files_of: gives a trial's files, where `campaign` has the records of a published one alone.
     """
     pieces: list[Piece] = []
     problems: list[str] = []
@@ -126,20 +134,24 @@ def plan_campaign(campaign: Path, *, at: Remote | None = None) -> tuple[Plan, pa
             problems.append(str(error))
             continue
         below = f"cell={level(trial.path.parent.name)}/trial={trial.number}/"
-        place = at / trial.path.relative_to(campaign).as_posix() if at else trial.path
+        files = files_of(trial)
         here = [one.file for one in manifest.captures if one.kept and one.file not in away]
         pieces += [
-            Piece(source=str(place.resolve()), target=f"{name}/{below}part-00000.parquet", table=name)
+            Piece(trial=files, target=f"{name}/{below}part-00000.parquet", table=name)
             for name in tables_of(manifest.rows)
             if f"{name}.parquet" not in away
         ]  # fmt: skip
         if away:
             problems.append(f"{trial.path}: a pack left {len(away)} files out; what of them was to be exported is not")
-        part = plan_captures([place / name for name in here], below=below)
+        part = plan_captures([files.capture(name) for name in here], below=below, indexed=partial(_index_of, files))
         pieces += part.pieces
         problems += part.problems
         about.append(_about(trial, manifest))
     return Plan(pieces=tuple(pieces), problems=tuple(problems)), pa.Table.from_pylist(about)
+
+
+def _index_of(files: Files, path: Place) -> Index:
+    return files.index(path.name, range_bytes=RANGE_BYTES)
 
 
 def level(name: str) -> str:
@@ -226,7 +238,7 @@ def _done(pieces: Sequence[Piece], out: Place, spark: SparkSession | None) -> li
 
 
 def _with_spark(spark: SparkSession, pieces: Sequence[Piece], out: Place) -> list[Done]:
-    plain, folder = [asdict(piece) for piece in pieces], str(out)
+    folder = str(out)
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         place = locate(folder)
@@ -234,10 +246,10 @@ def _with_spark(spark: SparkSession, pieces: Sequence[Piece], out: Place) -> lis
             for row in batch.column(0).to_pylist():
                 # A worker to which the folder is not there has a disk of its own, and leaves nothing on it.
                 there = isinstance(place, Remote) or place.is_dir()
-                done = write_piece(Piece(**plain[row]), place) if there else Done()
+                done = write_piece(pieces[row], place) if there else Done()
                 yield pa.RecordBatch.from_pylist([{"work": row} | asdict(done)], _DONE_SCHEMA)
 
-    frame = spark.range(0, len(plain), 1, numPartitions=len(plain)).mapInArrow(work, _DONE)
+    frame = spark.range(0, len(pieces), 1, numPartitions=len(pieces)).mapInArrow(work, _DONE)
     return [Done(**row) for row in frame.toArrow().sort_by("work").drop_columns("work").to_pylist()]
 
 
@@ -246,8 +258,8 @@ def verify(pieces: Sequence[Piece], done: Sequence[Done], out: Path) -> None:
 
     What an attempt that Spark has given up left behind is removed.
     """
-    for partial in out.rglob(".*.partial"):
-        partial.unlink()
+    for unfinished in out.rglob(".*.partial"):
+        unfinished.unlink()
     wanted = {out / piece.target: one for piece, one in zip(pieces, done, strict=True) if not one.problem}
     wrong = [str(path.relative_to(out)) for path, one in wanted.items() if seen(path) != (one.bytes, one.sha256)]
     wrong += [str(path.relative_to(out)) for path in out.rglob("*") if path.is_file() and path not in wanted]
@@ -284,19 +296,19 @@ def write_piece(piece: Piece, out: Place) -> Done:
                 return done
         target = out / piece.target
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_name(f".{target.name}.{uuid4().hex}.partial")  # another attempt may run beside this one
+        fresh = target.with_name(f".{target.name}.{uuid4().hex}.partial")  # another attempt may run beside this one
         try:
-            done = _made(piece, partial)
-            partial.replace(target)
+            done = _made(piece, fresh)
+            fresh.replace(target)
         finally:
-            partial.unlink(missing_ok=True)
-    except (OSError, ValueError, DamagedTrial) as error:
+            fresh.unlink(missing_ok=True)
+    except (OSError, ValueError, DamagedTrial, NotPublished) as error:
         return Done(problem=str(error))
     return done
 
 
 def _made(piece: Piece, path: Path) -> Done:
-    rows = _packets(piece, path) if piece.table == "packets" else _ledger(piece, path)
+    rows = _packets(piece, path) if piece.trial is None else _ledger(piece.trial, piece.table, path)
     written = seen(path)
     if written is None:
         raise OSError(f"{path}: it cannot be read again")
@@ -319,11 +331,8 @@ def _packets(piece: Piece, path: Path) -> int:
     return len(file.packets)
 
 
-def _ledger(piece: Piece, path: Path) -> int:
-    place = locate(piece.source)
-    if isinstance(place, Path):
-        table = Trial(place).table(piece.table)
-    else:
-        table = read_table(place / f"{piece.table}.parquet", (TABLES | FURTHER_TABLES)[piece.table])
+def _ledger(trial: Files, name: str, path: Path) -> int:
+    with trial.records({name}) as folder:
+        table = Trial(folder).table(name)
     pq.write_table(table, path, compression="zstd")
     return int(table.num_rows)

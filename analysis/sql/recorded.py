@@ -8,9 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.capture.ranges import Range, from_json, index
+from analysis.capture.ranges import RANGE_BYTES, Range, from_json
 from analysis.capture.reader import read_range
+from analysis.large.files import Files, Here
 from analysis.partial import DAMAGE, is_of_the_machine, must_see
+from analysis.reductions.published import published_trial
 from analysis.spark.schema import BATCH_ROWS, packet_batches
 from analysis.sql.brought import Brought, brought
 from analysis.sql.columns import View, batch
@@ -18,9 +20,8 @@ from analysis.sql.notes import state
 from analysis.sql.views import CLOCKS, VIEWS
 from analysis.sql.work import NAME_THE_OTHERS, Work
 from records.link import LinkProof
-from records.location import Place, Remote
+from records.location import Remote
 from records.manifest import Consumer, PlacedWorkload
-from records.publishing import NotPublished
 from records.store import DamagedTrial, Trial
 
 _NS = 1e9
@@ -64,14 +65,12 @@ def _ledger(view: View, work: Work, trial: Trial) -> Iterator[pa.RecordBatch]:
 def _packets(view: View, here: Brought, trial: Trial) -> Iterator[pa.RecordBatch]:
     work, manifest = here.work, trial.manifest()
     capture = next(one for one in manifest.captures if one.file == work.capture)
-    path: Place = trial.path / capture.file
+    files: Files = Here(trial.path)
     if here.copy is not None:  # in ranges, without copying it
-        name = trial.path.relative_to(here.copy.folder).as_posix()
-        path = here.copy.campaign / name / capture.file
-        if path.size() != next(one.bytes for one in here.copy.files[name] if one.file == capture.file):
-            raise NotPublished(f"{path}: its {path.size()} bytes are not those that were published")
+        files = published_trial(here.copy, trial.path.relative_to(here.copy.folder).as_posix())
+    path = files.capture(capture.file)
     start_ns = manifest.window.start_ns + manifest.clock_offset_ns
-    pieces = [from_json(work.piece)] if work.piece else _whole(path)
+    pieces = [from_json(work.piece)] if work.piece else _whole(files, capture.file)
     for piece in pieces:
         file = read_range(path, piece)
         for part in packet_batches(file.packets, capture=capture.file, v6=file.v6):
@@ -79,9 +78,9 @@ def _packets(view: View, here: Brought, trial: Trial) -> Iterator[pa.RecordBatch
             yield _wide(view, part, {**work.which, **at})
 
 
-def _whole(path: Place) -> Sequence[Range]:
+def _whole(files: Files, capture: str) -> Sequence[Range]:
     """Its ranges.  A note says of damage in a folder; what is at a URI nobody has walked before."""
-    found = index(path)
+    found, path = files.index(capture, range_bytes=RANGE_BYTES), files.capture(capture)
     if found.damage and isinstance(path, Remote):
         raise DamagedTrial(f"{path}: {found.damage}; {NAME_THE_OTHERS}")
     return found.ranges

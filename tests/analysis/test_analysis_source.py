@@ -239,6 +239,29 @@ def test_a_published_campaign_is_exported_from_its_uri_to_another(store: ObjectS
     assert (none.returncode, "comes last" in none.stderr, store.under("lab/out2")) == (1, True, {})
 
 
+def test_what_is_not_what_was_published_is_not_exported(store: ObjectStore, tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, Spec(trials=1, bodies=(100,), networks=("nistnet-80211",)))
+    target = locate(store.uri("lab/runs/one"))
+    assert isinstance(target, Remote)
+    publish(campaign, target)
+    everything = sorted(store.under("lab/runs/one"))
+    changed = [next(name for name in everything if name.endswith(end)) for end in (".pcap", "delivered.parquet")]
+    for name in changed:
+        whole = store.objects[f"lab/runs/one/{name}"]
+        store.objects[f"lab/runs/one/{name}"] = whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]
+    done = lab("export", store.uri("lab/runs/one"), "--out", tmp_path / "out")
+    assert done.returncode == 1
+    said = done.stderr.replace("\n", "")
+    assert [f"/{name}?" in said for name in changed] == [True, True]
+    assert said.count("are not those that were published") == len(changed)
+    written = {path.parent.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.parquet")}
+    cell, capture = changed[0].split("/")[0], changed[0].split("/")[-1]
+    assert {f"published/cell={cell}/trial=1", f"resources/cell={cell}/trial=1"} <= written
+    assert written.isdisjoint(
+        {f"packets/cell={cell}/trial=1/capture={export.level(capture)}", f"delivered/cell={cell}/trial=1"}
+    )
+
+
 def test_an_export_overwrites_nothing(captures: Sequence[Path], tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("kept")
     done = lab("export", captures[0], "--out", tmp_path)
