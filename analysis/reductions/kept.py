@@ -9,6 +9,7 @@ left is never taken for whole.  Names that begin with `_` are passed over by wha
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,12 +32,13 @@ from analysis.packed import encode, read_rows, without_folder
 from analysis.partial import PARTIAL
 from analysis.rows import Rows
 from analysis.trial import reduce_trial
+from records.errors import CannotGoOn
 from records.packed import PACKED, REDUCED, Digest
 from records.record import Record
 from records.store import FRESH, DamagedTrial, Trial
 
 FOLDER, RECORD = "reduced", "_reduction.json"
-KEPT = "kept"
+KEPT, MADE_OF = "kept", "made of"  # tables of what tasks say of rows
 _MAY_BE_WRITTEN_S = 86_400.0  # so long after it was made, at most: that of `shared` is there for a whole report
 _FAILED = ("damage", PARTIAL)
 _LONGEST = 200  # of a folder's name, which has 255 characters at most
@@ -60,6 +62,10 @@ class Reduction(Record):
     made: str
     inputs: tuple[Input, ...]
     reduced_sha256: Digest
+
+
+class OtherFiles(CannotGoOn):
+    """A task has read other files of a trial than this process sees; the message names the trial."""
 
 
 class State(StrEnum):
@@ -183,22 +189,27 @@ def kept_rows(trial: Path, sha256: str) -> KeptRows:
     return KeptRows(trial, (trial if packed else place_of(trial)) / REDUCED, sha256)
 
 
-def keep(trial: Path, rows: pa.Table, *, code: str, before: Stamps, also: Sequence[Input] = ()) -> str:
+def keep(
+    trial: Path, rows: pa.Table, *, code: str, before: Stamps, also: Sequence[Input] = (), made_of: str = ""
+) -> str:  # fmt: skip
     """Keep a trial's rows, unless a file has changed since `before`, when they were about to be made.
 
-    also: what they were made of beside the files in the trial's folder.
+    also: what they were made of beside the files in the trial's folder.  made_of: what the task that made them read
+    (`sources`), '' where that was this process; OtherFiles when it is not what stands here.
     Returns the digest of what is kept, '' when nothing is.
     Where something failed it is tried again each time: the reason may not have been in the files.  What a pack left
     without its files has its rows with it (records.packed).  OSError when the disk does not take it.
     """
     if _failed(rows) or Trial(trial).elsewhere():
         return ""
-    inputs = [
-        Input(file=name, bytes=size, mtime_ns=mtime, sha256=_sha256(trial / name))
-        for name, (size, mtime) in before.items()
-    ]
+    inputs = _inputs(trial, before)
     if stamps(trial) != before:
         return ""
+    if made_of and made_of != _digest(inputs):
+        raise OtherFiles(
+            f"{trial}: a worker has other files under this path, on a disk of its own, so that its rows are not this "
+            "trial's; give workers storage that they share with this machine, or leave --master out"
+        )
     content = encode(rows)
     record = Reduction(
         code=code, made=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -237,13 +248,34 @@ def in_brief(rows: pa.Table, number: int, digest: str) -> pa.Table:
     return pa.concat_tables([without(rows), pa.Table.from_batches([said.batch()])])
 
 
-def digests_in(rows: pa.Table) -> tuple[pa.Table, dict[int, str]]:
-    """The rows but for those of table KEPT, and what these say, by trial."""
-    is_kept = pc.equal(rows.column("table"), KEPT)
-    said = rows.filter(is_kept)
-    return rows.filter(pc.invert(is_kept)), dict(
+def sources(trial: Path, number: int, code: str) -> pa.RecordBatch:
+    """A row of table MADE_OF, for whoever does not see this folder: its text tells the trial's files from others."""
+    found = look(trial, code)
+    inputs = found.record.inputs if found.state is State.CURRENT and found.record else _inputs(trial, stamps(trial))
+    said = Rows(number)
+    said.add(MADE_OF, text=_digest(inputs))
+    return said.batch()
+
+
+def digests_in(rows: pa.Table, told: str = KEPT) -> tuple[pa.Table, dict[int, str]]:
+    """The rows but for those of table `told`, and what these say, by trial."""
+    is_told = pc.equal(rows.column("table"), told)
+    said = rows.filter(is_told)
+    return rows.filter(pc.invert(is_told)), dict(
         zip(said.column("trial").to_pylist(), said.column("text").to_pylist(), strict=True)
     )
+
+
+def _inputs(trial: Path, seen: Stamps) -> list[Input]:
+    return [
+        Input(file=name, bytes=size, mtime_ns=mtime, sha256=_sha256(trial / name))
+        for name, (size, mtime) in seen.items()
+    ]
+
+
+def _digest(inputs: Iterable[Input]) -> str:
+    """Of names and contents: times of change are each disk's own."""
+    return hashlib.sha256(json.dumps(sorted((one.file, one.sha256) for one in inputs)).encode()).hexdigest()
 
 
 def _made(trial: Path, number: int, looked: Looked | None = None) -> pa.Table:

@@ -19,6 +19,7 @@ from analysis.packed import numbered
 from analysis.reductions.code import changed_since_start, code_digest
 from analysis.reductions.cost import START_S, reduced_s, trials_s
 from analysis.reductions.kept import (
+    MADE_OF,
     Kept,
     KeptRows,
     Stamps,
@@ -151,23 +152,26 @@ class Reducing:
         ]  # fmt: skip
         if heavy:
             with shared(heavy.values()) as token:
-                wanted = token if brief else None
                 trials = {
-                    number: jobs.Folder(str(path), self.code, wanted, reduced_s(sizes[number]))
+                    number: jobs.Folder(str(path), self.code, token, reduced_s(sizes[number]), brief=brief)
                     for number, path in heavy.items()
                 }
                 tables.append(jobs.reduce_all(self.spark(), trials))
         made, digests = digests_in(pa.concat_tables(tables))
-        digests |= self._keep(made, {number: path for number, path in left.items() if number not in digests}, before)
+        made, made_of = digests_in(made, MADE_OF)
+        unkept = {number: path for number, path in left.items() if number not in digests}
+        digests |= self._keep(made, unkept, before, made_of)
         if brief:
             of_kept = pc.is_in(made.column("trial"), pa.array(digests, pa.int32()))
             made = pa.concat_tables([made.filter(pc.invert(of_kept)), without(made.filter(of_kept))])
         return made, digests
 
-    def _keep(self, made: pa.Table, left: Mapping[int, Path], before: Mapping[int, Stamps]) -> dict[int, str]:
+    def _keep(
+        self, made: pa.Table, left: Mapping[int, Path], before: Mapping[int, Stamps], made_of: Mapping[int, str]
+    ) -> dict[int, str]:
         """Keep what was made where the campaign's folder cannot be written: here it may be, and else it is said.
 
-        Returns the digest of each that is kept.
+        made_of: as kept.keep has it.  Returns the digest of each that is kept.
         """
         digests: dict[int, str] = {}
         unkept: list[OSError] = []
@@ -178,7 +182,8 @@ class Reducing:
                 digests[number] = found.record.reduced_sha256
                 continue
             try:
-                if digest := keep(path, rows.get(number, SCHEMA.empty_table()), code=self.code, before=before[number]):
+                mine, of = rows.get(number, SCHEMA.empty_table()), made_of.get(number, "")
+                if digest := keep(path, mine, code=self.code, before=before[number], made_of=of):
                     digests[number] = digest
             except OSError as error:
                 unkept.append(error)

@@ -95,7 +95,8 @@ class Folder:
 
     code: digest of the modules that reduce; with it the task keeps the trial's rows beside the campaign as soon as it
     has them (analysis.reductions), and file names are as seen from the trial's folder.
-    token: name of a file (kept.shared); a task that sees it gives back of what it has kept all but the details.
+    token: name of a file (kept.shared): a task that does not see it says also of which files it has made its rows
+    (kept.sources).  brief: whether one that sees it gives back of what it has kept all but the details.
     takes_s: as Reducible has it.  before: how its files stood (kept.stamps) before other tasks read any.
     """
 
@@ -103,6 +104,7 @@ class Folder:
     code: str | None
     token: str | None
     takes_s: float
+    brief: bool = False
     before: Mapping[str, tuple[int, int]] | None = None
 
     def draft(self, number: int, *, large_packets: int) -> Draft | None:
@@ -117,7 +119,7 @@ class Folder:
 
     def reduce(self, number: int, looked: Looked | None = None) -> Iterator[pa.RecordBatch]:
         """As Reducible has it."""
-        from analysis.reductions.kept import is_shared, reduce_and_keep  # noqa: PLC0415
+        from analysis.reductions.kept import is_shared, reduce_and_keep, sources  # noqa: PLC0415
         from analysis.trial import reduce_trial  # noqa: PLC0415
 
         path = Path(self.folder)
@@ -125,9 +127,12 @@ class Folder:
             yield reduce_trial(path, number, looked)
             return
         must_see(path)
-        brief = self.token is not None and is_shared(path, self.token)
+        seen = self.token is not None and is_shared(path, self.token)
+        brief = seen and self.brief
         before = None if looked is None else self.before
         yield from reduce_and_keep(path, number, self.code, brief=brief, looked=looked, before=before).to_batches()
+        if self.token is not None and not seen:
+            yield sources(path, number, self.code)
 
 
 def _planned(spark: SparkSession, drafts: Sequence[Draft]) -> list[TrialPlan]:

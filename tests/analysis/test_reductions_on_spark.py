@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,11 +23,11 @@ from analysis.large.plan import TrialPlan, plan
 from analysis.packed import without_folder
 from analysis.reductions import reduce
 from analysis.reductions.code import code_digest
-from analysis.reductions.kept import FOLDER, State, look
+from analysis.reductions.kept import FOLDER, MADE_OF, OtherFiles, State, look
 from analysis.reductions.published import Copy, copy_records, reducing_published
 from analysis.reductions.reduce import reducing
 from analysis.report.build import found
-from analysis.spark.jobs import reduce_all, reduce_trials
+from analysis.spark.jobs import Folder, reduce_all, reduce_trials
 from records.location import Remote, locate
 from records.publishing import publish, read_published
 from records.store import trials
@@ -166,3 +168,31 @@ def test_tasks_give_back_details_only_where_this_side_cannot_read_them(
     assert told == found(folder, lambda paths: Reduced(rows=reduced(paths)))
     assert all(isinstance(trial.details, Asked) for trial in told.trials)
     assert [path.name for path in (folder / FOLDER).iterdir()] == ["cell=nistnet-80211_100_dp"]
+
+
+@pytest.mark.usefixtures("shared_session")
+@pytest.mark.parametrize("stale", [False, True])
+def test_rows_of_a_worker_that_has_other_files_are_not_this_trials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, stale: bool
+) -> None:
+    spec = Spec(bodies=(100,), guarantees=("durable, persistent",), networks=("nistnet-80211",), trials=2, packets=6)
+    mine = write_campaign(tmp_path / "here", spec)
+    theirs = Path(shutil.copytree(tmp_path / "here", tmp_path / "there")) / mine.relative_to(tmp_path / "here")
+    paths = [trial.path for trial in trials(mine)]
+    if stale:
+        verdict = theirs / paths[1].relative_to(mine) / "verdict.json"
+        verdict.write_text(verdict.read_text().replace("\n", "\n\n", 1))
+
+    def on_their_disks(spark: SparkSession, wanted: dict[int, Folder]) -> pa.Table:
+        there = {number: str(theirs / Path(one.folder).relative_to(mine)) for number, one in wanted.items()}
+        return reduce_all(spark, {number: replace(one, folder=there[number]) for number, one in wanted.items()})
+
+    monkeypatch.setattr("analysis.reductions.reduce.jobs.reduce_all", on_their_disks)
+    with reducing(master="local[2]") as made:
+        if stale:
+            with pytest.raises(OtherFiles, match="trial-002: a worker has other files under this path"):
+                made(paths)
+        else:
+            assert MADE_OF not in made(paths).column("table").to_pylist()
+    found = [look(path, code_digest()).state for path in paths]
+    assert found == [State.CURRENT, State.NONE if stale else State.CURRENT]
