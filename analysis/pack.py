@@ -138,7 +138,7 @@ def _latencies(trial: Trial) -> bytes:
     try:
         manifest = trial.manifest()
         sides = trial.table("published"), trial.table("delivered")
-        waits = read_sent(*sides, manifest.workload.audiences).deliveries
+        waits = read_sent(*sides, manifest.workload.audiences, manifest.stopped).deliveries
         found = sent_in_window(waits, manifest.window)
         least, missing = found.seconds, found.absent
     except DAMAGE as error:

@@ -111,7 +111,7 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     tables = read_tables(trial, manifest)
     published, delivered = tables["published"], tables["delivered"]
     ledger, proof = read_ledger(published, delivered, them), trial.link()
-    sent = read_sent(published, delivered, them)
+    sent = read_sent(published, delivered, them, manifest.stopped)
     metrics = window_metrics(ledger, window) | account_metrics(published, delivered, them)
     metrics |= _of_the_link(tables["resources"], proof, manifest, rows, deliveries=metrics["deliveries"] or 0.0)
     waiting = having_streams(consumers, ledger) if manifest.workload.asked.undivided else consumers

@@ -11,7 +11,7 @@ import numpy as np
 from records.nodes import Absence
 
 # The end of an absence that has none.
-_NEVER = np.iinfo(np.int64).max
+NEVER = np.iinfo(np.int64).max
 
 
 class Receiving(Protocol):
@@ -47,21 +47,16 @@ class Audience:
     left: tuple[int, ...] = ()
     undivided: bool = False
 
-    def absent(self, producer: np.ndarray, seq: np.ndarray, t_send_ns: np.ndarray, came: np.ndarray) -> np.ndarray:
-        """Mask: which of these messages did not come (came: mask) because nobody of it was there.
+    @property
+    def until_ns(self) -> int:
+        """From when on nobody of it is there any more; NEVER where somebody is at the end."""
+        return self.gone[-1][0] if self.gone and self.gone[-1][1] == NEVER else NEVER
 
-        They were sent at such a time.  If nobody comes back, it is also what was under way at the end: what was sent
-        after the last one that came of the same producer.
-        """
-        found = np.zeros(len(seq), dtype=bool)
-        if not self.gone or not len(seq):
-            return found
+    def absent(self, t_send_ns: np.ndarray, came: np.ndarray) -> np.ndarray:
+        """Mask: which of these messages did not come (came: mask) as nobody of it was there when they were sent."""
+        found = np.zeros(len(t_send_ns), dtype=bool)
         for low, high in self.gone:
             found |= (t_send_ns >= low) & (t_send_ns < high)
-        if self.gone[-1][1] == _NEVER:
-            latest = np.full(int(producer.max()) + 1, -1, dtype=np.int64)
-            np.maximum.at(latest, producer[came], seq[came])
-            found |= seq > latest[producer]
         found &= ~came
         return found
 
@@ -82,7 +77,7 @@ def audiences(consumers: Iterable[Receiving], *, share: bool, undivided: bool = 
             selector=members[0].selector,
             caller=members[0].caller,
             gone=_all_gone([_gone(one.absences) for one in members]),
-            left=tuple(one.id for one in members if any(end == _NEVER for _, end in _gone(one.absences))),
+            left=tuple(one.id for one in members if any(end == NEVER for _, end in _gone(one.absences))),
             undivided=undivided,
         )
         for members in found.values()
@@ -92,7 +87,7 @@ def audiences(consumers: Iterable[Receiving], *, share: bool, undivided: bool = 
 def _gone(absences: Iterable[Absence]) -> tuple[tuple[int, int], ...]:
     """Of one consumer.  A subscriber that is `away` misses what it misses: that is what such a workload measures."""
     return tuple(
-        (one.left_ns, _NEVER if one.back_ns is None else one.back_ns) for one in absences if one.cause != "away"
+        (one.left_ns, NEVER if one.back_ns is None else one.back_ns) for one in absences if one.cause != "away"
     )
 
 

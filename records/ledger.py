@@ -105,7 +105,7 @@ def reconcile(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]
         mine &= first
         if one.gone:
             came = np.isin(sent_keys, got_keys[mine])
-            absent = one.absent(sent["producer"], sent["seq"], sent["t_send_ns"], came)
+            absent = one.absent(sent["t_send_ns"], came)
             absent &= wanted & (sent["outcome"] != Outcome.FAILED)
             totals["absent"] += int(np.count_nonzero(absent))
             wanted &= ~absent

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from records import older
 from records.audience import Audience, audiences
 from records.commands import ProgramRun
-from records.nodes import Absence, NodeChange
+from records.nodes import Absence, NodeChange, stopped
 from records.record import Record
 from records.schema import VERSION
 from records.workload import AnyWorkload, Command, Messages
@@ -278,3 +278,9 @@ class Manifest(Record):
     node_events: tuple[NodeChange, ...] = Field(default=(), description="what happened to nodes, as it was asked")
     half_open: tuple[HalfOpen, ...] = Field(default=(), description="others' connections to nodes that had vanished")
     notes: tuple[str, ...] = ()
+
+    @property
+    def stopped(self) -> dict[int, int]:
+        """The producers whose nodes went for good, and when (CLOCK_MONOTONIC, ns)."""
+        gone = stopped(self.node_events)
+        return {one.id: gone[one.node] for one in self.workload.producers if one.node in gone}

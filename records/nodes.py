@@ -63,6 +63,11 @@ def silent(changes: Sequence[NodeChange]) -> frozenset[str]:
     return frozenset(node for node, mine in by_node(changes).items() if mine[-1].event == "vanish")
 
 
+def stopped(changes: Sequence[NodeChange]) -> dict[str, int]:
+    """The nodes that went and did not come back, and when (CLOCK_MONOTONIC, ns)."""
+    return {node: mine[-1].t_ns for node, mine in by_node(changes).items() if mine[-1].event != "join"}
+
+
 def late(events: Iterable[NodeEvent]) -> frozenset[str]:
     """The nodes that are not there when a trial begins: those whose first event is to join."""
     first: dict[str, NodeEvent] = {}

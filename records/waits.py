@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from records.audience import Audience, audience_of
+from records.audience import NEVER, Audience, audience_of
 from records.ledger import first_deliveries, message_keys, overtaken
 from records.schema import Outcome
 
-NEVER = np.iinfo(np.int64).max
+_NOBODY: Mapping[int, int] = MappingProxyType({})
 
 
 class Figure(NamedTuple):
@@ -25,21 +26,31 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waits:
-    """When each of many things began and ended (NEVER: it did not), CLOCK_MONOTONIC nanoseconds."""
+    """When each of many things began and ended (NEVER: it did not), CLOCK_MONOTONIC nanoseconds.
+
+    could_ns: until when each could end, as who sent it, or should have had it, went for good then (NEVER: to the end).
+    """
 
     begun_ns: np.ndarray
     ended_ns: np.ndarray
+    could_ns: np.ndarray
+
+    def only(self, mine: np.ndarray) -> Waits:
+        """Those of a mask."""
+        return Waits(begun_ns=self.begun_ns[mine], ended_ns=self.ended_ns[mine], could_ns=self.could_ns[mine])
 
     def begun_in(self, low_ns: int, high_ns: int) -> Waits:
         """Those that began in [low_ns, high_ns), whenever they ended."""
-        mine = (self.begun_ns >= low_ns) & (self.begun_ns < high_ns)
-        return Waits(begun_ns=self.begun_ns[mine], ended_ns=self.ended_ns[mine])
+        return self.only((self.begun_ns >= low_ns) & (self.begun_ns < high_ns))
 
     def lengths(self, until_ns: int) -> Lengths:
-        """How long each took; what never ended took at least until `until_ns`, when nobody looked any more."""
+        """How long each took; what never ended took at least as long as it could, or until `until_ns`.
+
+        Nobody looked any more after `until_ns`.
+        """
         missing = self.ended_ns == NEVER
-        ended = np.where(missing, np.maximum(until_ns, self.begun_ns), self.ended_ns)
-        return Lengths(seconds=(ended - self.begun_ns) / 1e9, absent=missing)
+        waited = np.maximum(np.minimum(until_ns, self.could_ns), self.begun_ns)
+        return Lengths(seconds=(np.where(missing, waited, self.ended_ns) - self.begun_ns) / 1e9, absent=missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,30 +119,37 @@ class Sent:
 
     @property
     def awaited(self) -> Waits:
-        """The deliveries that came, or can still be under way."""
-        all_of, mine = self.deliveries, ~self.overtaken
-        return Waits(begun_ns=all_of.begun_ns[mine], ended_ns=all_of.ended_ns[mine])
+        """The deliveries that came, or can still be under way: they end at the latest when they no longer could."""
+        mine = self.deliveries.only(~self.overtaken)
+        could = np.maximum(mine.could_ns, mine.begun_ns)
+        return replace(mine, ended_ns=np.where(mine.ended_ns == NEVER, could, mine.ended_ns))
 
 
 class _Arrivals(NamedTuple):
-    """Of an audience: the rows of its messages, when each first came (or NEVER), which it missed as it was gone, and
-    which never came though a later one did.
+    """Of an audience: the rows of its messages, when each first came (or NEVER), which it missed as it was gone, which
+    never came though a later one did, and until when each could come.
     """
 
     rows: np.ndarray
     came_ns: np.ndarray
     gone: np.ndarray
     overtaken: np.ndarray
+    could_ns: np.ndarray
 
     def only(self, mask: np.ndarray) -> _Arrivals:
         return _Arrivals(*(column[mask] for column in self))
 
 
-_NONE = _Arrivals(*(np.empty(0, kind) for kind in (np.int64, np.int64, np.bool_, np.bool_)))
+_NONE = _Arrivals(*(np.empty(0, kind) for kind in (np.int64, np.int64, np.bool_, np.bool_, np.int64)))
 
 
-def read_sent(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]) -> Sent:
-    """What was sent, from its scheduled time on.  Tables have the shapes of records.schema."""
+def read_sent(
+    published: pa.Table, delivered: pa.Table, them: Sequence[Audience], stopped: Mapping[int, int] = _NOBODY
+) -> Sent:  # fmt: skip
+    """What was sent, from its scheduled time on.  Tables have the shapes of records.schema.
+
+    stopped: producers whose nodes went for good, and when (ns): what they have then no answer to is sent no more.
+    """
     names = ("producer", "seq", "topic", "t_sched_ns", "t_send_ns", "outcome")
     sent = {name: published.column(name).to_numpy() for name in names}
     refused = sent["outcome"] == Outcome.FAILED
@@ -143,16 +161,21 @@ def read_sent(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]
         one.only((one.came_ns != NEVER) | ~(refused[one.rows] | one.gone))
         for one in _arrivals(sent, prop, delivered, them)
     ]
-    rows, ended, _, passed = map(np.concatenate, zip(_NONE, *expected, strict=True))
-    last = np.full(len(refused), -1)
+    rows, ended, _, passed, could = map(np.concatenate, zip(_NONE, *expected, strict=True))
+    sends = np.full(len(refused), NEVER)
+    for producer, t_ns in stopped.items():
+        sends[sent["producer"] == producer] = t_ns
+    could = np.where(acked[rows], could, np.minimum(could, sends[rows]))
+    last, last_could = np.full(len(refused), -1), np.full(len(refused), -1)
     np.maximum.at(last, rows, ended)  # NEVER is the latest of all
+    np.maximum.at(last_could, rows, np.where(ended == NEVER, could, ended))
     last[refused] = -1  # whom else one should have reached that reached somebody is not known
     wanted = last >= 0
     return Sent(
-        deliveries=Waits(begun_ns=sent["t_sched_ns"][rows], ended_ns=ended),
+        deliveries=Waits(begun_ns=sent["t_sched_ns"][rows], ended_ns=ended, could_ns=could),
         overtaken=passed,
-        lasts=Waits(begun_ns=sent["t_sched_ns"][wanted], ended_ns=last[wanted]),
-        answers=Waits(begun_ns=sent["t_sched_ns"][~refused], ended_ns=t_ack[~refused]),
+        lasts=Waits(begun_ns=sent["t_sched_ns"][wanted], ended_ns=last[wanted], could_ns=last_could[wanted]),
+        answers=Waits(begun_ns=sent["t_sched_ns"][~refused], ended_ns=t_ack[~refused], could_ns=sends[~refused]),
     )
 
 
@@ -182,9 +205,8 @@ def _arrivals(
         if len(keys := key[mine]):
             at = np.minimum(np.searchsorted(keys, sent_key[rows]), len(keys) - 1)
             came = np.where(keys[at] == sent_key[rows], t_recv[mine][at], NEVER)
-        producer, seq, t_send = (sent[name][rows] for name in ("producer", "seq", "t_send_ns"))
-        gone = one.absent(producer, seq, t_send, came != NEVER)
+        gone = one.absent(sent["t_send_ns"][rows], came != NEVER)
         missing = came == NEVER
         passed = missing & overtaken(sent_key[rows], keys, receiver[mine], one) if missing.any() else missing
-        found.append(_Arrivals(rows, came, gone, passed))
+        found.append(_Arrivals(rows, came, gone, passed, np.full(len(rows), one.until_ns)))
     return found

@@ -10,7 +10,7 @@ METRICS = (
     Metric(
         name="absent", label="Sent to absent nodes", unit="count", better=None,
         about="messages that never came, as their consumers' nodes had been killed, had vanished or had not joined yet "
-        "when they were sent or under way, whole trial; they count as neither lost nor in doubt",
+        "when they were sent, whole trial; they count as neither lost nor in doubt",
     ),
 )  # fmt: skip
 

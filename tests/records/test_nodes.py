@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from ledger_tables import delivered, published
 
-from records.audience import audiences
+from records.audience import NEVER, audiences
 from records.ledger import reconcile
 from records.manifest import Consumer
-from records.nodes import Absence, NodeChange, NodeEvent, absences, late, problems, silent
+from records.nodes import Absence, NodeChange, NodeEvent, absences, late, problems, silent, stopped
 from records.schema import Outcome
 from records.waits import read_sent
 
@@ -145,26 +145,54 @@ def test_what_comes_to_it_all_the_same_is_expected_and_delivered() -> None:
     assert (found.expected, found.delivered, found.absent, found.in_doubt) == (10, 9, 0, 1)
 
 
-def test_after_a_kill_nothing_is_expected_nor_what_was_under_way() -> None:
+def test_after_a_kill_nothing_is_expected_and_what_was_under_way_took_until_then_at_least() -> None:
     """Numbers 0 to 4 were sent before; 2 is lost, 4 was under way."""
     them = audiences([consumer(0, KILLED)], share=False)
     came = delivered([(0, 0, 0), (0, 0, 1), (0, 0, 3)])
     found = reconcile(published(TEN), came, them)
-    assert (found.expected, found.absent, found.lost, found.in_doubt) == (4, 6, 1, 0)
-    assert read_sent(published(TEN), came, them).deliveries.begun_ns.tolist() == [0, 1000, 2000, 3000]
+    assert (found.expected, found.absent, found.lost, found.in_doubt) == (5, 5, 1, 1)
+    sent = read_sent(published(TEN), came, them)
+    assert sent.deliveries.begun_ns.tolist() == [0, 1000, 2000, 3000, 4000]
+    lengths = sent.deliveries.lengths(50_000)
+    assert (lengths.seconds * 1e9).round().tolist()[2::2] == [3000, 1000], "until the kill, not until the end"
+    assert lengths.absent.tolist() == [False, False, True, False, True]
+    assert sorted(sent.awaited.ended_ns.tolist())[0] == 5000, "number 4 is under way until then"
+    assert NEVER not in sent.awaited.ended_ns
 
 
-def test_of_each_producer_something_else_is_under_way() -> None:
-    them = audiences([consumer(0, KILLED)], share=False)
-    sends = [(0, 0), (2, 0), (0, 1), (2, 1)]
-    found = reconcile(published(sends), delivered([(0, 0, 0), (0, 2, 1)]), them)
-    assert (found.expected, found.absent, found.lost) == (3, 1, 1)
+def test_killing_a_receiver_that_has_had_nothing_for_long_does_not_hide_that() -> None:
+    """Two audiences; the other one stays and has everything: a message that one has not had has not reached all."""
+    them = audiences([consumer(0, KILLED), consumer(1)], share=False)
+    came = delivered([(0, 0, 0), *((1, 0, seq) for seq in range(10))])
+    found, sent = reconcile(published(TEN), came, them), read_sent(published(TEN), came, them)
+    assert (found.expected, found.delivered, found.absent, found.in_doubt) == (15, 11, 5, 4)
+    lasts = sent.lasts.lengths(5 * 10**9)
+    assert lasts.absent.tolist() == [False, *[True] * 4, *[False] * 5]
+    assert max(lasts.seconds) < 1.1, "no longer than the other one waited"
+
+
+def test_what_a_node_had_no_answer_to_when_it_went_is_sent_no_more() -> None:
+    sends = published(TEN, outcomes={(0, seq): Outcome.IN_DOUBT for seq in (5, 8)})
+    (all_of,) = audiences([consumer(0)], share=False)
+    came = delivered([(0, 0, seq) for seq in range(5)])
+    plain, known = (read_sent(sends, came, [all_of], stopped) for stopped in ({}, {0: 7000}))
+    assert [one.answers.lengths(50_000).seconds[[5, 8]].round(9).tolist() for one in (plain, known)] == [
+        pytest.approx([45e-6, 42e-6]), pytest.approx([2e-6, 0])
+    ]  # fmt: skip
+    ended = [one.awaited.ended_ns.tolist() for one in (plain, known)]
+    assert ended[0].count(NEVER) == 5
+    assert (ended[1].count(NEVER), sorted(ended[1])[:2]) == (3, [7000, 8000])
+
+
+def test_who_has_gone_for_good_has_stopped() -> None:
+    changes = [change(500, "vanish"), change(800, "join"), change(900, "kill")]
+    assert [stopped(changes[:count]) for count in range(4)] == [{}, {"sta2": 500}, {}, {"sta2": 900}]
 
 
 def test_a_refused_send_to_a_node_that_is_gone_is_refused() -> None:
     sends = published(TEN, outcomes={(0, 9): Outcome.FAILED})
     found = reconcile(sends, delivered([]), audiences([consumer(0, KILLED)], share=False))
-    assert (found.absent, found.refused, found.expected) == (9, 1, 0)
+    assert (found.absent, found.refused, found.expected) == (4, 1, 5)
 
 
 def test_a_queue_has_nobody_only_while_all_its_receivers_are_gone() -> None:

@@ -22,6 +22,10 @@ def lengths(values: list[tuple[float, bool]]) -> Lengths:
     return Lengths(seconds=seconds, absent=absent.astype(bool))
 
 
+def waits(begun: list[int], ended: list[int]) -> Waits:
+    return Waits(begun_ns=np.array(begun), ended_ns=np.array(ended), could_ns=np.full(len(begun), NEVER))
+
+
 @given(MANY, st.floats(0, 1), st.data())
 def test_whatever_the_missing_took_a_figure_is_what_it_says(
     values: list[tuple[float, bool]], share: float, data: st.DataObject
@@ -47,14 +51,13 @@ def test_a_quantile_below_all_bounds_is_known_and_one_among_them_is_not() -> Non
 
 
 def test_without_anything_there_is_no_figure() -> None:
-    nothing = Waits(begun_ns=np.array([5]), ended_ns=np.array([NEVER])).begun_in(6, 9).lengths(10)
+    nothing = waits([5], [NEVER]).begun_in(6, 9).lengths(10)
     assert (len(nothing), nothing.mean(), nothing.quantile(0.5)) == (0, None, None)
 
 
 def test_what_began_in_the_window_counts_whenever_it_ended() -> None:
-    waits = Waits(begun_ns=np.array([5, 10, 19, 20]) * 10**9, ended_ns=np.array([12, 30, NEVER // 10**9, 21]) * 10**9)
-    waits.ended_ns[2] = NEVER
-    found = waits.begun_in(10 * 10**9, 20 * 10**9).lengths(35 * 10**9)
+    some = waits([5 * 10**9, 10 * 10**9, 19 * 10**9, 20 * 10**9], [12 * 10**9, 30 * 10**9, NEVER, 21 * 10**9])
+    found = some.begun_in(10 * 10**9, 20 * 10**9).lengths(35 * 10**9)
     assert found.seconds.tolist() == [20, 16]
     assert (found.missing, found.ended_s.tolist()) == (1, [20])
 
