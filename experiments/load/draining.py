@@ -11,25 +11,26 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from experiments.load.protocol import NodePlan, Progress
-from records.audience import audiences, of_messages
+from records.audience import Audience, audiences, of_messages
 
 # After the last expected delivery: time for one that nobody expects, a duplicate for example.
 SETTLE_S = 0.25
 
 
-def missing(plans: Sequence[NodePlan], reports: Mapping[str, Progress]) -> int:
-    """Answered messages that have not reached their audiences."""
+def having_messages(plans: Sequence[NodePlan]) -> tuple[Audience, ...]:
+    """Who should have messages."""
     consumers = [consumer for plan in plans for consumer in plan.consumers]
-    shared = any(plan.workload.shared for plan in plans)
+    return of_messages(audiences(consumers, share=any(plan.workload.shared for plan in plans)))
+
+
+def missing(them: Sequence[Audience], reports: Mapping[str, Progress]) -> int:
+    """Answered messages that have not reached these audiences."""
     wanted: Counter[int] = Counter()
     delivered: Counter[int] = Counter()
     for report in reports.values():
         wanted.update(report.wanted_by_topic)
         delivered.update(report.delivered_by_consumer)
-    return sum(
-        max(0, wanted[one.topic] - sum(delivered[consumer] for consumer in one.consumers))
-        for one in of_messages(audiences(consumers, share=shared))
-    )
+    return sum(max(0, wanted[one.topic] - sum(delivered[consumer] for consumer in one.consumers)) for one in them)
 
 
 def unanswered(reports: Mapping[str, Progress]) -> int:
@@ -54,7 +55,7 @@ class _Movement:
 
 @dataclass(slots=True, kw_only=True)
 class Drain:
-    """Feed it the latest report of every node as often as you like.
+    """Feed it the latest report of every node as often as you like; each time it looks at all consumers.
 
     whole: whether all nodes have been there all the time, so that it is known who should have what.
     """
@@ -64,6 +65,10 @@ class Drain:
     quiet_s: float
     whole: bool = True
     _nodes: dict[str, _Movement] = field(default_factory=dict)
+    _them: tuple[Audience, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._them = having_messages(self.plans) if self.whole else ()
 
     def over(self, reports: Mapping[str, Progress]) -> Literal["complete", "quiet"] | None:
         """Why the drain is over, None while it is not.
@@ -82,7 +87,7 @@ class Drain:
             return None
         still_s = min(node.until_ns - node.since_ns for node in self._nodes.values()) / 1e9
         settle_s = self.quiet_s if any(plan.away for plan in self.plans) else SETTLE_S
-        lacking, waiting = missing(self.plans, reports) if self.whole else None, unanswered(reports)
+        lacking, waiting = missing(self._them, reports) if self.whole else None, unanswered(reports)
         if still_s >= settle_s and lacking == 0 and not waiting:
             return "complete"
         # On a slow link a retransmission can be seconds away: silence is no end while something is under way.
