@@ -142,6 +142,19 @@ def test_no_value_of_this_machine_gets_into_a_query_nor_other_words_than_those_t
     assert json.loads(asked(query, "--format", "json", results=results).stdout) == [{"a": 1}]
 
 
+def test_what_stands_in_double_quotes_is_text_whatever_the_session_says(spark: SparkSession, campaign: Path) -> None:
+    names = ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers")
+    before = {name: spark.conf.get(name) for name in names}
+    for name in names:
+        spark.conf.set(name, "true")
+    try:
+        found = asked('SELECT "cell" AS word FROM trials', "--format", "csv", results=campaign.parents[1])
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+    assert (found.exit_code, found.stdout.split()) == (0, ["word", "cell"])
+
+
 def test_rows_that_are_left_out_are_counted_and_said_how_to_see(campaign: Path) -> None:
     query = "SELECT explode(sequence(1, 50)) AS n"
     lines = asked(query, results=campaign.parents[1]).stdout.splitlines()

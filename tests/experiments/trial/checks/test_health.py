@@ -96,6 +96,13 @@ def test_of_programs_the_verdict_says_what_does_not_apply_and_judges_the_rest() 
     assert [one.check for one in late.checks if one.health is Health.FAILED] == [Check.SEND_LATENESS]
 
 
+def test_where_no_station_lived_long_enough_for_samples_none_had_too_little() -> None:
+    verdict = judge(replace(GOOD, stations={}, station_cores=0.25), CheckSettings(), {})
+    (check,) = [one for one in verdict.checks if one.check is Check.STATION_CPU]
+    assert (verdict.state, check.health) == (State.VALID, Health.PASSED)
+    assert "no station lived long enough" in check.detail
+
+
 def test_without_samples_every_check_on_resources_is_unknown() -> None:
     verdict = judge(replace(GOOD, resources=RESOURCES.empty_table()), CheckSettings(), {})
     unknown = {one.check for one in verdict.checks if one.health is Health.UNKNOWN}
