@@ -141,7 +141,9 @@ def until(published: pa.Table, delivered: pa.Table, t_ns: int) -> tuple[pa.Table
     """The ledger as it stood at `t_ns`: later deliveries are gone, later answers have not come (IN_DOUBT)."""
     late = pc.fill_null(pc.greater(published.column("t_ack_ns"), t_ns), False)
     doubt = pa.scalar(int(Outcome.IN_DOUBT), pa.int8())
+    waiting = pc.fill_null(pc.greater(published.column("t_given_up_ns"), t_ns), False)
     columns = {
+        "t_given_up_ns": pc.if_else(waiting, pa.scalar(None, pa.int64()), published.column("t_given_up_ns")),
         "t_ack_ns": pc.if_else(late, pa.scalar(None, pa.int64()), published.column("t_ack_ns")),
         "outcome": pc.if_else(late, doubt, published.column("outcome")),
     }

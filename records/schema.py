@@ -33,8 +33,12 @@ PUBLISHED = pa.schema(
         pa.field("t_send_ns", pa.int64(), nullable=False),
         pa.field("t_ack_ns", pa.int64()),
         pa.field("outcome", pa.int8(), nullable=False),
+        # Of one in doubt: when its sender stopped waiting for an answer, null: at the end; t_send_ns: nobody took it.
+        pa.field("t_given_up_ns", pa.int64()),
     ]
 )
+# Columns that tables of older versions lack.
+NEWER = frozenset({"t_given_up_ns"})
 
 DELIVERED = pa.schema(
     [

@@ -29,7 +29,7 @@ from records.location import Place
 from records.manifest import Manifest
 from records.packed import PACKED, Elsewhere, Packed
 from records.record import Record
-from records.schema import FURTHER_TABLES, TABLES, VERSION, tables_of
+from records.schema import FURTHER_TABLES, NEWER, TABLES, VERSION, tables_of
 from records.verdict import Verdict
 
 MANIFEST, LINK, VERDICT = "manifest.json", "link.json", "verdict.json"
@@ -236,6 +236,9 @@ def read_table(path: Place, schema: pa.Schema) -> pa.Table:
             table = pq.ParquetFile(file).read()
     except (OSError, pa.ArrowException) as error:
         raise DamagedTrial(f"{path}: {error}") from error
+    for position, one in enumerate(schema):
+        if one.name in NEWER and one.name not in table.column_names:
+            table = table.add_column(min(position, table.num_columns), one, pa.nulls(table.num_rows, one.type))
     if table.schema.remove_metadata() != schema:
         raise DamagedTrial(f"{path}: columns are {table.schema.names}, expected {schema.names} with their types")
     return table

@@ -28,7 +28,8 @@ class Figure(NamedTuple):
 class Waits:
     """When each of many things began and ended (NEVER: it did not), CLOCK_MONOTONIC nanoseconds.
 
-    could_ns: until when each could end, as who sent it, or should have had it, went for good then (NEVER: to the end).
+    could_ns: until when each could end (NEVER: to the end of all), as who sent it, or should have had it, went for good
+    then, or waited no longer.
     """
 
     begun_ns: np.ndarray
@@ -162,10 +163,13 @@ def read_sent(
         for one in _arrivals(sent, prop, delivered, them)
     ]
     rows, ended, _, passed, could = map(np.concatenate, zip(_NONE, *expected, strict=True))
-    sends = np.full(len(refused), NEVER)
+    gone = np.full(len(refused), NEVER)
     for producer, t_ns in stopped.items():
-        sends[sent["producer"] == producer] = t_ns
-    could = np.where(acked[rows], could, np.minimum(could, sends[rows]))
+        gone[sent["producer"] == producer] = t_ns
+    given_up = published.column("t_given_up_ns").fill_null(NEVER).to_numpy()
+    answered_by = np.minimum(gone, given_up)
+    leaves_by = np.where(given_up <= sent["t_send_ns"], given_up, gone)  # what nobody took never left
+    could = np.where(acked[rows], could, np.minimum(could, leaves_by[rows]))
     last, last_could = np.full(len(refused), -1), np.full(len(refused), -1)
     np.maximum.at(last, rows, ended)  # NEVER is the latest of all
     np.maximum.at(last_could, rows, np.where(ended == NEVER, could, ended))
@@ -175,7 +179,7 @@ def read_sent(
         deliveries=Waits(begun_ns=sent["t_sched_ns"][rows], ended_ns=ended, could_ns=could),
         overtaken=passed,
         lasts=Waits(begun_ns=sent["t_sched_ns"][wanted], ended_ns=last[wanted], could_ns=last_could[wanted]),
-        answers=Waits(begun_ns=sent["t_sched_ns"][~refused], ended_ns=t_ack[~refused], could_ns=sends[~refused]),
+        answers=Waits(begun_ns=sent["t_sched_ns"][~refused], ended_ns=t_ack[~refused], could_ns=answered_by[~refused]),
     )
 
 

@@ -108,6 +108,7 @@ PUBLISHED_VIEW = _ledger(
         "topic": "number of its topic", "body_bytes": "bytes of its body", "property": "what selectors choose by",
         "t_sched_ns": "when it was due, CLOCK_MONOTONIC", "t_send_ns": "when it was sent",
         "t_ack_ns": "when the stack answered; null: never", "outcome": "0 answered, 1 refused, 2 in doubt",
+        "t_given_up_ns": "when its sender stopped waiting for an answer, of one in doubt; null: at the end",
     },
 )  # fmt: skip
 DELIVERED_VIEW = _ledger(

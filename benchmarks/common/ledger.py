@@ -43,7 +43,7 @@ def _tables(generator: np.random.Generator, load: Load, messages: int) -> dict[s
         "producer": one, "seq": seq, "topic": one * 0, "body_bytes": one * load.body_bytes,
         "property": pa.nulls(messages, pa.int32()), "t_sched_ns": sent, "t_send_ns": sent,
         "t_ack_ns": sent + generator.integers(200_000, 2_000_000, messages),
-        "outcome": np.full(messages, int(Outcome.ACKED), np.int8),
+        "outcome": np.full(messages, int(Outcome.ACKED), np.int8), "t_given_up_ns": pa.nulls(messages, pa.int64()),
     }  # fmt: skip
     parts = []
     for consumer in range(CONSUMERS):

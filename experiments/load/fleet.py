@@ -250,6 +250,8 @@ class Fleet:
             await self.until(time.monotonic_ns() + _LOOK_NS)
         else:
             reason = None
+        if self._tell_progress is not None and self._reports():
+            self._tell_progress(self.totals())
         return Drained(reason=reason or "limit", drained_ns=time.monotonic_ns())
 
     async def finish(self, *, timeout_s: float) -> FleetResult:

@@ -167,7 +167,9 @@ class Producer:
 
     def _not_sent(self, due_ns: int) -> None:
         """A message that nobody took: left out, those before it would tell how long messages take."""
-        self.log.sent(due_ns, self.clock.now_ns(), next(self.properties), len(next(self.bodies)))
+        now = self.clock.now_ns()
+        self.log.sent(due_ns, now, next(self.properties), len(next(self.bodies)))
+        self.log.cut_off(len(self.log) - 1, now)
 
     def _came(self, seq: int, answer: asyncio.Future[object]) -> None:
         if self._pending.pop(seq, None) is not None:
@@ -195,6 +197,8 @@ class Producer:
         """
         self._ended = self._ended or isinstance(error, EndedError)
         if isinstance(error, UnansweredError):
-            self.log.given_up(seq)
-        elif not (left and self.connection.lost is not None):
+            self.log.given_up(seq, self.clock.now_ns())
+        elif left and self.connection.lost is not None:
+            self.log.cut_off(seq, self.clock.now_ns())
+        else:
             self.log.refused(seq)

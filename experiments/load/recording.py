@@ -26,6 +26,7 @@ class PublishedLog:
 
     __slots__ = (
         "_acks",
+        "_given_up",
         "_outcomes",
         "_properties",
         "_scheduled",
@@ -51,6 +52,7 @@ class PublishedLog:
         self._scheduled = array("q")
         self._sends = array("q")
         self._acks = array("q")
+        self._given_up: dict[int, int] = {}
         self._outcomes = array("b")
         self._properties = array("q")
         self._wanted = range(wanted.low, wanted.high) if wanted else None
@@ -79,15 +81,22 @@ class PublishedLog:
         self._outcomes[seq] = _FAILED
         self.failed += 1
 
-    def given_up(self, seq: int) -> None:
+    def given_up(self, seq: int, t_ns: int) -> None:
         """It stays in doubt, and is waited for no longer."""
-        assert self._outcomes[seq] == _IN_DOUBT
+        self.cut_off(seq, t_ns)
         self.failed += 1
+
+    def cut_off(self, seq: int, t_ns: int) -> None:
+        """It stays in doubt, as what would have brought an answer has gone; as t_send_ns: it never left."""
+        assert self._outcomes[seq] == _IN_DOUBT
+        self._given_up[seq] = t_ns
 
     def table(self) -> pa.Table:
         """The rows in the shape of PUBLISHED."""
         rows = len(self)
         acks = np.array(self._acks, dtype=np.int64)
+        given_up = np.full(rows, _NO_TIME, dtype=np.int64)
+        given_up[list(self._given_up)] = list(self._given_up.values())
         columns = {
             "producer": np.full(rows, self.producer, np.int32),
             "seq": np.arange(rows, dtype=np.int64),
@@ -98,6 +107,7 @@ class PublishedLog:
             "t_send_ns": np.array(self._sends, dtype=np.int64),
             "t_ack_ns": pa.array(acks, pa.int64(), mask=acks == _NO_TIME),
             "outcome": np.array(self._outcomes, dtype=np.int8),
+            "t_given_up_ns": pa.array(given_up, pa.int64(), mask=given_up == _NO_TIME),
         }
         return pa.table(columns, schema=PUBLISHED)
 

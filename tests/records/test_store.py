@@ -13,8 +13,8 @@ from ledger_tables import delivered, published
 from trial_files import link_proof, manifest, passing_verdict, write_trial
 
 from records import store
-from records.schema import RESOURCES, VERSION
-from records.store import DamagedTrial, Trial, TrialWriter
+from records.schema import NEWER, PUBLISHED, RESOURCES, VERSION
+from records.store import DamagedTrial, Trial, TrialWriter, read_table
 from records.times import TrialTime, note_trial, trial_times
 
 
@@ -61,6 +61,15 @@ def test_a_truncated_table_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DamagedTrial, match=r"delivered\.parquet"):
         trial.table("delivered")
+
+
+def test_a_table_of_an_older_version_lacks_what_it_could_not_know(tmp_path: Path) -> None:
+    now = published([(0, 0), (0, 1)])
+    pq.write_table(now.drop_columns([*NEWER]), tmp_path / "published.parquet")
+    assert read_table(tmp_path / "published.parquet", PUBLISHED) == now
+    pq.write_table(now.drop_columns(["t_ack_ns"]), tmp_path / "published.parquet")
+    with pytest.raises(DamagedTrial, match="columns are"):
+        read_table(tmp_path / "published.parquet", PUBLISHED)
 
 
 def test_a_table_of_another_shape_is_refused(tmp_path: Path) -> None:

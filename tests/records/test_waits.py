@@ -55,6 +55,17 @@ def test_without_anything_there_is_no_figure() -> None:
     assert (len(nothing), nothing.mean(), nothing.quantile(0.5)) == (0, None, None)
 
 
+def test_what_is_waited_for_no_longer_took_until_then_at_least_and_what_nobody_took_is_not_under_way() -> None:
+    """Number 1 was given up after 3 us; 2, due at 2 us, was never handed over.  The others are answered."""
+    doubt = {(0, seq): Outcome.IN_DOUBT for seq in (1, 2)}
+    sends = published([(0, seq) for seq in range(4)], outcomes=doubt, given_up={(0, 1): 4000, (0, 2): 2000})
+    found = read_sent(sends, delivered([(0, 0, 0)], t_recv_ns=500), [Audience(consumers=(0,), topic=0)])
+    answers = found.answers.lengths(10**9)
+    assert answers.absent.tolist() == [False, True, True, False]
+    assert (answers.seconds[1:3] * 1e9).round().tolist() == [3000, 0]
+    assert found.awaited.ended_ns.tolist() == [500, NEVER, 2000, NEVER], "a request that is given up may yet arrive"
+
+
 def test_what_began_in_the_window_counts_whenever_it_ended() -> None:
     some = waits([5 * 10**9, 10 * 10**9, 19 * 10**9, 20 * 10**9], [12 * 10**9, 30 * 10**9, NEVER, 21 * 10**9])
     found = some.begun_in(10 * 10**9, 20 * 10**9).lengths(35 * 10**9)

@@ -125,6 +125,7 @@ def ledger(rate: float) -> dict[str, pa.Table]:
         "t_send_ns": sent,
         "t_ack_ns": sent + SECOND // 20,
         "outcome": np.full(count, int(Outcome.ACKED), np.int8),
+        "t_given_up_ns": pa.nulls(count, pa.int64()),
     }
     delivered = {
         "consumer": np.repeat(np.array([1, 2], np.int32), count),

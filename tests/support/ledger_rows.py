@@ -15,6 +15,7 @@ def published(rows: list[tuple[int, float, float | None, Outcome]], body: int = 
     acks = [None if t is None else START + int(t * SECOND) for t in columns[2]]
     count = len(rows)
     data = [[1] * count, columns[0], [0] * count, [body] * count, [None] * count, sched, sched, acks, columns[3]]
+    data.append([None] * count)
     return pa.table([pa.array(c, f.type) for c, f in zip(data, PUBLISHED, strict=True)], schema=PUBLISHED)
 
 

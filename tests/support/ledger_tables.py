@@ -18,6 +18,7 @@ def published(
     outcomes: dict[tuple[int, int], Outcome] | None = None,
     prop: int | None = None,
     t_ack_ns: int | None = None,
+    given_up: dict[tuple[int, int], int] | None = None,
 ) -> pa.Table:
     """A table from (producer, seq), a microsecond apart, all on topic 0, answered half of one later or then."""
     rows = [
@@ -31,6 +32,7 @@ def published(
             "t_send_ns": 1000 * number,
             "t_ack_ns": 1000 * number + 500 if t_ack_ns is None else t_ack_ns,
             "outcome": int((outcomes or {}).get((producer, seq), outcome)),
+            "t_given_up_ns": (given_up or {}).get((producer, seq)),
         }
         for number, (producer, seq) in enumerate(sends)
     ]

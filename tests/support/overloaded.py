@@ -58,7 +58,7 @@ def ledger(offered: float, served: float, window: Window) -> dict[str, pa.Table]
     published = {
         "producer": ones, "seq": seq, "topic": ones, "body_bytes": ones + 100, "property": pa.nulls(count, pa.int32()),
         "t_sched_ns": sched, "t_send_ns": sched, "t_ack_ns": sched + 1000,
-        "outcome": np.full(count, int(Outcome.ACKED), np.int8),
+        "outcome": np.full(count, int(Outcome.ACKED), np.int8), "t_given_up_ns": pa.nulls(count, pa.int64()),
     }  # fmt: skip
     delivered = {
         "consumer": ones[kept], "producer": ones[kept], "seq": seq[kept], "t_recv_ns": t_recv[kept],

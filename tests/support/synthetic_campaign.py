@@ -72,6 +72,7 @@ def tables(load: Load) -> dict[str, pa.Table]:
         "t_send_ns": sched,
         "t_ack_ns": sched + int(load.ack_after * SECOND),
         "outcome": np.full(count, int(Outcome.ACKED), np.int8),
+        "t_given_up_ns": pa.nulls(count, pa.int64()),
     }
     kept = ~np.isin(seq, list(load.lose))
     factor = np.array(load.stretch)[seq % len(load.stretch)]

@@ -71,12 +71,13 @@ def test_rows_keep_what_became_of_each_message() -> None:
         log.sent(seq * 10, seq * 10 + 1, seq + 50, 100 + seq)
     log.answered(0, 99)
     log.refused(2)
-    log.given_up(3)
+    log.given_up(3, 77)
     table = published_table([log])
     assert table.schema == PUBLISHED
     rows = table.to_pylist()
     assert [row["outcome"] for row in rows] == [Outcome.ACKED, Outcome.IN_DOUBT, Outcome.FAILED, Outcome.IN_DOUBT]
     assert [row["t_ack_ns"] for row in rows] == [99, None, None, None]
+    assert [row["t_given_up_ns"] for row in rows] == [None, None, None, 77]
     assert [row["property"] for row in rows] == [50, 51, 52, 53]
     assert [row["body_bytes"] for row in rows] == [100, 101, 102, 103]
     assert {(row["producer"], row["topic"]) for row in rows} == {(7, 2)}
