@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from records.errors import CannotGoOn, WrongInput
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT_RESULTS = ROOT / "results"
 _WIDE = 400  # columns where nobody watches: nothing is folded
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and the end of a line
 
 
 def is_terminal() -> bool:
@@ -29,9 +32,19 @@ def is_terminal() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
+class Screen(Console):
+    """Shows a question mark for a control character in a text: packs, files' names and brokers' words are others'."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As Console has it."""
+        for segment in super().render(renderable, options):
+            text = segment.text if segment.control else _CONTROL.sub("?", segment.text)
+            yield Segment(text, segment.style, segment.control)
+
+
 # What is printed has names of the user's in it: a folder may be called a[b].
-out = Console(highlight=False, markup=False, width=None if is_terminal() else _WIDE)
-err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+out = Screen(highlight=False, markup=False, width=None if is_terminal() else _WIDE)
+err = Screen(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
 class Status(IntEnum):

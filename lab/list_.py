@@ -65,7 +65,7 @@ def _here(folder: Path) -> tuple[str, ...]:
         must_be_whole(folder)
         found = tally(folder)
         said = f"{found.done}/{found.planned}", verdicts(found)
-    except CannotGoOn as error:
+    except (CannotGoOn, OSError) as error:
         said = _UNKNOWN, str(error).splitlines()[0]
     return f"{folder.parent.name}/{folder.name}", *said, shown(report) if report.exists() else "-", ""
 

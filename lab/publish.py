@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.campaign.campaign import CampaignError, missing, owned
-from lab.common import command, out, told
+from lab.common import Status, command, fail, out, shown, told
 from lab.start import find, tidy
 from lab.tally import tally
 from records.campaign import read_campaign
-from records.location import locate, remote
+from records.location import Remote, locate, remote
 from records.packed import in_all
 from records.publishing import publish as copy
 from records.store import trials
@@ -20,6 +20,7 @@ def publish(*, campaign: str, uri: str, results: Path) -> None:
     with told():
         tidy(results)
         folder, target = find(results, campaign), remote(locate(uri))
+        _must_be_apart(folder, target)
         with owned(folder):
             if left := missing(folder, read_campaign(folder)):
                 raise CampaignError(
@@ -32,3 +33,9 @@ def publish(*, campaign: str, uri: str, results: Path) -> None:
         if done.removed:
             out.print(f"removed, because the campaign no longer has them: {len(done.removed)} files")
         out.print(f"published: {target}, {len(trials(folder))} trials")
+
+
+def _must_be_apart(folder: Path, target: Remote) -> None:
+    """End where the copy would be a part of what is copied."""
+    if target.scheme == "file" and Path(target.path).resolve().is_relative_to(folder):
+        fail(f"{target.path}: it is in the campaign's own folder, {shown(folder)}: name another place", Status.USAGE)

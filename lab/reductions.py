@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+import typer
 from rich.table import Table
 
 from experiments.campaign import campaign as campaigns
@@ -30,15 +31,21 @@ def reductions(*, campaign: str | None, results: Path, prune: bool) -> None:
             return
         folders = campaigns.folders(results) if campaign is None else [find(results, campaign)]
         code = code_digest()
-        gone = 0
+        gone, unread = 0, False
         for folder in folders:
-            gone += _row(table, folder, code, prune=prune)
+            try:
+                gone += _row(table, folder, code, prune=prune)
+            except OSError as error:
+                unread = True
+                table.add_row(f"{folder.parent.name}/{folder.name}", "?", str(error), "-")
         if not folders:
             out.print(f"{shown(results)}: no campaign here yet; `lab run SCENARIO` makes one")
             return
         out.print(table)
         if prune:
             out.print(f"removed: {size(gone)}")
+        if unread:
+            raise typer.Exit(Status.FAILED)
 
 
 def _row(table: Table, folder: Path, code: str, *, prune: bool) -> int:

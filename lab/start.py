@@ -7,7 +7,7 @@ from pathlib import Path
 
 from emulation.kernel import congestion
 from experiments.campaign import campaign as campaigns
-from experiments.campaign.campaign import CampaignError
+from experiments.campaign.campaign import CampaignError, NoSuchCampaignError
 from lab.common import Status, fail, shown
 from records.campaign import RECORD
 from records.location import is_text
@@ -27,10 +27,15 @@ def tidy(results: Path) -> None:
 def find(results: Path, name: str | None) -> Path:
     """The latest campaign, or the latest one called `name` (its path, its folder's name or its scenario's).
 
-    Raises CampaignError when there is none, NotPublished when it has been copied in part.
+    Raises NoSuchCampaignError when there is none of that name, CampaignError when there is none at all, NotPublished
+    when it has been copied in part.
     """
     found = _find(results, name)
     must_be_whole(found)
+    if not (found / RECORD).is_file():
+        below = sorted(path.parent for path in found.glob(f"*/{RECORD}") if not path.parent.is_symlink())
+        instead = f"; the latest one in it is {shown(below[-1])}" if below else ""
+        raise NoSuchCampaignError(f"{shown(found)}: no campaign (there is no {RECORD} in it){instead}")
     return found
 
 
@@ -44,5 +49,5 @@ def _find(results: Path, name: str | None) -> Path:
     if name and path.is_dir() and ((path / RECORD).is_file() or not found):
         return path.resolve()
     if not found:
-        raise CampaignError(f"{results}: no campaign {name!r}; `lab list` shows those there are")
+        raise NoSuchCampaignError(f"{results}: no campaign {name!r}; `lab list` shows those there are")
     return found[-1]

@@ -12,7 +12,7 @@ from records.record import Record
 
 PACKED, REDUCED, LATENCIES = "packed.json", "reduced.parquet", "latencies.parquet"
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-FOLDER_NAME = r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,199}"
+FOLDER_NAME = r"[^./\x00-\x1f\x7f-\x9f][^/\x00-\x1f\x7f-\x9f]{0,199}"
 
 
 def _is_no_link(name: str) -> str:

@@ -16,7 +16,7 @@ from experiments.campaign.stopping import precision
 from experiments.scenario.scenario import Scenario, digest_of
 from experiments.trial.observers.diskspace import naming
 from records.campaign import RECORD, Campaign, Cell, Planned, put_record, read_campaign, write_campaign
-from records.errors import CannotGoOn
+from records.errors import CannotGoOn, WrongInput
 from records.publishing import is_whole
 from records.scratch import remove_abandoned
 from records.stopping import End
@@ -27,6 +27,10 @@ SCENARIO_COPY = "scenario.yaml"
 
 class CampaignError(CannotGoOn):
     """A campaign that cannot be made, found or taken up; the message says which and what to do."""
+
+
+class NoSuchCampaignError(CampaignError, WrongInput):
+    """The campaign that was named is not there."""
 
 
 def plan(scenario: Scenario) -> tuple[Planned, ...]:

@@ -103,7 +103,7 @@ def test_a_path_that_is_no_campaign_is_named(spark: SparkSession, tmp_path: Path
     with pytest.raises(PySparkException, match="there is no such folder"):
         spark.read.format("airwire").load(str(tmp_path / "none")).count()
     done = asked("SELECT * FROM trials", "none", results=tmp_path)
-    assert (done.exit_code, done.stderr) == (1, f"{tmp_path}: no campaign 'none'; `lab list` shows those there are\n")
+    assert (done.exit_code, done.stderr) == (2, f"{tmp_path}: no campaign 'none'; `lab list` shows those there are\n")
 
 
 @pytest.mark.parametrize(

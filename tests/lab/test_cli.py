@@ -130,7 +130,7 @@ def test_without_a_campaign_every_verb_says_what_makes_one(tmp_path: Path) -> No
         assert done.returncode == 1
         assert "campaign" in done.stderr
     done = lab("report", "no-such", "--results", tmp_path)
-    assert (done.returncode, "no campaign 'no-such'" in done.stderr) == (1, True)
+    assert (done.returncode, "no campaign 'no-such'" in done.stderr) == (2, True)
 
 
 @pytest.mark.labkernel

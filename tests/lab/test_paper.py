@@ -38,7 +38,7 @@ def test_a_wrong_command_ends_with_status_2_and_the_way_out(words: list[str], me
 
 def test_a_campaign_that_is_not_there_is_named(tmp_path: Path) -> None:
     ended = lab("paper", "gaddah-kunz", "--campaign", "gone", "--results", tmp_path)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert "no campaign 'gone'" in ended.stderr
 
 
