@@ -9,6 +9,7 @@ from functools import partial
 from stacks.channel import CLOSE_LIMIT_S, Channel, fail
 from stacks.driver import RequestHandler, StackError, UnansweredError
 from stacks.iris import relay
+from stacks.iris.patterns import FATE_UNKNOWN
 from stacks.iris.relay import FROM_NODE, Reader
 from stacks.iris.tunnel import Tunnel
 
@@ -19,6 +20,10 @@ OnData = Callable[[bytes], None]
 
 class FaultError(StackError):
     """The member that had the request says what went wrong, or there is none."""
+
+
+class UnknownFateError(FaultError, UnansweredError):
+    """A member had the request: whether it was carried out is not known."""
 
 
 class TimedOutError(UnansweredError):
@@ -227,7 +232,8 @@ class Application(Channel):
         elif success:
             reply.set_result(data)
         else:
-            fail(reply, data.decode(errors="replace"), FaultError)
+            why = data.decode(errors="replace")
+            fail(reply, why, UnknownFateError if why in FATE_UNKNOWN else FaultError)
 
     def _fail_all(self, reason: str) -> None:
         fail(self._welcome, reason)

@@ -22,6 +22,9 @@ from stacks.iris.wheel import Wheel
 SPLITS = 5
 LONGEST_MS = 2**32 - 1
 NOBODY = "no member of the cluster"
+MEMBER_LEFT = "the member has left"
+NO_ROOM_FOR_REPLY = "no room for the reply"
+FATE_UNKNOWN = frozenset({MEMBER_LEFT, NO_ROOM_FOR_REPLY})  # faults of requests that a member has had
 _OF_TUNNELS = (Kind.ACCEPT, Kind.DATA, Kind.ACK, Kind.CLOSE)
 
 Tell = Callable[[int, relay.Message], object]
@@ -122,7 +125,7 @@ class Patterns:
         for topic in [name for name, them in self._subscribers.items() if connection in them]:
             self._exit("t", topic, self._subscribers, connection)
         for number in [one for one, serving in self._serving.items() if serving.connection == connection]:
-            self._answer(number, Kind.FAULT, b"the member has left")
+            self._answer(number, Kind.FAULT, MEMBER_LEFT.encode())
         for number in [one for one, asked in self._asked.items() if asked.connection == connection]:
             self._wheel.cancel(number, self._asked.pop(number).slot)
         self.tunnels.detach(connection)
@@ -226,7 +229,7 @@ class Patterns:
             return
         self._wheel.cancel(number, asked.slot)
         if self._tell(asked.connection, relay.Replied(asked.id, False, success, data)) is False:
-            self._tell(asked.connection, relay.Replied(asked.id, False, False, b"no room for the reply"))
+            self._tell(asked.connection, relay.Replied(asked.id, False, False, NO_ROOM_FOR_REPLY.encode()))
 
     def _spread(self, kind: Kind, tag: str, name: str, data: bytes) -> None:
         turn = next(self._turns)

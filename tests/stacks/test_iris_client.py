@@ -1,15 +1,18 @@
-"""An application that sends to many: how long it waits, and what becomes of who waits when that ends."""
+"""An application: how long it waits when it sends to many, and what is known of its requests when they fail."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Callable
 
 import pytest
 from iris_nodes import nodes_here, run
 from pattern_stories import until
 
-from stacks.driver import StackError
+from stacks.driver import StackError, UnansweredError
+from stacks.iris import patterns, relay
+from stacks.iris.client import FaultError
 
 SAY = pytest.mark.parametrize("say", ["broadcast", "publish"])
 
@@ -57,3 +60,33 @@ def test_a_connection_that_is_lost_ends_the_waiting_and_is_no_news_to_who_does_n
     run(talk)
     gc.collect()
     assert not errors
+
+
+def test_a_request_that_a_member_has_had_is_in_doubt_when_it_fails_and_one_that_nobody_had_is_refused() -> None:
+    async def talk() -> None:
+        async with nodes_here(2) as world:
+            had: list[bytes] = []
+
+            def serve(body: bytes, reply: Callable[[bytes], None]) -> None:
+                had.append(body)
+                if body == b"answer":
+                    reply(b"a reply")
+
+            caller = await world.application(0)
+            with pytest.raises(FaultError, match=patterns.NOBODY) as refused:
+                await caller.request("c", b"?", 30_000)
+            assert not isinstance(refused.value, UnansweredError)
+            member = await world.application(1, "c", on_request=serve)
+            await until(lambda: len(world.nodes[1].overlay.trees.groups) == 5)
+            at, tell = world.nodes[0].patterns, world.nodes[0].patterns._tell
+            full = relay.Replied(1, False, True, b"a reply")[1:]
+            at._tell = lambda to, message: message[1:] != full and tell(to, message)
+            with pytest.raises(UnansweredError, match=patterns.NO_ROOM_FOR_REPLY):
+                await caller.request("c", b"answer", 30_000)
+            left = caller.request("c", b"do not answer", 30_000)
+            await until(lambda: len(had) == 2)
+            await member.close()
+            with pytest.raises(UnansweredError, match=patterns.MEMBER_LEFT):
+                await left
+
+    run(talk)

@@ -14,7 +14,7 @@ from iris_sessions import CHANGES, changed, sent
 from iris_transports import Full
 from pattern_stories import until
 
-from stacks.driver import StackError
+from stacks.driver import StackError, UnansweredError
 from stacks.iris import links, relay
 from stacks.iris.client import FaultError, TimedOutError
 from stacks.iris.frames import beat
@@ -66,7 +66,7 @@ def test_a_request_ends_once_as_reply_fault_or_time_out() -> None:
             left = caller.request("slow", b"?", 30_000)
             await until(lambda: len(late) == 2)
             await member.close()
-            with pytest.raises(FaultError, match="the member has left"):
+            with pytest.raises(UnansweredError, match="the member has left"):
                 await left
             await until(lambda: not any(node.overlay.trees.groups for node in world.nodes))
 
