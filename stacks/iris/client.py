@@ -159,6 +159,8 @@ class Application(Channel):
 
     def _read(self, data: bytes) -> None:
         for message in self._reader.feed(data):
+            if self.lost is not None:
+                break
             self._take(message)
 
     def _take(self, message: relay.Message) -> None:

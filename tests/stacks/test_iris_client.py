@@ -90,3 +90,16 @@ def test_a_request_that_a_member_has_had_is_in_doubt_when_it_fails_and_one_that_
                 await left
 
     run(talk)
+
+
+def test_what_stands_behind_the_end_of_a_connection_is_not_handed_over() -> None:
+    async def talk() -> None:
+        async with nodes_here(1) as world:
+            heard: list[object] = []
+            one = await world.application(0, on_broadcast=heard.append, on_tunnel=heard.append)
+            said = relay.Broadcasted(b"1"), relay.Closed("enough"), relay.Broadcasted(b"2"), relay.TunnelOffered(1, 1)
+            one.data_received(b"".join(map(relay.encode, said)))
+            assert heard == [b"1"]
+            assert one.lost == "the node ends the connection: enough"
+
+    run(talk)
