@@ -16,7 +16,7 @@ from stacks.lazy import LazyAcknowledgement
 from stacks.replies import Replies
 from stacks.stomp.calling import REPLIES, Caller, answering, taking
 from stacks.stomp.frame import Frame, head
-from stacks.stomp.session import Session, connect
+from stacks.stomp.session import Session, ack_of, connect
 
 PORT = 61613
 ANY = Subscription()
@@ -206,16 +206,18 @@ def acknowledgement(identity: str) -> bytes:
 
 def _acknowledging_each(session: Session, handler: Handler) -> Callable[[Frame], None]:
     def on_message(frame: Frame) -> None:
+        identity = ack_of(frame)
         handler(frame.body, _redelivered(frame))
-        session.write(acknowledgement(frame.headers["ack"]))  # leaves with the read's other acknowledgements
+        session.write(acknowledgement(identity))  # leaves with the read's other acknowledgements
 
     return on_message
 
 
 def _acknowledging_lazily(lazy: LazyAcknowledgement[str], handler: Handler) -> Callable[[Frame], None]:
     def on_message(frame: Frame) -> None:
+        identity = ack_of(frame)
         handler(frame.body, _redelivered(frame))
-        lazy.handled(frame.headers["ack"])
+        lazy.handled(identity)
 
     return on_message
 

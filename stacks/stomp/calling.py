@@ -8,7 +8,7 @@ from collections.abc import Callable
 from stacks.driver import RequestHandler
 from stacks.replies import Replies
 from stacks.stomp.frame import Frame, head
-from stacks.stomp.session import Session
+from stacks.stomp.session import Session, ack_of
 
 # Within its connection; in the requests that a server gets, the broker writes a name that is good everywhere.
 REPLIES = "/temp-queue/replies"
@@ -48,12 +48,13 @@ def answering(session: Session, handler: RequestHandler) -> Callable[[Frame], No
         if reply_to is None or correlation is None:
             session.lose("a request that does not say where its reply goes")
             return
+        identity = ack_of(frame)
         answer = head("SEND", {"destination": reply_to, "persistent": "false", "correlation-id": correlation})[:-1]
 
         def reply(body: bytes) -> None:
             session.write(b"%bcontent-length:%d\n\n%b\0" % (answer, len(body), body))
 
         handler(frame.body, reply)
-        session.write(head("ACK", {"id": frame.headers["ack"]}) + b"\0")
+        session.write(head("ACK", {"id": identity}) + b"\0")
 
     return on_request

@@ -9,7 +9,7 @@ from contextlib import suppress
 from stacks.channel import Channel, fail, opened
 from stacks.driver import Endpoint, StackError
 from stacks.keepalive import keep_alive
-from stacks.stomp.decoder import Decoder
+from stacks.stomp.decoder import Decoder, FrameError
 from stacks.stomp.frame import Frame, encode, head
 
 OnMessage = Callable[[Frame], None]
@@ -123,6 +123,13 @@ async def connect(at: Endpoint, headers: Mapping[str, str], keep_alive_s: float 
         raise
     keep_alive(session, keep_alive_s, lambda: session.write(_HEART_BEAT))
     return session
+
+
+def ack_of(message: Frame) -> str:
+    """What an ACK of it has to name: to be read before anybody has the message, which cannot be taken back."""
+    if (identity := message.headers.get("ack")) is None:
+        raise FrameError("a message without an ack header")
+    return identity
 
 
 def _error_text(frame: Frame) -> str:

@@ -11,6 +11,7 @@ from records.messaging import Ack, Delivery
 from stacks.activemq.driver import ActiveMQ, Connection
 from stacks.driver import StackError, Subscription
 from stacks.lazy import LAZY_MESSAGES, LazyAcknowledgement
+from stacks.stomp.frame import Frame, encode
 
 
 def drive(script: Script, client: Callable[[Connection], Awaitable[None]]) -> None:
@@ -165,3 +166,26 @@ def test_a_topic_that_activemq_would_read_as_something_else_is_refused(topic: st
         await connection.close()
 
     drive(script, client)
+
+
+@pytest.mark.parametrize("how", [Ack.AUTO, Ack.DUPS_OK, "serve"])
+def test_a_message_that_cannot_be_acknowledged_is_not_handed_over_and_ends_the_connection(how: Ack | str) -> None:
+    handled: list[bytes] = []
+
+    async def script(peer: Peer) -> None:
+        await peer.greet()
+        await peer.take("SUBSCRIBE")
+        headers = {"subscription": "0", "reply-to": "/temp-queue/r", "correlation-id": "1"}
+        peer.writer.write(encode(Frame("MESSAGE", headers, b"x")))
+        assert await peer.reader.read() == b""
+
+    async def client(connection: Connection) -> None:
+        if isinstance(how, Ack):
+            await connection.subscribe("t", lambda body, _: handled.append(body), subscription=Subscription(), ack=how)
+        else:
+            await connection.serve("t", lambda body, _: handled.append(body))
+        await connection._channel._ended
+        assert connection.lost == "the server does not speak STOMP: a message without an ack header"
+
+    drive(script, client)
+    assert handled == []
