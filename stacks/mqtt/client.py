@@ -165,9 +165,14 @@ def _answering(session: Session, handler: RequestHandler, qos: QoS) -> Callable[
         if not isinstance(to, str) or not isinstance(correlation, bytes):
             session.lose("a request that does not say where its reply goes")
             return
+        try:
+            head = session.head(to, qos)
+        except StackError as error:
+            session.lose(f"a request whose reply can go nowhere: {error}")
+            return
 
         def reply(body: bytes) -> None:
-            session.publish(session.head(to, qos), body, ((Property.CORRELATION_DATA, correlation),))
+            session.publish(head, body, ((Property.CORRELATION_DATA, correlation),))
 
         handler(message.body, reply)
 
