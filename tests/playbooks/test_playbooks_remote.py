@@ -54,6 +54,11 @@ class Machine:
     def victim(self) -> Path:
         return self.folder / "victim"
 
+    def git(self, *words: str) -> None:
+        """Do something in the lab's repository."""
+        own = ["-C", str(self.folder / "lab"), "-c", "user.name=n", "-c", "user.email=e"]
+        subprocess.run(["git", *own, *words], check=True)
+
     def play(self) -> subprocess.CompletedProcess[str]:
         """Install, configure and stop clients on all hosts."""
         hosts = {GOOD: {}} | {host: {name: str(self.everybodys / host)} for host, name in PLANTED.items()}
@@ -112,13 +117,14 @@ def machine() -> Iterator[Machine]:
         (folder / "become").write_text(BECOME)
         (folder / "become").chmod(0o755)
         (folder / "requirements.lock").touch()
-        for module in ("experiments/__init__.py", "experiments/load/__init__.py", "experiments/load/client.py"):
+        client = ("experiments/__init__.py", "experiments/load/__init__.py", "experiments/load/client.py")
+        for module in (*client, "stacks/former/stack.toml"):
             (folder / "lab" / module).parent.mkdir(parents=True, exist_ok=True)
             (folder / "lab" / module).touch()
-        git = ["git", "-C", str(folder / "lab"), "-c", "user.name=n", "-c", "user.email=e"]
-        for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "a client"]):
-            subprocess.run([*git, *words], check=True)
         found = Machine(folder)
+        found.git("init", "-q")
+        found.git("add", ".")
+        found.git("commit", "-qm", "a client")
         found.everybodys.mkdir()
         found.everybodys.chmod(0o1777)
         found.victim.mkdir(mode=0o700)
@@ -156,6 +162,34 @@ def test_a_link_planted_for_what_root_makes_is_refused(
     assert f"{machine.everybodys / host} already exists as a link" in done.stdout
     assert machine.victim.stat().st_uid == 0
     assert list(machine.victim.iterdir()) == []
+
+
+def test_the_copy_is_replaced_when_the_lab_has_changed_and_nothing_stays_there_that_it_has_deleted(
+    machine: Machine, done: subprocess.CompletedProcess[str]
+) -> None:
+    assert done.returncode != 0, "of the planted links"
+    client = machine.folder / GOOD / "client"
+    source, cached = client / "source", client / "source" / "stacks" / "former" / "__pycache__"
+    assert (source / "stacks" / "former" / "stack.toml").is_file()
+    cached.mkdir()  # of a process of root's
+
+    def played() -> int:
+        said = machine.play().stdout
+        assert re.search(rf"^{GOOD} .* unreachable=0 +failed=0 ", said, re.MULTILINE), said
+        assert {path.name for path in client.glob("source*")} == {"source"}
+        assert (source / "experiments" / "load" / "client.py").is_file()
+        return source.stat().st_ino
+
+    before = source.stat().st_ino
+    assert played() == before, "what runs from it would be disturbed"
+    assert cached.is_dir()
+    machine.git("rm", "-q", "-r", "stacks/former")
+    machine.git("commit", "-qm", "without a stack")
+    assert played() != before
+    assert not (source / "stacks").exists()
+    assert [path for path in source.rglob("*") if path.stat().st_uid != USER] == []
+    (source / "experiments" / "load" / "client.py").unlink()
+    played()
 
 
 def test_no_example_has_a_fixed_path_where_everybody_may_write() -> None:
