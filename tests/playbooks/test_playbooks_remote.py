@@ -196,3 +196,13 @@ def test_no_example_has_a_fixed_path_where_everybody_may_write() -> None:
     for path in [*PLAYBOOKS.rglob("*.yml"), PLAYBOOKS / "ansible.cfg"]:
         found = list(yaml.safe_load_all(path.read_text())) if path.suffix == ".yml" else [path.read_text()]
         assert "/tmp/" not in json.dumps(found), path  # noqa: S108
+
+
+def test_that_servers_ask_nobody_who_he_is_is_said_where_others_may_reach_them() -> None:
+    example = " ".join((PLAYBOOKS / "inventories" / "ssh-example.yml").read_text().split())
+    assert "Servers listen on airwire_address and ask nobody who he is" in example
+    (settings,) = (ROOT / "stacks" / "mosquitto").rglob("mosquitto.conf.j2")
+    before, anybody, _ = settings.read_text().partition("allow_anonymous true")
+    assert anybody
+    assert before.startswith("# Without authentication")
+    assert "On a target of SSH" in before
