@@ -19,6 +19,12 @@ from stacks.folders import role_folders
 
 STACKS = Path(__file__).parents[2] / "stacks"
 NONE_SUCH = "no-such-package-of-airwire"
+# Says that every package is installed, for two architectures.
+DPKG_QUERY = f"""exec {sys.executable} - "$@" <<'END'
+import sys
+format = sys.argv[2].removeprefix("--showformat=").replace("${{db:Status-Status}}", "installed")
+print("".join(2 * format.replace("${{Package}}", package) for package in sys.argv[3:]), end="")
+END"""
 
 
 def defaults(role: str) -> dict[str, Any]:
@@ -97,6 +103,14 @@ def test_any_java_from_17_on_will_do(machine: Machine, version: str, words: tupl
     java = machine.has("java-of-ours", f"echo '{version}' >&2")
     names = {"activemq_packages": ["dpkg"], "activemq_java": str(java), "activemq_java_package": NONE_SUCH}
     said = machine.install("activemq", *words, **names)
+    assert re.search("changed=0 +unreachable=0 +failed=0 ", said), said
+
+
+@pytest.mark.parametrize("role", ["activemq", "mosquitto"])
+def test_a_package_of_two_architectures_is_there(machine: Machine, role: str) -> None:
+    machine.has("dpkg-query", DPKG_QUERY)
+    java = machine.has("java-of-ours", """echo 'openjdk version "17.0.15" 2025-04-15' >&2""")
+    said = machine.install(role, **{f"{role}_packages": [NONE_SUCH, "dpkg"], "activemq_java": str(java)})
     assert re.search("changed=0 +unreachable=0 +failed=0 ", said), said
 
 
