@@ -10,7 +10,6 @@ from json import dumps
 from pathlib import Path
 
 import typer
-import yaml
 from rich.table import Table
 from rich.text import Text
 
@@ -27,6 +26,7 @@ from lab.common import Status, can_be_written, fail, out, shown, told
 from lab.run import begun
 from lab.start import tidy
 from lab.within import Command, options
+from records import yaml_lines
 from records.scratch import scratch
 from stacks import registry
 from stacks.driver import Stack
@@ -207,11 +207,11 @@ def _knobs(words: Sequence[str]) -> dict[str, KnobValue]:
     for word in words:
         name, equals, value = word.partition("=")
         try:
-            said = yaml.safe_load(value) if equals else None
-        except (yaml.YAMLError, ValueError):  # the latter of what looks like a date and is none
+            said = yaml_lines.parse(value.encode(), Path(name))[0] if equals else None
+        except yaml_lines.YamlError:
             said = None
         if not name or not isinstance(said, bool | int | float | str):
-            fail(f"--knob {word}: not KNOB=VALUE with a number or a word", Status.USAGE)
+            fail(f"--knob {word}: not KNOB=VALUE with a number in decimal, or a word", Status.USAGE)
         if name in found:
             fail(f"--knob {word}: {name} is given twice", Status.USAGE)
         found[name] = said

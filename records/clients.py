@@ -17,8 +17,8 @@ from pydantic import (
     model_validator,
 )
 
-from records.record import Record
 from records.words import GENERAL, Words
+from records.written import Written
 
 Count = Annotated[int, Field(ge=1, le=10_000)]
 
@@ -31,7 +31,7 @@ class End:
     channel: int
 
 
-class Clients(Record):
+class Clients(Written):
     """What all patterns' clients have in common.
 
     WORDS: what they, and what is measured of them, are called.  channels: names of what lies between them.
@@ -286,7 +286,7 @@ class SharedEnds(_Spread):
         return self
 
 
-class _Shape(Record):
+class _Shape(Written):
     shape: Literal["one_way", "duplex", "all_to_all", "shared"] = "one_way"
 
 

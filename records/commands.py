@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from records.record import Record
+from records.written import Written
 
 PLACEHOLDERS = ("server", "seed", "station", "duration")
 DURATION, FAILED = "duration_s", "failed_programs"  # of every trial, whatever its programs print
@@ -77,7 +78,7 @@ def _words(words: tuple[str, ...]) -> tuple[str, ...]:
 Words = Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_split), AfterValidator(_words)]
 
 
-class ServerCommand(Record):
+class ServerCommand(Written):
     """The command on every server's node, from before go to the drain's end.
 
     It is ready when it listens on `ready_port` (TCP), which may take `limit_s`, or `ready_s` after its start.
@@ -95,13 +96,13 @@ class ServerCommand(Record):
         return self
 
 
-class ClientCommand(Record):
+class ClientCommand(Written):
     """The command on every station, from the window's start to its own end, or the drain's."""
 
     command: Words
 
 
-class Printed(Record):
+class Printed(Written):
     """A number that the client prints in JSON.
 
     path: its keys from the outermost on, with dots between; a list's elements by number.  label: what the report calls

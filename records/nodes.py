@@ -10,11 +10,12 @@ from pydantic import Field
 
 from records.record import Record
 from records.sending import time_s
+from records.written import Written
 
 NodeEventKind = Literal["kill", "vanish", "join"]
 
 
-class NodeEvent(Record):
+class NodeEvent(Written):
     """at_s: seconds after the window's start.
 
     kill: the node's processes end by SIGKILL, and its kernel answers for them.  vanish: the node neither sends nor

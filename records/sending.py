@@ -20,7 +20,7 @@ from pydantic import (
 from records.clients import Count
 from records.marker import SIZE as MARKER_BYTES
 from records.quantities import parse_share, parse_time
-from records.record import Record
+from records.written import Written
 
 LARGEST_BODY_BYTES = 16 << 20
 Size = Annotated[int, Field(ge=MARKER_BYTES, le=LARGEST_BODY_BYTES)]
@@ -44,20 +44,20 @@ def _body_bytes(value: object) -> int | dict[int, float]:
     return mix
 
 
-class Bursts(Record):
+class Bursts(Written):
     """After every so many messages of a producer nothing is sent for pause_s; in a closed loop from the last answer."""
 
     messages: Annotated[int, Field(ge=1, le=1_000_000)]
     pause_s: time_s(0.001, 3600)  # type: ignore[valid-type]
 
 
-class Ramp(Record):
+class Ramp(Written):
     """The rate changes evenly from `rate` at the window's start to `to` at its end."""
 
     to: Rate
 
 
-class Sending(Record):
+class Sending(Written):
     """body_bytes: of every message, or a mix: a size to the share of messages that have it.
 
     loop: `closed` sends when an answer is there, so that in_flight messages of a producer are without one; `open`

@@ -24,9 +24,9 @@ from records.clients import (
 )
 from records.commands import ClientCommand, Metrics, ServerCommand
 from records.messaging import Ack, BodyType, Delivery, Guarantee
-from records.record import Record
 from records.sending import Sending, time_s
 from records.words import GENERAL, Words
+from records.written import Written
 
 _LARGEST_IN_FIELDS = 1 << 20  # 50 MB in each client process
 _ACKS = {
@@ -50,7 +50,7 @@ class Pattern(StrEnum):
 MESSAGE_PATTERNS = frozenset(Pattern) - {Pattern.COMMAND}
 
 
-class Stored(Record):
+class Stored(Written):
     """delivery: persistent = on disk before the answer."""
 
     delivery: Delivery = Delivery.NONPERSISTENT
@@ -68,7 +68,7 @@ class Promise(Stored):
     subscription: Literal["durable", "nondurable"] = "nondurable"
 
 
-class Selection(Record):
+class Selection(Written):
     """Publishers draw a property from 0..of-1; subscribers want the messages whose property is in [low, high)."""
 
     low: Annotated[int, Field(ge=0)]
@@ -82,14 +82,14 @@ class Selection(Record):
         return self
 
 
-class Away(Record):
+class Away(Written):
     """Every subscriber's connection is cut at_s into the window, without a word, and made again lasts_s later."""
 
     at_s: time_s(0, 86_400)  # type: ignore[valid-type]
     lasts_s: time_s(0.1, 86_400)  # type: ignore[valid-type]
 
 
-class ServiceTime(Record):
+class ServiceTime(Written):
     """How long a service works on a request before it replies."""
 
     mean_s: time_s(0, 3600) = 0.0  # type: ignore[valid-type]
@@ -305,7 +305,7 @@ class Stream(_InMemory):
         return super().guarantees() | {Guarantee.ORDERED, *([Guarantee.SHARED_STREAMS] if self.shared else [])}
 
 
-class Command(Record):
+class Command(Written):
     """Programs of the user's own: `server` on every server's node, `client` on every station.
 
     metrics: numbers that the client prints, by the names that the report is to use, the most important one first.
@@ -372,7 +372,7 @@ def _words(kind: type[Workload]) -> Words:
     return words  # type: ignore[no-any-return]
 
 
-class _Chosen(Record):
+class _Chosen(Written):
     pattern: Pattern = Pattern.PUBSUB
 
 

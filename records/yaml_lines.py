@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ import yaml
 
 Key = tuple[str | int, ...]
 _MERGE = "tag:yaml.org,2002:merge"
+_STR = "tag:yaml.org,2002:str"
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+# 0100 is 64 to YAML 1.1, and 08 a word, which pydantic takes for 8.
+_LEADING_0 = re.compile(r"[-+]?0_*[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?")
 _MAX_SHOWN = 60  # letters of a value that is refused
 _MAX_VALUES = 100_000  # aliases can make a short file say more than memory holds
 
@@ -44,6 +49,19 @@ def parse(source: bytes, path: Path) -> tuple[Any, dict[Key, int]]:
     finally:
         if loader is not None:
             loader.dispose()
+
+
+class _Quoting(yaml.SafeDumper):
+    """Words that `parse` refuses where they stand without quotes have them."""
+
+
+_Quoting.add_implicit_resolver(_NUMBERS[0], re.compile(f"(?:{_LEADING_0.pattern})$"), list("-+0"))
+
+
+def text_of(data: Any, *, width: int = 80) -> str:
+    """YAML of which `parse` makes the same data."""
+    found: str = yaml.dump(data, Dumper=_Quoting, sort_keys=False, allow_unicode=True, width=width)
+    return found
 
 
 def line_of(lines: Mapping[Key, int], at: Key) -> int:
@@ -84,13 +102,32 @@ def _value(loader: yaml.CSafeLoader, node: yaml.Node, at: Key, lines: dict[Key, 
 
 
 def _scalar(loader: yaml.CSafeLoader, node: yaml.Node, path: Path) -> Any:
-    """A value that YAML has a way to read, although it cannot be: a date that is none, say, or what a tag asks for."""
+    """YamlError for a value that YAML has a way to read, although it cannot be (a date that is none, say, or what a tag
+    asks for), and for a number that would be read as another one than it looks like.
+    """
+    if why := _misleading(node):
+        raise YamlError(f"{path}:{node.start_mark.line + 1}: {_shown(node)}: {why}")
     try:
         return loader.construct_object(node, deep=True)
     except (ValueError, LookupError, AttributeError) as error:
-        line, text = node.start_mark.line + 1, repr(node.value)
-        said = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
-        raise YamlError(f"{path}:{line}: {said}: {error}; put it in quotes if it is text") from error
+        line = node.start_mark.line + 1
+        raise YamlError(f"{path}:{line}: {_shown(node)}: {error}; put it in quotes if it is text") from error
+
+
+def _misleading(node: Any) -> str:
+    """Why a number does not say what it seems to; '' for those that do, and for all else."""
+    number = node.tag in _NUMBERS
+    if not number and (node.tag != _STR or node.style):  # a word in quotes is meant as it stands
+        return ""
+    way_out = "write it in decimal, or in quotes if it is text"
+    if _LEADING_0.fullmatch(node.value):
+        return f"to YAML a number that begins with 0 is not decimal: {way_out}"
+    return f"to YAML a number with ':' is in sixtieths: {way_out}" if number and ":" in node.value else ""
+
+
+def _shown(node: yaml.Node) -> str:
+    text = repr(node.value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 def _merged(

@@ -6,21 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 from records.errors import CannotGoOn
+from records.written import Written
 
 KnobValue = bool | int | float | str
 
 
-class Knobs(BaseModel):
+class Knobs(Written):
     """Base of a stack's knobs, which are its fields, each with its meaning as a docstring below it.
 
     EXPLICIT: those that every scenario has to say itself.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     EXPLICIT: ClassVar[frozenset[str]] = frozenset()
 

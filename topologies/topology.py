@@ -10,9 +10,10 @@ from functools import cache
 from types import ModuleType
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from records.modules import modules
+from records.written import Written
 from topologies import kinds
 from topologies.plan import Host, Segment, TopologyPlan
 
@@ -21,10 +22,8 @@ Several = Annotated[int, Field(ge=1, le=64)]
 ProfileName = Annotated[str, Field(min_length=1)]
 
 
-class Topology(BaseModel):
+class Topology(Written):
     """A kind's settings; its module gives `kind` as a Literal and the plan."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: str
 
@@ -44,7 +43,7 @@ class Linked(Topology):
     """A topology with links of its own.  link: their profile.  links: that of single ones, by the link's name."""
 
     link: ProfileName
-    links: dict[str, ProfileName] = {}
+    links: dict[str, ProfileName] = Field(default={})
 
     def profiles(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """That of all links and those of single ones."""

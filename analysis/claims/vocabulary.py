@@ -9,17 +9,18 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from analysis.statistics.knee import FEWEST_PLACES
+from records.written import Written
 
 Share = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 Bound = Annotated[float, Field(allow_inf_nan=False)]
 Quantifier = Literal["all", "most", "any"]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+class _Model(Written):
+    """Base of all that a file of claims says."""
 
 
 class Side(_Model):

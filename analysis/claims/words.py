@@ -10,9 +10,10 @@ import difflib
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from analysis.claims.vocabulary import Bound, Share
+from records.written import Written
 
 BAND = ("above", "below", "within_percent", "tolerance_percent")
 _TAKES = {
@@ -23,10 +24,9 @@ _TAKES = {
 }  # fmt: skip
 
 
-class Word(BaseModel):
+class Word(Written):
     """A band; of: whether it is as it stands, or times the number, or times the two ends of the range."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     above: Bound | None = None
     below: Bound | None = None
     within_percent: Share | None = None
@@ -75,6 +75,6 @@ def _band(name: str, word: Word, number: Any) -> dict[str, float]:
         return plain
     wanted = 2 if word.of == "range" else 1
     given = number if isinstance(number, list) else [number]
-    if len(given) != wanted or not all(isinstance(one, int | float) and one > 0 for one in given):
+    if len(given) != wanted or not all(type(one) in (int, float) and one > 0 for one in given):
         raise WordError(f"{name!r} needs number: {'two numbers above 0' if wanted == 2 else 'a number above 0'}")
     return {key: value * (given[0] if key == "above" else given[-1]) for key, value in plain.items()}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from analysis.papers.published import PRINTED
+from records.written import Written
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$")]
 
@@ -18,18 +19,14 @@ def _word(value: Any) -> Any:
 Word = Annotated[str, BeforeValidator(_word), Field(min_length=1)]  # `figure: 5.1` is a word, too
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Bound(_Model):
+class Bound(Written):
     """Cases of which the link decides this metric."""
 
     metric: str
     cases: tuple[str, ...]
 
 
-class LinkBound(_Model):
+class LinkBound(Written):
     """What is compared in absolute terms, and how near is near."""
 
     network: str
@@ -37,20 +34,20 @@ class LinkBound(_Model):
     rows: tuple[Bound, ...]
 
 
-class Across(_Model):
+class Across(Written):
     """The horizontal axis.  places: x are words, at equal distances; else they are numbers."""
 
     label: str = ""
     scale: Literal["places", "linear", "log"] = "places"
 
 
-class Upright(_Model):
+class Upright(Written):
     """The vertical axis.  auto: logarithmic where the values span much."""
 
     scale: Literal["auto", "linear", "log"] = "auto"
 
 
-class Figure(_Model):
+class Figure(Written):
     """A published figure that is drawn: a panel for each network, with the series that published.csv has of it.
 
     reading: which reading of doubtful values it shows.
@@ -63,7 +60,7 @@ class Figure(_Model):
     reading: str = PRINTED
 
 
-class ComputedCases(_Model):
+class ComputedCases(Written):
     """Cases that are not run: a program of the folder computes or simulates their values (analysis.papers.computed).
 
     cases: each with what it is.
@@ -73,7 +70,7 @@ class ComputedCases(_Model):
     cases: Annotated[dict[Name, Annotated[str, Field(min_length=10)]], Field(min_length=1)]
 
 
-class Record(_Model):
+class Record(Written):
     """paper.yaml.  networks: the study's word to our link profile, the baseline first.
 
     about_within_percent: by how much a published value that is `about` may be off.

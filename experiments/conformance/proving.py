@@ -8,8 +8,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
-import yaml
-
 from experiments.conformance.promises import PROMISES, E, Promise, Seen
 from experiments.conformance.restart import Restarted
 from experiments.conformance.stories import ALL, STORIES, Course, Story
@@ -19,6 +17,7 @@ from records.campaign import read_campaign
 from records.counting import read_tables
 from records.store import DamagedTrial, Trial, trials_of
 from records.workload import Messages, workload_of
+from records.yaml_lines import text_of
 from stacks.driver import Stack
 from stacks.knobs import KnobValue
 from stacks.reference.struck import harmless
@@ -81,7 +80,7 @@ def write_scenario(
         **({"knobs": {stack.name: dict(knobs)}} if knobs else {}),
         "cases": [{"case": name, **_plain(STORIES[name], course, faults)} for name in wanted],
     }
-    path.write_text(yaml.safe_dump(said, sort_keys=False, width=120))
+    path.write_text(text_of(said, width=120))
     return scenarios.load(path)
 
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from records import yaml_lines
 from records.yaml_lines import Key
 
@@ -119,7 +117,7 @@ def _read(path: Path, above: tuple[Path, ...]) -> Text:
     return Text(
         data=whole,
         places=_still(below.places, data) | places,
-        source=(head + yaml.safe_dump(whole, sort_keys=False, allow_unicode=True)).encode(),
+        source=(head + yaml_lines.text_of(whole)).encode(),
     )
 
 

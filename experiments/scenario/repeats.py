@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     field_validator,
@@ -21,6 +19,7 @@ from records.quantities import parse_share
 from records.stopping import Rule
 from records.window_metrics import FIGURES
 from records.workload import Command, Workload
+from records.written import Written
 
 Trials = Annotated[int, Field(ge=1, le=1000)]
 DEFAULT_MOST = 10
@@ -29,11 +28,7 @@ DEFAULT_HALF_WIDTH = 0.05
 DEFAULT_METRICS = ("delivered_per_s", "published_per_s", "latency_mean_s")
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Until(_Settings):
+class Until(Written):
     """half_width: of the 95 % interval, as a share of the mean.  metrics: each must be as precise as that."""
 
     half_width: Annotated[float, BeforeValidator(parse_share), Field(gt=0, lt=1)] = DEFAULT_HALF_WIDTH
@@ -45,7 +40,7 @@ class Until(_Settings):
         return tuple(dict.fromkeys(names))
 
 
-class Repeats(_Settings):
+class Repeats(Written):
     """`trials: 3` is three trials of each cell; with `until`, at least `least` and at most `most`."""
 
     least: Trials = 3
@@ -92,7 +87,7 @@ class Repeats(_Settings):
         return Rule(least=self.least, most=self.cap, half_width=self.until.half_width, metrics=self.until.metrics)
 
 
-class SideBySide(_Settings):
+class SideBySide(Written):
     """`parallel: 2` is up to two trials at a time.
 
     when: factor to the level, or the levels, that allow it.  Without it a trial is run beside others only when the
@@ -100,7 +95,7 @@ class SideBySide(_Settings):
     """
 
     trials: Annotated[int, Field(ge=1, le=16)] = 1
-    when: dict[str, tuple[str, ...]] = {}
+    when: dict[str, tuple[str, ...]] = Field(default={})
 
     @model_validator(mode="before")
     @classmethod

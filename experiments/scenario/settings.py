@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     SerializeAsAny,
     SerializerFunctionWrapHandler,
@@ -26,6 +24,7 @@ from records.nodes import NodeEvent
 from records.sending import time_s
 from records.verdict import Check
 from records.workload import AnyWorkload, Command, Pattern, PubSub
+from records.written import Written
 from stacks import registry
 from stacks.absent import NONE, NoStack
 from stacks.driver import Stack
@@ -39,17 +38,13 @@ from topologies.topology import parse as topology_of
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
 def _named(stack: object) -> object:
     if stack is None:
         raise ValueError('the word null is nothing in YAML: write "null" in quotes, or leave the key out')
     return stack
 
 
-class WindowSettings(_Settings):
+class WindowSettings(Written):
     """Seconds.  drain_s is the most that is waited for messages under way after the window."""
 
     warmup_s: time_s(0, 3600) = 1.0  # type: ignore[valid-type]
@@ -60,7 +55,7 @@ class WindowSettings(_Settings):
 CAPTURE_POINTS: tuple[CapturePoint, ...] = get_args(CapturePoint)
 
 
-class CaptureSettings(_Settings):
+class CaptureSettings(Written):
     """snap_bytes: how much of each packet is kept.  points: at which ports, some of `station, wired, client, server`.
 
     What is left out of these two is chosen by the link's rate, see experiments.trial.capturing.  keep_mb: captures of a
@@ -103,18 +98,18 @@ class CaptureSettings(_Settings):
         return words
 
 
-class Waiver(_Settings):
+class Waiver(Written):
     """A health check that may fail: which, in which cells (factor to level, as printed), and why."""
 
     check: Check
-    when: dict[str, str] = {}
+    when: dict[str, str] = Field(default={})
     because: Annotated[str, Field(min_length=10)]
 
 
-class CheckSettings(_Settings):
+class CheckSettings(Written):
     """limits may only be tighter than the defaults of experiments.scenario.limits."""
 
-    limits: dict[Check, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = {}
+    limits: dict[Check, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default={})
     waive: tuple[Waiver, ...] = ()
 
 
@@ -159,7 +154,7 @@ _LEFT_OUT: tuple[tuple[str, object], ...] = (
 )
 
 
-class Settings(_Settings):
+class Settings(Written):
     """One cell.  connect: whether clients connect over the link that they will use, or `bare`, before it is applied.
 
     compare: the factor whose levels are compared.  baseline: the level that the others are held against.
@@ -186,10 +181,10 @@ class Settings(_Settings):
     group_frames: bool = False
     topology: Annotated[SerializeAsAny[Topology], BeforeValidator(topology_of)] = Star()
     stack: Annotated[str, BeforeValidator(_named)] = "activemq"
-    knobs: dict[str, dict[str, KnobValue]] = {}
-    faults: dict[Fault, str | int] = {}
+    knobs: dict[str, dict[str, KnobValue]] = Field(default={})
+    faults: dict[Fault, str | int] = Field(default={})
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] = "cubic"
-    sysctls: TcpSysctls = {}
+    sysctls: TcpSysctls = Field(default={})
     connect: Literal["link", "bare"] = "link"
     workload: AnyWorkload
     window: WindowSettings = WindowSettings()

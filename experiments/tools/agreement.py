@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import yaml
 
 from emulation.profile import library
 from emulation.profile.direction import FULL_FRAME
@@ -46,6 +45,7 @@ from records.schema import TABLES
 from records.store import DamagedTrial, Trial, trials_of
 from records.window_metrics import read_ledger
 from records.workload import Command, Messages
+from records.yaml_lines import text_of
 
 BASE = ROOT / "experiments" / "scenarios" / "agreement.yaml"
 # Those that the link decides: losses, none, jitter and delay (twice), long delay, bursts.
@@ -76,7 +76,7 @@ def write_scenario(path: Path, wanted: Mapping[str, Sequence[By]], *, base: Path
         for medium in media
         for loop in LOOPS
     ]
-    path.write_text(yaml.safe_dump({BASED_ON: str(base), "cases": cases}, sort_keys=False, width=120))
+    path.write_text(text_of({BASED_ON: str(base), "cases": cases}, width=120))
     return scenarios.load(path)
 
 

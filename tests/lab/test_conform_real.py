@@ -108,6 +108,8 @@ def test_a_broker_loses_nothing_over_an_impaired_link(tmp_path: Path, words: lis
         (["mosquitto", "--knob", "qos"], "--knob qos: not KNOB=VALUE"),
         (["mosquitto", "--knob", "qos=7"], "qos"),
         (["mosquitto", "--knob", "qos=["], "--knob qos=[: not KNOB=VALUE"),
+        (["mosquitto", "--knob", "qos=01"], "--knob qos=01: not KNOB=VALUE with a number in decimal"),
+        (["mosquitto", "--knob", "qos=yes"], "qos"),
         (["mosquitto", "--knob", "qos=2005-02-30"], "--knob qos=2005-02-30: not KNOB=VALUE"),
         (["mosquitto", "--knob", "qos=1", "--knob", "qos=2"], "--knob qos=2: qos is given twice"),
         (["reference", "--fault", "drop=9", "--fault", "drop=5"], "--fault drop=5: drop is given twice"),
