@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import dropwhile
 from typing import Any
 
 from experiments.load.clock import Clock
@@ -18,7 +17,7 @@ from experiments.load.protocol import NodePlan, Times
 from experiments.load.publishing import Lateness, Producer
 from experiments.load.recording import PublishedLog
 from experiments.load.roaming import roam
-from experiments.load.schedule import bodies, properties, schedule
+from experiments.load.schedule import bodies, properties, schedule_from
 
 PROGRESS_NS, DRAIN_PROGRESS_NS = 1_000_000_000, 100_000_000
 # How often the generator checks that its own timers are on time.
@@ -96,8 +95,9 @@ async def _publish(plan: NodePlan, producer: Producer, times: Times, begin_ns: i
         await producer.closed_loop(end_ns=times.end_ns, in_flight=work.in_flight, bursts=work.bursts)
         return
     window_s = ((times.start_ns - times.go_ns) / 1e9, (times.end_ns - times.go_ns) / 1e9)
-    turns = schedule(work, producer=producer.id, seed=plan.seed, window_s=window_s)
-    mine = dropwhile(lambda offset: times.go_ns + offset < begin_ns, turns)
+    mine = await schedule_from(
+        work, producer=producer.id, seed=plan.seed, window_s=window_s, since_ns=begin_ns - times.go_ns
+    )
     await producer.open_loop(go_ns=times.go_ns, end_ns=times.end_ns, schedule=mine)
 
 
