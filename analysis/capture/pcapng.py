@@ -25,7 +25,7 @@ from analysis.capture.stretch import Found, Stretch
 _ORDER_MAGIC = 0x1A2B3C4D
 _SECTION_BYTES = 28
 _SECTION_MARK = struct.pack("<I", SECTION)  # the same in either byte order
-_FIRST_WINDOW = 4 << 20  # chains beyond a section's end are wasted, and where that is, only the walk knows
+_FIRST_WINDOW = 64 << 10  # short enough for the plain walk: chains beyond a section's end are wasted
 
 
 def read_header(start: bytes, name: str) -> State | None:
