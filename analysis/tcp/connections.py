@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.capture.columns import Packets
-from analysis.tcp.segments import starts_of
+from analysis.tcp.segments import latest, spread, starts_of
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 MOST_FLOWS = 2_000_000  # so many spans of offsets fit into 63 bits
@@ -29,9 +29,9 @@ class Flows:
 def find_flows(packets: Packets) -> tuple[Flows, np.ndarray]:
     """The flows of TCP packets, and each packet's row among them.
 
-    A connection begins with its first packet in the capture, or with a SYN whose number is not that of the
-    SYN before it; so a capture may begin in its midst, and ports may be used again.  Raises ValueError when
-    there are more than MOST_FLOWS.
+    A connection begins with its first packet in the capture, or with a SYN whose number is not the one its
+    direction has begun with; so a capture may begin in its midst or have a SYN behind its answer, both sides may
+    send one, and ports may be used again.  Raises ValueError when there are more than MOST_FLOWS.
     """
     source, target = _ends(packets)
     ends = np.unique(np.concatenate([np.unique(source), np.unique(target)]))
@@ -60,8 +60,9 @@ def find_flows(packets: Packets) -> tuple[Flows, np.ndarray]:
 
 def connection_starts(packets: Packets, backward: np.ndarray) -> list[int]:
     """Where connections begin among all packets between two ports, the first one at 0.  backward: not as the first."""
-    same = np.broadcast_to(np.int64(0), len(packets))
-    return sorted({0, *_openings(packets, pair=same, backward=backward).tolist()})
+    same, syn = np.broadcast_to(np.int64(0), len(packets)), _syns(packets)
+    early = np.full(len(syn), len(syn) > 0 and syn[0] > 0)
+    return sorted({0, *syn[_openings(packets, syn, pair=same, backward=backward, early=early)].tolist()})
 
 
 def joined_flows(some: Sequence[Flows]) -> Flows:
@@ -86,23 +87,95 @@ def _ends(packets: Packets) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _epochs(packets: Packets, *, pair: np.ndarray, backward: np.ndarray) -> np.ndarray:
-    """Which connection of its pair of ports a packet belongs to: a SYN with another number opens the next."""
+    """Which connection of its pair of ports a packet belongs to."""
     count = len(pair)
-    opening = _openings(packets, pair=pair, backward=backward)
-    if not len(opening):
+    syn = _syns(packets)
+    if not len(syn):
         return np.zeros(count, dtype=np.int64)
-    starts = starts_of(pair[opening])
-    rank = np.arange(len(opening)) - np.repeat(starts, np.diff(np.append(starts, len(opening)))) + 1
-    last = np.searchsorted(pair[opening] * count + opening, pair * count + np.arange(count), side="right") - 1
-    found: np.ndarray = np.where((last >= 0) & (pair[opening][last] == pair), rank[last], 0)
+    syn = syn[np.argsort(pair[syn], kind="stable")]
+    of = pair[syn]
+    last = np.searchsorted(of * count + syn, pair * count + np.arange(count), side="right") - 1
+    behind = (last >= 0) & (of[last] == pair)  # a SYN of its ports
+    ahead = last[~behind] + 1
+    early = np.zeros(len(syn) + 1, dtype=bool)
+    early[ahead[np.append(of, -1)[ahead] == pair[~behind]]] = True
+    fresh = _openings(packets, syn, pair=pair, backward=backward, early=early[:-1])
+    starts, rank = starts_of(of), np.cumsum(fresh)
+    rank -= spread(rank[starts] - fresh[starts], starts, len(syn))
+    found: np.ndarray = np.where(behind, rank[last], 0)
     return found
 
 
-def _openings(packets: Packets, *, pair: np.ndarray, backward: np.ndarray) -> np.ndarray:
-    """The SYNs with another number than the one before them of their pair of ports, pair after pair."""
-    opening = np.flatnonzero(packets.flags & (SYN | ACK) == SYN)
-    opening = opening[np.argsort(pair[opening], kind="stable")]
-    number = packets.seq[opening].astype(np.int64) << 1 | backward[opening]
-    fresh = np.ones(len(opening), dtype=bool)
-    fresh[1:] = (pair[opening][1:] != pair[opening][:-1]) | (number[1:] != number[:-1])
-    return opening[fresh]
+def _syns(packets: Packets) -> np.ndarray:
+    found: np.ndarray = np.flatnonzero(packets.flags & SYN)
+    return found
+
+
+def _openings(
+    packets: Packets, syn: np.ndarray, *, pair: np.ndarray, backward: np.ndarray, early: np.ndarray
+) -> np.ndarray:
+    """Which of the SYNs `syn` (and SYN-ACKs, which never do), pair after pair of ports, open a connection.
+
+    early: whether other packets of its pair stand before a pair's first SYN.  One opens where the number that its
+    direction begins with is known in the connection up to there, and is another.  Behind a SYN of the same direction
+    it is that one's.  Where the direction turns it hangs on where the connection began, so on what the SYNs of the
+    other direction did: a chain of conditions, solved from the last one that is known (`_chained`).
+    """
+    of, way, seq = pair[syn], backward[syn], packets.seq[syn]
+    asks = packets.flags[syn] & ACK == 0
+    first = np.zeros(len(syn), dtype=bool)
+    first[starts_of(of)] = True
+    turn = first.copy()
+    turn[1:] |= way[1:] != way[:-1]
+    fresh: np.ndarray = first & ~early & asks
+    fresh[1:] |= ~turn[1:] & asks[1:] & (seq[1:] != seq[:-1])
+    rows = np.flatnonzero(turn & asks & (~first | early))
+    if not len(rows):
+        return fresh
+    known, turns = latest(fresh)[rows - 1], np.flatnonzero(turn)
+    other = turns[np.maximum(np.searchsorted(turns, rows) - 1, 0)]  # the first of those before, of the other direction
+    opened = ~first[rows] & fresh[known] & (known >= other)
+    may_have = opened | (~first[rows] & asks[other])
+    if_not = seq[other - 1]
+    begin = first[rows] | (first[other] & ~opened)
+    if_not[begin] = _first_numbers(packets, pair, backward, of=of[rows[begin]], way=way[rows[begin]])
+    if_so = if_not.copy()
+    since = syn[np.where(opened, known, other)[may_have]]
+    if_so[may_have] = _first_numbers(
+        packets, pair, backward, of=of[rows[may_have]], way=way[rows[may_have]], since=since
+    )
+    if_not[opened] = if_so[opened]
+    fresh[rows] = _chained(if_so != seq[rows], if_not != seq[rows])
+    return fresh
+
+
+def _first_numbers(
+    packets: Packets, pair: np.ndarray, backward: np.ndarray, *, of: np.ndarray, way: np.ndarray,
+    since: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """With which number the directions `way` of pairs `of` begin, by the first packet from row `since` on that tells.
+
+    It is a SYN's number, that before any other packet's, or that before what the other direction acknowledges first.
+    """
+    count = len(pair)
+    since = np.zeros(len(of), dtype=np.int64) if since is None else since
+    if not len(of):
+        return np.empty(0, dtype=np.uint32)
+    rows = np.flatnonzero(np.isin(pair, of))
+    rows = rows[np.argsort(pair[rows], kind="stable")]
+    found = np.empty(len(of), dtype=np.uint32)
+    for one in np.unique(way):
+        tells = rows[(backward[rows] == one) | (packets.flags[rows] & ACK != 0)]
+        mine = np.flatnonzero(way == one)
+        at = tells[np.searchsorted(pair[tells] * count + tells, of[mine] * count + since[mine])]
+        own, plain = packets.seq[at] - (packets.flags[at] & SYN == 0), packets.ack[at] - np.uint32(1)
+        found[mine] = np.where(backward[at] == one, own, plain)
+    return found
+
+
+def _chained(if_so: np.ndarray, if_not: np.ndarray) -> np.ndarray:
+    """A chain of conditions: each is `if_so` where the one before it holds, and else `if_not`."""
+    settled = latest(if_so == if_not)
+    turned = np.cumsum(~if_so & if_not)
+    found: np.ndarray = if_so[settled] ^ ((turned - turned[settled]) % 2 == 1)
+    return found
