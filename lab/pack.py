@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from experiments.campaign.campaign import CampaignError, owned
 from experiments.trial import revision
 from lab.common import command, note, out, shown, told
+from lab.files import filling
 from lab.start import find, tidy
 from records.campaign import RECORD, read_campaign
 from records.location import Place, locate
 from records.pack import SUFFIX, write_pack
 from records.packed import in_all, size
-from records.scratch import scratch
 from records.store import trials
 
 if TYPE_CHECKING:
@@ -29,31 +29,31 @@ def pack(*, campaign: str | None, to: str, ledgers: bool, results: Path) -> None
         if not (folder / RECORD).is_file():
             raise CampaignError(f"{folder}: no campaign (there is no {RECORD} in it)")
         record = read_campaign(folder)
-        target = _target(to, f"{record.scenario}-{folder.name}{SUFFIX}")
         with owned(folder):
-            _write(folder, record.scenario, target, ledgers=ledgers)
+            _write(folder, record.scenario, to, ledgers=ledgers)
 
 
 def _target(to: str, name: str) -> Place:
-    """A URI that ends with `/` is a folder's: at a store a folder is there when something is in it."""
+    """What ends with `/` is a folder, made where there is none: at a store one is there when something is in it."""
     place = locate(to)
-    in_it = place.is_dir() if isinstance(place, Path) else to.partition("?")[0].endswith("/")
+    in_it = to.partition("?")[0].endswith("/")
+    if isinstance(place, Path):
+        if to.endswith("/"):
+            place.mkdir(parents=True, exist_ok=True)
+        in_it = place.is_dir()
     return place / name if in_it else place
 
 
-def _write(folder: Path, scenario: str, target: Place, *, ledgers: bool) -> None:
+def _write(folder: Path, scenario: str, to: str, *, ledgers: bool) -> None:
     from analysis.pack import packing  # noqa: PLC0415 - it imports slowly
 
     if not trials(folder):
         raise CampaignError(f"{folder}: no trial is finished; `{command('resume', folder)}` runs what is left")
-    with scratch("pack", target.parent if isinstance(target, Path) else None) as place:
-        found = packing(folder, place, reduce=_reduced, revision=revision.git(), ledgers=ledgers)
-        write_pack(made := place / "pack", scenario=scenario, campaign=folder.name, members=found.members)
+    target = _target(to, f"{scenario}-{folder.name}{SUFFIX}")
+    with filling(target) as made:
+        found = packing(folder, made.parent, reduce=_reduced, revision=revision.git(), ledgers=ledgers)
+        write_pack(made, scenario=scenario, campaign=folder.name, members=found.members)
         packed = made.stat().st_size
-        if isinstance(target, Path):
-            made.replace(target)
-        else:
-            target.write(made)
     out.print(f"{found.trials} trials of {shown(folder)}")
     out.print(f"not in the pack: {in_all(found.elsewhere)}")
     out.print(f"pack: {shown(target)}, {size(packed)}")

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from lab import cluster
 from lab.common import Status, can_be_written, fail, is_terminal, note, out, shown, told
+from lab.files import filling
 from lab.start import find, tidy
 from records.campaign import read_campaign
 from records.location import Place, Remote, locate
@@ -54,7 +55,8 @@ def sql(
         rows, left = _answer(query, places, None if every or chosen != "table" else MOST, target)
         text = _written(rows, chosen) if chosen != "table" else ""
         if file is not None:
-            _put(file, text)
+            with filling(file) as made:
+                made.write_text(text)
             out.print(f"{rows.num_rows} rows: {shown(file)}")
         elif chosen == "table":
             _show(rows, left)
@@ -165,20 +167,6 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, dict):
         return {key if isinstance(key, str) else _text(key): _plain(value) for key, value in cell.items()}
     return float(cell) if isinstance(cell, Decimal) else cell
-
-
-def _put(file: Path, text: str) -> None:
-    """Write a file whole, or not at all; into what is no file, such as a pipe, as it comes."""
-    file = file.resolve()  # a link stays one
-    if file.exists() and not file.is_file():
-        file.write_text(text)
-        return
-    fresh = file.with_name(f".{file.name}.partial")
-    try:
-        fresh.write_text(text)
-        fresh.replace(file)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 def _show_views() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -164,6 +165,20 @@ def test_a_place_that_is_not_there_is_told(original: Path, tmp_path: Path) -> No
     done = CliRunner().invoke(app, ["pack", str(original), "--out", str(tmp_path / "no" / "pack")])
     assert (done.exit_code, done.stdout) == (1, "")
     assert f"{tmp_path / 'no'}" in done.stderr
+
+
+def test_what_is_no_file_stays_so_and_a_folder_that_is_not_there_is_made(original: Path, tmp_path: Path) -> None:
+    there, link, pipe, got = tmp_path / "there", tmp_path / "link", tmp_path / "pipe", []
+    link.symlink_to(there)
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    for to in (link, pipe, "/dev/null", f"{tmp_path}/packs/"):
+        done = CliRunner().invoke(app, ["pack", str(original), "--out", str(to)])
+        assert (done.exit_code, done.stderr) == (0, "")
+    reader.join(60)
+    assert (link.is_symlink(), pipe.is_fifo(), Path("/dev/null").is_char_device()) == (True, True, True)
+    assert [there.read_bytes()] == got == [(tmp_path / "packs" / "synthetic-c1.airwire.tar.xz").read_bytes()]
 
 
 def _made(place: Path, name: str) -> str:
