@@ -11,7 +11,7 @@ from experiments.trial import revision
 from lab.common import command, note, out, shown, told
 from lab.files import filling
 from lab.start import find, tidy
-from records.campaign import RECORD, read_campaign
+from records.campaign import read_campaign
 from records.location import Place, locate
 from records.pack import SUFFIX, write_pack
 from records.packed import in_all, size
@@ -26,8 +26,6 @@ def pack(*, campaign: str | None, to: str, ledgers: bool, results: Path) -> None
     with told():
         tidy(results)
         folder = find(results, campaign)
-        if not (folder / RECORD).is_file():
-            raise CampaignError(f"{folder}: no campaign (there is no {RECORD} in it)")
         record = read_campaign(folder)
         with owned(folder):
             _write(folder, record.scenario, to, ledgers=ledgers)
