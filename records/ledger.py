@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pyarrow as pa
@@ -63,61 +63,131 @@ def first_deliveries(delivered: pa.Table, them: Sequence[Audience]) -> np.ndarra
 
 def reconcile(published: pa.Table, delivered: pa.Table, them: Sequence[Audience]) -> Reconciliation:
     """Match deliveries to publications for every audience.  Tables have the shapes of records.schema."""
-    totals = dict.fromkeys(
-        (
-            "expected",
-            "delivered",
-            "lost",
-            "in_doubt",
-            "refused",
-            "duplicates",
-            "redelivered",
-            "reordered",
-            "foreign",
-            "absent",
-        ),
-        0,
-    )
+    totals = dict.fromkeys((one.name for one in fields(Reconciliation)), 0)
     totals["redelivered"] = int(np.count_nonzero(delivered.column("redelivered").to_numpy(zero_copy_only=False)))
-    sent = {name: published.column(name).to_numpy() for name in ("producer", "seq", "topic", "outcome", "t_send_ns")}
-    sent_keys = message_keys(sent["producer"], sent["seq"])
-    prop = published.column("property").fill_null(-1).to_numpy()
-    got = {name: delivered.column(name).to_numpy() for name in ("consumer", "producer", "seq", "arrival")}
-    got_keys = message_keys(got["producer"], got["seq"])
-    audience, first = audience_of(got["consumer"], them), first_deliveries(delivered, them)
-    calling = any(one.caller is not None for one in them)
-    late = _after_the_answer(published, delivered) if calling else np.zeros(len(got_keys), dtype=bool)
-    totals["foreign"] += int(np.count_nonzero(audience < 0))
+    sent, got = _sent(published, them), _got(delivered, them)
+    calling = np.array([one.caller is not None for one in them] + [False])  # the last: of no audience, which is -1
+    answers = calling[got.audience]
+    totals["foreign"] += int(np.count_nonzero(got.audience < 0))
+    if calling.any():
+        callers = np.array([-1 if one.caller is None else one.caller for one in them] + [-1])
+        own = got.producer == callers[got.audience]
+        own &= np.isin(got.keys, sent.keys) & ~_after_the_answer(published, delivered)
+        totals["foreign"] += int(np.count_nonzero(answers & ~own))
+    messages = (got.audience >= 0) & ~answers
+    totals["duplicates"] += int(np.count_nonzero(messages & ~got.first))
+    once = messages & got.first
+    totals["reordered"] += _reordered(got.keys[once], got.consumer[once], got.arrival[once])
     for number, one in enumerate(them):
-        mine = audience == number
-        if one.caller is not None:
-            own = (got["producer"] == one.caller) & np.isin(got_keys, sent_keys) & ~late
-            totals["foreign"] += int(np.count_nonzero(mine & ~own))
-            continue
-        wanted = sent["topic"] == one.topic
-        if one.selector is not None:
-            low, high = one.selector
-            wanted &= (prop >= low) & (prop < high)
-        totals["duplicates"] += int(np.count_nonzero(mine & ~first))
-        if one.undivided:
-            sent_here = mine & np.isin(got_keys, sent_keys[wanted])
-            totals["foreign"] += _astray(got["producer"][sent_here], got["consumer"][sent_here])
-        mine &= first
-        if one.gone:
-            came = np.isin(sent_keys, got_keys[mine])
-            absent = one.absent(sent["t_send_ns"], came)
-            absent &= wanted & (sent["outcome"] != Outcome.FAILED)
-            totals["absent"] += int(np.count_nonzero(absent))
-            wanted &= ~absent
-        later = overtaken(sent_keys[wanted], got_keys[mine], got["consumer"][mine], one)
-        _reconcile_one(
-            totals,
-            sent_keys=sent_keys[wanted], outcome=sent["outcome"][wanted], got_keys=got_keys[mine], overtaken=later,
-        )  # fmt: skip
-        for consumer in one.consumers:
-            his = mine & (got["consumer"] == consumer) if len(one.consumers) > 1 else mine
-            totals["reordered"] += _reordered(got_keys[his], got["arrival"][his])
+        if one.caller is None:
+            _reconcile_one(totals, one, number, sent, got)
     return Reconciliation(**totals)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sent:
+    """What was sent, by topic and then by message; begins, ends: of each audience, its topic's rows."""
+
+    keys: np.ndarray
+    outcome: np.ndarray
+    t_send_ns: np.ndarray
+    prop: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
+
+    def rows_of(self, number: int) -> np.ndarray:
+        return np.arange(self.begins[number], self.ends[number])
+
+
+def _sent(published: pa.Table, them: Sequence[Audience]) -> _Sent:
+    names = ("producer", "seq", "topic", "outcome", "t_send_ns")
+    producer, seq, topic, outcome, t_send_ns = (published.column(name).to_numpy() for name in names)
+    keys, prop = message_keys(producer, seq), published.column("property").fill_null(-1).to_numpy()
+    order = np.lexsort((keys, topic))
+    topic, wanted = topic[order], [one.topic for one in them]
+    return _Sent(
+        keys=keys[order],
+        outcome=outcome[order],
+        t_send_ns=t_send_ns[order],
+        prop=prop[order],
+        begins=np.searchsorted(topic, wanted),
+        ends=np.searchsorted(topic, wanted, "right"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Got:
+    """Deliveries as they are in the table, and their order by audience and then by message.
+
+    begins, ends: of each audience, its part of the order.
+    """
+
+    keys: np.ndarray
+    consumer: np.ndarray
+    producer: np.ndarray
+    arrival: np.ndarray
+    audience: np.ndarray
+    first: np.ndarray
+    order: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
+
+    def rows_of(self, number: int) -> np.ndarray:
+        return self.order[self.begins[number] : self.ends[number]]
+
+
+def _got(delivered: pa.Table, them: Sequence[Audience]) -> _Got:
+    names = ("consumer", "producer", "seq", "arrival")
+    consumer, producer, seq, arrival = (delivered.column(name).to_numpy() for name in names)
+    keys, audience = message_keys(producer, seq), audience_of(consumer, them)
+    order = np.lexsort((keys, audience))
+    ordered, numbers = audience[order], np.arange(len(them))
+    return _Got(
+        keys=keys,
+        consumer=consumer,
+        producer=producer,
+        arrival=arrival,
+        audience=audience,
+        first=first_deliveries(delivered, them),
+        order=order,
+        begins=np.searchsorted(ordered, numbers),
+        ends=np.searchsorted(ordered, numbers, "right"),
+    )
+
+
+def _reconcile_one(totals: dict[str, int], one: Audience, number: int, sent: _Sent, got: _Got) -> None:
+    """Add what became of the messages of an audience."""
+    wanted, mine = sent.rows_of(number), got.rows_of(number)
+    if one.selector is not None:
+        low, high = one.selector
+        wanted = wanted[(sent.prop[wanted] >= low) & (sent.prop[wanted] < high)]
+    if one.undivided:
+        here = mine[_among(got.keys[mine], sent.keys[wanted])]
+        totals["foreign"] += _astray(got.producer[here], got.consumer[here])
+    mine = mine[got.first[mine]]
+    keys, sent_keys, outcome = got.keys[mine], sent.keys[wanted], sent.outcome[wanted]
+    arrived, strange = _among(sent_keys, keys), ~_among(keys, sent_keys)
+    if one.gone:
+        absent = one.absent(sent.t_send_ns[wanted], arrived) & (outcome != Outcome.FAILED)
+        totals["absent"] += int(np.count_nonzero(absent))
+        sent_keys, outcome, arrived = sent_keys[~absent], outcome[~absent], arrived[~absent]
+    refused = (outcome == Outcome.FAILED) & ~arrived
+    lost = ~arrived & (outcome == Outcome.ACKED)
+    if lost.any():
+        lost &= overtaken(sent_keys, keys, got.consumer[mine], one)
+    count = {"delivered": arrived, "refused": refused, "lost": lost, "in_doubt": ~(arrived | refused | lost)}
+    for name, those in count.items():
+        totals[name] += int(np.count_nonzero(those))
+    totals["foreign"] += int(np.count_nonzero(strange))
+    totals["expected"] += len(sent_keys) - int(np.count_nonzero(refused))
+
+
+def _among(keys: np.ndarray, ordered: np.ndarray) -> np.ndarray:
+    """Mask: which are among those, which are in order."""
+    if not len(ordered):
+        return np.zeros(len(keys), dtype=bool)
+    found: np.ndarray = ordered[np.searchsorted(ordered, keys).clip(max=len(ordered) - 1)] == keys
+    return found
 
 
 def _after_the_answer(published: pa.Table, delivered: pa.Table) -> np.ndarray:
@@ -172,29 +242,18 @@ def overtaken(sent_keys: np.ndarray, got_keys: np.ndarray, receiver: np.ndarray,
     """
     producers, of = np.unique(sent_keys >> _SEQ_BITS, return_inverse=True)
     latest = np.full((len(audience.consumers), len(producers)), -1, dtype=np.int64)
-    for row, consumer in zip(latest, audience.consumers, strict=True):
-        keys = got_keys[receiver == consumer] if len(latest) > 1 else got_keys
-        at = np.searchsorted(producers, keys >> _SEQ_BITS)
-        known = np.isin(keys >> _SEQ_BITS, producers)
-        np.maximum.at(row, at[known], keys[known])
-    waits = [one not in audience.left for one in audience.consumers]
-    of_all = latest.max(axis=0) if audience.undivided else (latest[waits] if any(waits) else latest).min(axis=0)
+    known = _among(got_keys >> _SEQ_BITS, producers)
+    if len(latest) > 1:
+        known &= np.isin(receiver, audience.consumers)
+    keys, who = got_keys[known], np.zeros(np.count_nonzero(known), dtype=np.int64)
+    if len(latest) > 1:
+        order = np.argsort(audience.consumers)
+        who = order[np.searchsorted(audience.consumers, receiver[known], sorter=order)]
+    np.maximum.at(latest, (who, np.searchsorted(producers, keys >> _SEQ_BITS)), keys)
+    waits = np.isin(audience.consumers, audience.left, invert=True)
+    of_all = latest.max(axis=0) if audience.undivided else (latest[waits] if waits.any() else latest).min(axis=0)
     later: np.ndarray = sent_keys < of_all[of]
     return later
-
-
-def _reconcile_one(
-    totals: dict[str, int], *, sent_keys: np.ndarray, outcome: np.ndarray, got_keys: np.ndarray, overtaken: np.ndarray
-) -> None:
-    arrived = np.isin(sent_keys, got_keys)
-    totals["foreign"] += int(np.count_nonzero(~np.isin(got_keys, sent_keys)))
-    refused = (outcome == Outcome.FAILED) & ~arrived
-    lost = ~arrived & (outcome == Outcome.ACKED) & overtaken
-    totals["expected"] += len(sent_keys) - int(np.count_nonzero(refused))
-    totals["delivered"] += int(np.count_nonzero(arrived))
-    totals["refused"] += int(np.count_nonzero(refused))
-    totals["lost"] += int(np.count_nonzero(lost))
-    totals["in_doubt"] += int(np.count_nonzero(~arrived & ~refused & ~lost))
 
 
 def _astray(producer: np.ndarray, consumer: np.ndarray) -> int:
@@ -207,12 +266,14 @@ def _astray(producer: np.ndarray, consumer: np.ndarray) -> int:
     return len(producer) - int(most.sum())
 
 
-def _reordered(keys: np.ndarray, arrival: np.ndarray) -> int:
-    """How many messages came to one consumer after a later one of the same producer."""
-    keys = keys[np.argsort(arrival, kind="stable")]
-    producer = keys >> _SEQ_BITS
-    found = 0
-    for one in np.unique(producer):
-        mine = keys[producer == one]
-        found += int(np.count_nonzero(mine < np.maximum.accumulate(mine)))
-    return found
+def _reordered(keys: np.ndarray, consumer: np.ndarray, arrival: np.ndarray) -> int:
+    """How many messages came to a consumer after a later one of the same producer."""
+    if not len(keys):
+        return 0
+    order = np.lexsort((arrival, keys >> _SEQ_BITS, consumer))
+    keys, consumer = keys[order], consumer[order]
+    producer, seq = keys >> _SEQ_BITS, keys & ((1 << _SEQ_BITS) - 1)
+    another = (np.diff(producer) != 0) | (np.diff(consumer) != 0)
+    # Those of the next consumer or producer begin above all of the one before, so that one maximum runs over them all.
+    height = np.concatenate([[0], np.cumsum(another)]) * (int(seq.max()) + 1) + seq
+    return int(np.count_nonzero(height < np.maximum.accumulate(height)))
