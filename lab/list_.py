@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +20,7 @@ from records.publishing import NotPublished, Published, must_be_whole, published
 
 _REPORT = "report.html"
 _UNKNOWN = "?"
+_OTHERS = 32  # columns of a terminal that are enough for what is said of a campaign
 
 
 def list_campaigns(*, places: list[str] | None, results: Path) -> None:
@@ -30,7 +32,13 @@ def list_campaigns(*, places: list[str] | None, results: Path) -> None:
             out.print(f"{shown(results)}: no campaign here yet; `lab run SCENARIO` makes one")
             return
         elsewhere = any(row[-1] for row in rows)
-        table = Table("campaign", "trials", "verdicts", "report", box=None, pad_edge=False)
+        table = Table(box=None, pad_edge=False)
+        # A name is what other commands are given: whole in one line where that leaves room for the other columns.
+        longest = max(cell_len(row[0]) for row in rows)
+        table.add_column("campaign", overflow="fold", no_wrap=longest + _OTHERS <= out.width)
+        table.add_column("trials", no_wrap=True)
+        table.add_column("verdicts")
+        table.add_column("report", overflow="fold")
         if elsewhere:
             table.add_column("at", overflow="fold")
         for row in rows:

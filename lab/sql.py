@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -108,21 +109,42 @@ def _cells(rows: pa.Table) -> Iterator[list[Any]]:
 
 
 def _show(rows: pa.Table, left: int) -> None:
+    """A table; on a terminal that is too narrow for it, a line for each cell."""
+    names, texts = rows.column_names, [[_text(cell) for cell in row] for row in _cells(rows)]
+    wide = sum(max(map(_width, column)) + 2 for column in zip(names, *texts, strict=True))
+    if is_terminal() and wide - 2 > out.width:
+        _show_cells(names, texts)
+    else:  # where nobody watches no row is folded, however long its texts are
+        console = out if is_terminal() else Console(highlight=False, width=max(out.width, wide))
+        console.print(_table(rows, texts))
+    if left:
+        out.print(f"and {left} rows more: --all prints them, --out FILE.csv writes them")
+
+
+def _table(rows: pa.Table, texts: list[list[str]]) -> Table:
     import pyarrow as pa  # noqa: PLC0415 - imports slowly
 
     table = Table(box=None, pad_edge=False)
     for field in rows.schema:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
         table.add_column(Text(field.name), justify="right" if number else "left")
-    texts = [[_text(cell) for cell in row] for row in _cells(rows)]
     for row in texts:
         table.add_row(*map(Text, row))
-    # Where nobody watches no row is folded, however long its texts are.
-    wide = sum(max(map(len, column)) + 2 for column in zip(rows.column_names, *texts, strict=True))
-    console = out if is_terminal() else Console(highlight=False, width=max(out.width, wide))
-    console.print(table)
-    if left:
-        out.print(f"and {left} rows more: --all prints them, --out FILE.csv writes them")
+    return table
+
+
+def _show_cells(names: list[str], texts: list[list[str]]) -> None:
+    """The terminal itself wraps what is longer than its lines, so that it can be copied as it is."""
+    indent = min(max(map(_width, names)), out.width // 2) + 2
+    for number, row in enumerate(texts, 1):
+        out.print(Text(f"-- row {number}", style="bold"))
+        for name, text in zip(names, row, strict=True):
+            value = text.replace("\n", "\n" + " " * indent)
+            out.print(Text(name + " " * max(indent - _width(name), 2) + value), soft_wrap=True)
+
+
+def _width(text: str) -> int:
+    return max(map(cell_len, text.splitlines()), default=0)
 
 
 def _text(cell: object) -> str:
