@@ -111,11 +111,15 @@ def _with(episodes: Episodes, more: list[tuple[int, int, int]]) -> Episodes:
 
 
 def _settled(packets: Packets, flow: np.ndarray, flows: int) -> int:
-    """So many packets at least are in the first part: all that open the connection, and one of each direction."""
+    """So many packets at least are in the first part: all that open the connection, and one of each direction.
+
+    It is no reset, if there is another: offsets are placed by it.
+    """
     step = packets.flags & (SYN | ACK)
     opening = np.flatnonzero(packets.flags & SYN)
     found = [int(opening[-1]) + 1 if len(opening) else 0]
-    found += [int(np.argmax(flow == one)) + 1 for one in range(flows)]
+    calm = packets.flags & RST == 0
+    found += [int(np.argmax((flow == one) & calm)) + 1 for one in range(flows)]
     if (step[opening] == SYN).any() and (step[opening] == SYN | ACK).any():
         both = max(int(opening[np.argmax(step[opening] == kind)]) for kind in (SYN, SYN | ACK))
         ended = np.flatnonzero(step[both + 1 :] == ACK)
@@ -192,16 +196,18 @@ def _left(run: Analysis, keep_from: int) -> Before:
     for one, opposite in enumerate(run.flows.reverse.tolist()):
         rows = np.flatnonzero(stream.flow == one)
         first = int(rows[np.argmax(~gone[rows])])
-        says = rows[~gone[rows] & (stream.flags[rows] & ACK != 0)]
         mine, theirs = rows[gone[rows]], np.flatnonzero((stream.flow == opposite) & gone)
-        found["begin"].append(int(stream.begin[first]))
-        found["acked"].append(int(stream.acked[says[0]]))
+        ends = stream.end[mine[~stream.reset[mine]]]
+        found["sent"].append(int(ends.max(initial=NOTHING if old is None else int(old.sent[one]))))
         found["reached"].append(int(run.probes.reached[first]))
         found["raised_ns"].append(int(at_ns[first]))
         known = NOTHING if old is None else int(old.water[one])
         found["water"].append(int(max(known, stream.acked[theirs].max(initial=NOTHING))))
         here = mine[-1] if len(mine) else None
         for name, column, earlier in (
+            ("last_seq", run.packets.seq[run.order], old and old.last_seq),
+            ("last_ack", run.packets.ack[run.order], old and old.last_ack),
+            ("last_begin", stream.begin, old and old.last_begin),
             ("last_acked", stream.acked, old and old.last_acked),
             ("last_window", stream.window, old and old.last_window),
             ("repeats", again, old and old.repeats),
@@ -209,7 +215,9 @@ def _left(run: Analysis, keep_from: int) -> Before:
             found[name].append(int(column[here] if here is not None else earlier[one]))  # type: ignore[index]
         found["handshake_ns"].append(int(took[one]))
     gap_flow, gap_low, gap_high = open_gaps(stream, run.probes, rows=gone)
+    numbers = {name: np.array(found.pop(name), dtype=np.uint32) for name in ("last_seq", "last_ack")}
     return Before(
+        **numbers,
         **{name: np.array(values, dtype=np.int64) for name, values in found.items()},
         recovered=np.full(len(run.flows.key), -1, dtype=np.int64),
         gap_flow=gap_flow,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pcap_files import ACK, FIN, RST, SYN, Segment
 
+NOTHING = -(2**40)
 NO_HANDSHAKE_NS, FAST_NS = 3_000_000, 20_000_000
 Port = tuple[str, int]
 
@@ -25,6 +26,7 @@ class Side:
     """What one direction of a connection has done so far."""
 
     reached: int | None = None
+    sent: int = NOTHING  # the same with probes
     reached_ns: int = 0
     last: Segment | None = None
     last_kind: str = ""
@@ -80,6 +82,8 @@ def _packet(one: Segment, frame: int, connection: Connection, *, segments: Seque
     connection.last_ns = max(connection.last_ns, one.t_ns)
     here = connection.sides.setdefault((one.src, one.sport), Side())
     there = connection.sides.setdefault((one.dst, one.dport), Side())
+    if one.flags & RST and one.ack > there.sent:  # acknowledges what was never sent
+        one = replace(one, ack=NOTHING, flags=one.flags & ~ACK)
     _handshake(one, connection)
     plain, reset = not one.flags & (SYN | FIN | RST), bool(one.flags & RST)
     end = one.seq + one.payload + bool(one.flags & (SYN | FIN))
@@ -93,6 +97,7 @@ def _packet(one: Segment, frame: int, connection: Connection, *, segments: Seque
         here.repeats = 0
     if end > one.seq and not reset:
         _data(one, frame, end, kind, connection, found=found)
+    here.sent = here.sent if reset else max(here.sent, end)
     if not reset and kind != "probe" and (here.reached is None or end > here.reached):
         here.reached, here.reached_ns = end, one.t_ns
     if one.flags & ACK:
