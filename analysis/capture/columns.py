@@ -19,8 +19,9 @@ class Packets:
     ttl: or hop limit.  ip_id: IPv4's identification, by which a packet is known again elsewhere; 0 in IPv6.
     protocol: 6 TCP, 17 UDP.  src, dst: as addresses.py numbers them.  seq, ack, flags, window: 0 in UDP.
     payload: bytes of TCP or UDP payload, as the IP header says (so it is whole when the capture was cut short
-    by its snap length; of a first fragment, those in it); kept_payload: how many of them are in the file, from
-    byte `at` of the data on.
+    by its snap length; of a first fragment, those in it), but no more than the frame has, on the wire or in the file
+    (it has fewer where the capture was trimmed and its records say so); kept_payload: how many of them are in the
+    file, from byte `at` of the data on.
     """
 
     frame: np.ndarray

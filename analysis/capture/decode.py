@@ -68,7 +68,10 @@ def _common(head: np.ndarray, records: Records) -> tuple[Part, np.ndarray]:
     length = head["length"].astype(np.int32)
     before = (head["offset"] >> 4).astype(np.int32) * 4 + np.int32(_TCP)
     payload = length + np.int32(_IP) - before
-    good &= (before >= FRONT_BYTES) & (payload >= 0) & (length + np.int32(_IP) <= wire) & (wire <= _LARGEST_WIRE)
+    good &= (before >= FRONT_BYTES) & (payload >= 0) & (wire <= _LARGEST_WIRE)
+    if (length + np.int32(_IP) > wire).any():  # a frame that was trimmed holds less than its IP header says
+        payload = np.minimum(payload, np.maximum(wire, kept) - before)
+        good &= payload >= 0
     part = {name: head[name] for name in _TAKEN} | {
         "t_ns": records.t_ns, "interface": records.interface, "kept": kept, "wire": wire, "payload": payload,
         "protocol": head["protocol"], "at": records.at + before,
@@ -87,11 +90,12 @@ def _uncommon(
         at, kept, wire = records.at[group], records.kept[group], records.wire[group]
         protocol, start, kinds = links.network(data, at, kept, link)
         kinds[(wire > _LARGEST_WIRE) & (kinds == Kind.PACKET)] = Kind.MALFORMED
+        frame = np.maximum(wire, kept)
         for version in (links.IPV4, links.IPV6):
             which = np.flatnonzero((protocol == version) & (kinds == Kind.PACKET))
             if len(which):
                 part, kinds[which] = _ip(
-                    data, at[which] + start[which], kept[which] - start[which], wire[which] - start[which],
+                    data, at[which] + start[which], kept[which] - start[which], frame[which] - start[which],
                     v6=v6 if version == links.IPV6 else None,
                 )  # fmt: skip
                 packets = group[which[kinds[which] == Kind.PACKET]]
@@ -117,10 +121,13 @@ def _by_link(link: np.ndarray | int, rows: np.ndarray) -> list[tuple[int, np.nda
 
 
 def _ip(
-    data: np.ndarray, at: np.ndarray, kept: np.ndarray, wire: np.ndarray, *, v6: dict[int, bytes] | None
+    data: np.ndarray, at: np.ndarray, kept: np.ndarray, frame: np.ndarray, *, v6: dict[int, bytes] | None
 ) -> tuple[Part, np.ndarray]:
-    """Columns of the good packets whose IP headers start at `at`, and the kind of all."""
-    ip = network.ipv4(data, at, kept, wire) if v6 is None else network.ipv6(data, at, kept, wire, v6)
+    """Columns of the good packets whose IP headers start at `at`, and the kind of all.
+
+    kept, frame: bytes from there on, in the file and in all.
+    """
+    ip = network.ipv4(data, at, kept, frame) if v6 is None else network.ipv6(data, at, kept, frame, v6)
     kinds = ip["kind"]
     going = np.flatnonzero(kinds == Kind.PACKET)
     cut = kept[going] < ip["header"][going]
@@ -129,7 +136,9 @@ def _ip(
     ip = {name: column[going] for name, column in ip.items()}
     place, left = at[going] + ip["header"], kept[going] - ip["header"]
     found = transport(data, place, left, ip)
-    found["kind"][(ip["length"] > wire[going]) & (found["kind"] == Kind.PACKET)] = Kind.MALFORMED
+    # A frame that was trimmed holds less than its headers say.
+    found["payload"] = np.minimum(found["payload"], frame[going] - ip["header"] - found["before"])
+    found["kind"][(found["payload"] < 0) & (found["kind"] == Kind.PACKET)] = Kind.MALFORMED
     kinds[going] = found["kind"]
     good = found["kind"] == Kind.PACKET
     part = {name: column[good] for name, column in (ip | found).items()}

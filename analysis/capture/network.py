@@ -27,8 +27,8 @@ Network = dict[str, np.ndarray]
 UDP; first: whether it is the first of several fragments; kind: PACKET where TCP or UDP should follow."""
 
 
-def ipv4(data: np.ndarray, at: np.ndarray, kept: np.ndarray, wire: np.ndarray) -> Network:
-    """IPv4 headers at `at`; kept and wire: bytes from there on, in the file and on the wire."""
+def ipv4(data: np.ndarray, at: np.ndarray, kept: np.ndarray, frame: np.ndarray) -> Network:
+    """IPv4 headers at `at`; kept and frame: bytes from there on, in the file and in all."""
     whole = np.flatnonzero(kept >= _V4_BYTES)
     head = fields(gather(data, at[whole], _V4_BYTES), 0, _V4)
     found = _empty(len(at))
@@ -41,11 +41,11 @@ def ipv4(data: np.ndarray, at: np.ndarray, kept: np.ndarray, wire: np.ndarray) -
     kind[whole] = _kinds(head["protocol"].astype(np.int64))
     kind[whole[place != 0]] = Kind.FRAGMENT
     kind[whole[(head["version"] >> 4 != 4) | (header < _V4_BYTES)]] = Kind.MALFORMED
-    _length_of_the_frame(found, wire)
+    _length_of_the_frame(found, frame)
     return found
 
 
-def ipv6(data: np.ndarray, at: np.ndarray, kept: np.ndarray, wire: np.ndarray, v6: dict[int, bytes]) -> Network:
+def ipv6(data: np.ndarray, at: np.ndarray, kept: np.ndarray, frame: np.ndarray, v6: dict[int, bytes]) -> Network:
     """IPv6 headers at `at`, with their extension headers; addresses are noted in `v6`."""
     whole = np.flatnonzero(kept >= _V6_BYTES)
     head = fields(gather(data, at[whole], _V6_BYTES), 0, _V6)
@@ -58,7 +58,7 @@ def ipv6(data: np.ndarray, at: np.ndarray, kept: np.ndarray, wire: np.ndarray, v
     found["length"][whole] = np.where(head["length"] == 0, 0, head["length"].astype(np.int64) + _V6_BYTES)
     found["header"][whole] = _V6_BYTES
     found["protocol"][whole] = head["next"]
-    _length_of_the_frame(found, wire)
+    _length_of_the_frame(found, frame)
     _pass_extensions(data, at, kept, found, whole)
     # Only of packets: others may hold any bytes, and their addresses are not asked for.
     rows = np.flatnonzero(found["kind"][whole] == Kind.PACKET)
@@ -103,10 +103,10 @@ def _kinds(protocol: np.ndarray) -> np.ndarray:
     return found
 
 
-def _length_of_the_frame(found: Network, wire: np.ndarray) -> None:
+def _length_of_the_frame(found: Network, frame: np.ndarray) -> None:
     """A length of 0 is a segmentation-offload packet or a jumbogram: its length is the frame's."""
     none = found["length"] == 0
-    found["length"][none] = np.where(wire[none] <= _LARGEST_PACKET, wire[none], 0)
+    found["length"][none] = np.where(frame[none] <= _LARGEST_PACKET, frame[none], 0)
 
 
 def _empty(count: int) -> Network:

@@ -68,10 +68,11 @@ def test_what_is_not_tcp_is_counted_and_never_parsed(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([(T0 + k, data) for k, data in enumerate(frames)]))
     capture = read_capture(path)
-    assert capture.packets.frame.tolist() == [0, 1]
-    assert capture.packets.protocol.tolist() == [6, 17]
+    assert capture.packets.frame.tolist() == [0, 1, 10]
+    assert capture.packets.protocol.tolist() == [6, 17, 6]
+    assert capture.packets.payload.tolist()[2] == 10  # no more than the frame has
     assert capture.others == {
-        "icmp": 1, "other": 1, "vlan": 1, "arp": 1, "fragment": 1, "malformed": 4, "cut": 2,
+        "icmp": 1, "other": 1, "vlan": 1, "arp": 1, "fragment": 1, "malformed": 3, "cut": 2,
     }  # fmt: skip
     assert len(capture.packets) + sum(capture.others.values()) == capture.records == len(frames)
 

@@ -155,6 +155,29 @@ def test_a_first_fragment_is_a_packet_and_the_later_ones_are_counted(tmp_path: P
     assert capture.others == {"fragment": len(fragments) - 1}
 
 
+def test_frames_that_were_trimmed_are_packets_of_what_is_left(tmp_path: Path) -> None:
+    """`editcap -L` writes the trimmed length into the records: IP's own is longer than the frame."""
+    frames = [Ether(**_ENDS) / packet for packet in some_packets()]
+    whole, trimmed = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    wrpcap(str(whole), frames)
+    subprocess.run(["editcap", "-F", "pcap", "-L", "-s", "130", str(whole), str(trimmed)], check=True, timeout=60)
+    capture = check(trimmed, least=len(frames))
+    assert (len(capture.packets), capture.others) == (len(frames), {})
+    assert 0 < capture.packets.payload.max() < 100
+    assert (capture.packets.kept_payload == capture.packets.payload).all()
+
+
+@pytest.mark.parametrize("claimed", [0, 40, 64])
+def test_a_record_may_claim_fewer_bytes_on_the_wire_than_it_has(tmp_path: Path, claimed: int) -> None:
+    data = bytes(Ether(**_ENDS) / IP(src="10.0.0.1", dst="10.0.0.2") / TCP(sport=1, dport=2) / Raw(bytes(10)))
+    path = tmp_path / "a.pcap"
+    made = bytearray(pcap([(10**18, data)]))
+    made[24 + 12 : 24 + 16] = claimed.to_bytes(4, "little")
+    path.write_bytes(made)
+    capture = check(path, least=1)
+    assert (capture.packets.payload.tolist(), capture.packets.wire.tolist()) == ([10], [claimed])
+
+
 def test_what_is_not_ip_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     wrpcap(str(path), [Ether(**_ENDS) / ARP(), Ether(type=0x88B5, **_ENDS) / Raw(bytes(60))])

@@ -54,6 +54,7 @@ def _dissect(frame: _Bytes, wire: int, link: int) -> Fields:
         raise Other("other")
     if wire > 2**31 - 1:
         raise Other("malformed")
+    wire = max(wire, len(frame.data))
     return _ipv4(frame, at, wire) if ethertype == 0x0800 else _ipv6(frame, at, wire)
 
 
@@ -140,7 +141,9 @@ def _transport(frame: _Bytes, at: int, *, header: int, length: int, protocol: in
         said = int.from_bytes(head[4:6])
         before, payload = 8, (room if first or said == 0 else said) - 8
         bad = not first and said > room
-    if bad or payload < 0 or at + length > wire:
+    bad = bad or payload < 0
+    payload = min(payload, wire - start - before)
+    if bad or payload < 0:
         raise Other("malformed")
     kept = min(max(len(frame.data) - start - before, 0), payload)
     return numbers | {
