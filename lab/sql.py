@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from rich.cells import cell_len
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from lab import cluster
-from lab.common import Status, can_be_written, fail, is_terminal, note, out, shown, told
+from lab.common import Screen, Status, can_be_written, fail, is_terminal, note, out, shown, told
 from lab.files import filling
 from lab.start import find, tidy
 from records.campaign import read_campaign
@@ -115,7 +114,7 @@ def _show(rows: pa.Table, left: int) -> None:
     if is_terminal() and wide - 2 > out.width:
         _show_cells(names, texts)
     else:  # where nobody watches no row is folded, however long its texts are
-        console = out if is_terminal() else Console(highlight=False, width=max(out.width, wide))
+        console = out if is_terminal() else Screen(highlight=False, markup=False, width=max(out.width, wide))
         console.print(_table(rows, texts))
     if left:
         out.print(f"and {left} rows more: --all prints them, --out FILE.csv writes them")

@@ -166,16 +166,10 @@ def test_an_audience_looks_at_its_own_rows_only(monkeypatch: Any) -> None:
     receivers, each = 300, 20
     producer, seq = np.repeat(np.arange(receivers), each), np.tile(np.arange(each), receivers)
     count = len(seq)
+    unknown = pa.nulls(count, pa.int64())
+    columns = [producer, seq, producer, producer, unknown, *[np.arange(count)] * 3, producer * 0, unknown]
     sent = pa.table(
-        [
-            pa.array(column).cast(field.type)
-            for column, field in zip(
-                [producer, seq, producer, producer, pa.nulls(count, pa.int64()), *[np.arange(count)] * 3, producer * 0],
-                PUBLISHED,
-                strict=True,
-            )
-        ],
-        schema=PUBLISHED,
+        [pa.array(one).cast(field.type) for one, field in zip(columns, PUBLISHED, strict=True)], schema=PUBLISHED
     )
     columns = [producer, producer, seq, np.arange(count), np.arange(count), producer < 0]
     got = pa.table(
