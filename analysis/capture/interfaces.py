@@ -26,9 +26,7 @@ def read_interface(block: memoryview, order: Order, *, place: int) -> Interface:
     link, _reserved, snap = struct.unpack_from(order + "HHI", block, 8)
     base, exponent, offset_s = 10, 6, 0
     for code, value in _options(block[_HEAD_BYTES:-4], order, place=place):
-        if code == _RESOLUTION:
-            if len(value) != 1:
-                raise DamagedBlock(_DAMAGED.format(place=place, what=f"a time resolution of {len(value)} bytes"))
+        if code == _RESOLUTION and len(value) == 1:  # tshark ignores one of another length, too
             base, exponent = (2 if value[0] & 0x80 else 10), value[0] & 0x7F
         elif code == _OFFSET:
             if len(value) != 8:

@@ -25,7 +25,8 @@ class Records:
     at: byte of the data at which the packet starts.  kept, wire: its bytes in the file and on the wire.
     interface: number of its interface, counted through the file.  link: its link type, one for all or each.
     front: the packet's first bytes, of those packets that are `direct`.  fault: what is wrong with the record
-    after these, None when nothing is.  untimed: how many have no time (simple packet blocks); theirs is 0.
+    after these, None when nothing is.  timeless: which have no time (simple packet blocks, and times beyond the year
+    2262); theirs is 0; None where all have one.
     """
 
     at: np.ndarray
@@ -37,10 +38,15 @@ class Records:
     front: np.ndarray
     direct: np.ndarray | None = None
     fault: str | None = None
-    untimed: int = 0
+    timeless: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.at)
+
+    @property
+    def untimed(self) -> int:
+        """How many have no time."""
+        return 0 if self.timeless is None else int(np.count_nonzero(self.timeless))
 
     def first(self, count: int, fault: str) -> Records:
         """The first `count` of them, and what is wrong with the next."""
@@ -48,37 +54,32 @@ class Records:
             at=self.at[:count], kept=self.kept[:count], wire=self.wire[:count], t_ns=self.t_ns[:count],
             interface=self.interface[:count], link=self.link if isinstance(self.link, int) else self.link[:count],
             front=self.front[:count], direct=None if self.direct is None else self.direct[:count], fault=fault,
-            untimed=self.untimed,
+            timeless=None if self.timeless is None else self.timeless[:count],
         )  # fmt: skip
 
 
 def describe(data: np.ndarray, stretch: Stretch, *, start: int, stop: int, front: int, base: int) -> Records:
     """Records [start, stop) of a stretch, with the first `front` bytes of each packet."""
-    read = _pcap if stretch.state.kind == "pcap" else _pcapng
-    return read(data, stretch, start=start, stop=stop, front=front, base=base)
+    if stretch.state.kind == "pcap":
+        return _pcap(data, stretch, start=start, stop=stop, front=front)
+    return _pcapng(data, stretch, start=start, stop=stop, front=front, base=base)
 
 
-def _pcap(data: np.ndarray, stretch: Stretch, *, start: int, stop: int, front: int, base: int) -> Records:
+def _pcap(data: np.ndarray, stretch: Stretch, *, start: int, stop: int, front: int) -> Records:
     state, offsets = stretch.state, stretch.offsets[start:stop]
     number = state.order + "u4"
     rows = gather(data, offsets, RECORD_BYTES + front)
     head = fields(rows, 0, np.dtype([(name, number) for name in ("second", "fraction", "kept", "wire")]))
-    ends = second_ends(state)
-    found = Records(
+    return Records(
         at=offsets + RECORD_BYTES,
         kept=head["kept"].astype(np.int64),
         wire=head["wire"].astype(np.int64),
-        t_ns=head["second"] * np.int64(_NS) + head["fraction"] * np.int64(_NS // ends),
+        # A fraction of a second or more is carried into the seconds.
+        t_ns=head["second"] * np.int64(_NS) + head["fraction"] * np.int64(_NS // second_ends(state)),
         interface=np.zeros(len(offsets), dtype=np.int32),
         link=state.interfaces[0].link,
         front=rows[:, RECORD_BYTES:],
     )
-    bad = head["fraction"] >= ends
-    if not bad.any():
-        return found
-    first = int(np.argmax(bad))
-    what = f"record at byte {base + offsets[first]} has a time whose fraction is not below one second"
-    return found.first(first, what)
 
 
 def _pcapng(data: np.ndarray, stretch: Stretch, *, start: int, stop: int, front: int, base: int) -> Records:
@@ -100,27 +101,26 @@ def _pcapng(data: np.ndarray, stretch: Stretch, *, start: int, stop: int, front:
         before[simple] = _SIMPLE_BYTES
     interface = np.where(wide["interface"] < known, wide["interface"], 0)
     t_ns, timeless = _times(units, interface, stretch)
-    t_ns[simple], timeless[simple] = 0, False
+    timeless |= simple
+    t_ns[timeless] = 0
     links = np.array([one.link for one in state.interfaces] or [0])
     found = Records(
         at=offsets + before, kept=wide["kept"], wire=wide["wire"], t_ns=t_ns,
         interface=(interface + state.earlier).astype(np.int32),
         link=int(links[0]) if (links == links[0]).all() else links[interface],
-        front=rows[:, _BLOCK_BYTES:], direct=direct, untimed=int(np.count_nonzero(simple)),
+        front=rows[:, _BLOCK_BYTES:], direct=direct, timeless=timeless,
     )  # fmt: skip
     strange = wide["interface"] >= known
     lying = (wide["kept"] > room) | (wide["kept"] > LARGEST_RECORD)
-    bad = strange | lying | timeless
+    bad = strange | lying
     if not bad.any():
         return found
     first = int(np.argmax(bad))
     place = base + int(offsets[first])
     if strange[first]:
         what = f"names interface {wide['interface'][first]}, {known[first]} are described before it"
-    elif lying[first]:
-        what = f"claims {wide['kept'][first]} bytes of a packet, it has room for {max(room[first], 0)}"
     else:
-        what = "has a time beyond the year 2262"
+        what = f"claims {wide['kept'][first]} bytes of a packet, it has room for {max(room[first], 0)}"
     return found.first(first, f"packet block at byte {place} {what}")
 
 

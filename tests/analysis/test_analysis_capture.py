@@ -1,19 +1,22 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pcap_files import ACK, SERVER, STATION, Segment, address, frame, pcap, segments_pcap, write
+from pcap_files import ACK, SERVER, STATION, Segment, address, frame, pcap, pcapng, segments_pcap, write
 
 from analysis.capture import lockstep as chains
 from analysis.capture import scan as scanning
 from analysis.capture.format import NotACapture
 from analysis.capture.framing import walk
 from analysis.capture.pcap import PcapFraming
+from analysis.capture.ranges import index
 from analysis.capture.reader import read_capture
 from analysis.capture.scan import scan
 
@@ -132,15 +135,53 @@ def test_an_impossible_record_length_ends_the_reading(tmp_path: Path) -> None:
     assert f"record at byte {third} claims 2147483647 bytes" in capture.damage
 
 
-def test_an_impossible_time_ends_the_reading(tmp_path: Path) -> None:
+def test_a_fraction_of_more_than_a_second_is_carried(tmp_path: Path) -> None:
     whole = bytearray(segments_pcap(some_segments(5), nano=False))
     struct.pack_into("<I", whole, 24 + 16 + 54 + 100 + 4, 1_000_000)
     path = tmp_path / "a.pcap"
     path.write_bytes(whole)
     capture = read_capture(path)
-    assert (capture.records, len(capture.packets)) == (1, 1)
-    assert capture.damage is not None
-    assert "fraction" in capture.damage
+    assert (capture.records, len(capture.packets), capture.damage) == (5, 5, None)
+    assert capture.packets.t_ns[1] == (T0 // 10**9 + 1) * 10**9
+
+
+def blocks(*interface: bytes, units: list[int]) -> bytes:
+    """A pcapng file of one interface with these options, and a packet at each time."""
+    made = bytearray(pcapng([], interfaces=0))
+    body = struct.pack("<HHI", 1, 0, 65535) + b"".join(interface)
+    made += struct.pack("<II", 1, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+    for number, when in enumerate(units):
+        data = frame(Segment(t_ns=0, seq=number, payload=2))
+        body = struct.pack("<IIIII", 0, when >> 32, when & 0xFFFFFFFF, len(data), len(data)) + data
+        made += struct.pack("<II", 6, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+    return bytes(made)
+
+
+def check_times(path: Path, t_ns: list[int]) -> None:
+    command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-e", "frame.time_epoch"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert [int(Decimal(line) * 10**9) for line in text.split()] == t_ns
+
+
+def test_a_time_beyond_2262_is_none_and_ends_nothing(tmp_path: Path) -> None:
+    micro = T0 // 1000
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(blocks(units=[micro, 10_413_792_000_000_000, 2**63 + 5, micro + 1]))
+    capture = read_capture(path)
+    assert (capture.records, capture.untimed, capture.damage) == (4, 2, None)
+    assert capture.packets.t_ns.tolist() == [micro * 1000, 0, 0, micro * 1000 + 1000]
+    assert index(path).damage is None
+
+
+@pytest.mark.parametrize("value", [b"", b"\x09\x09", b"\x09\0\0\0\0"])
+def test_a_time_resolution_of_another_length_is_ignored(tmp_path: Path, value: bytes) -> None:
+    option = struct.pack("<HH", 9, len(value)) + value + bytes(-len(value) % 4)
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(blocks(option, bytes(4), units=[T0 // 1000]))
+    capture = read_capture(path)
+    assert (capture.records, capture.damage) == (1, None)
+    assert capture.packets.t_ns.tolist() == [T0 // 1000 * 1000]
+    check_times(path, capture.packets.t_ns.tolist())
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

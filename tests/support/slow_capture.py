@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LARGEST, LARGEST_BLOCK, LAST_NS = 262_144, 16 << 20, 2**63 - 1
 
@@ -59,7 +59,7 @@ def _read_pcap(data: bytes, order: str, unit: int) -> Reading:
         except struct.error:
             reading.stopped = at
             break
-        if kept > LARGEST or at + 16 + kept > len(data) or fraction * unit >= 10**9:
+        if kept > LARGEST or at + 16 + kept > len(data):
             reading.stopped = at
             break
         t_ns = second * 10**9 + fraction * unit
@@ -128,9 +128,9 @@ def _interface(block: bytes, order: str) -> _Interface:
         value, options = options[4 : 4 + length], options[4 + length + -length % 4 :]
         if kind == 0:
             break
-        if len(value) < length or (kind == 9 and length != 1) or (kind == 14 and length != 8):
+        if len(value) < length or (kind == 14 and length != 8):
             raise _Stop
-        if kind == 9:
+        if kind == 9 and length == 1:
             code = value[0]
         if kind == 14:
             offset_s = struct.unpack(order + "q", value)[0]
@@ -159,6 +159,6 @@ def _packet(data: bytes, at: int, order: str, interfaces: list[_Interface], earl
     # The fast reader holds whole seconds of binary units below the last second of 2262.
     last = before > LAST_NS or (one.code & 0x80 and units // per_second >= LAST_NS // 10**9)
     if last or abs(one.offset_s) > LAST_NS // 10**9 or before + one.offset_s * 10**9 > LAST_NS:
-        raise _Stop
+        before, one = 0, replace(one, offset_s=0)
     t_ns = before + one.offset_s * 10**9
     return Record(at=at + 28, kept=kept, wire=wire, t_ns=t_ns, interface=earlier + number, link=one.link)
