@@ -73,9 +73,9 @@ ALL = {
 }
 # A part that leaves every processor to the others as soon as these want it, and the phase after which it goes on.
 _IDLE, _GOES_ON_AFTER = "pure", "side by side"
-# In a session of its own, which goes behind all others from that phase on; it ends with this process.
+# In a session of its own, which goes behind all others, most of all from that phase on; it ends with this process.
 APART = ["setpriv", "--pdeathsig", "TERM", "chrt", "--idle", "0"]
-_LAST = "19"
+_BEHIND, LAST = 10, 19
 
 _Running = dict[str, subprocess.Popen[bytes]]
 
@@ -99,7 +99,7 @@ def main(words: list[str]) -> int:
                 began = time.monotonic()
                 print(f"== {phase}", flush=True)
                 if behind := running.get(_IDLE):
-                    goes_behind(behind.pid)
+                    goes_behind(behind.pid, LAST)
                 _start(running, parts, rest, environment, folder)
                 wanted = [part for part in running if (phase, part) != (_GOES_ON_AFTER, _IDLE)]
                 statuses += [_finished(running, part, folder) for part in wanted]
@@ -145,12 +145,14 @@ def _start(
                 command, cwd=ROOT, env=environment, stdout=said if place else None,
                 stderr=subprocess.STDOUT if place else None, start_new_session=apart,
             )  # fmt: skip
+        if apart:
+            goes_behind(running[name].pid, _BEHIND)
 
 
-def goes_behind(pid: int) -> None:
-    """Have this process's session run when no other wants to, where the kernel shares by sessions (sched(7))."""
+def goes_behind(pid: int, nice: int) -> None:
+    """Have this process's session get less than others, where the kernel shares by sessions (sched(7))."""
     with suppress(OSError):
-        Path(f"/proc/{pid}/autogroup").write_text(_LAST)
+        Path(f"/proc/{pid}/autogroup").write_text(str(nice))
 
 
 def _finished(running: _Running, name: str, folder: Path) -> int:

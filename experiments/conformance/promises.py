@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from experiments.conformance.restart import Restarted
 from experiments.conformance.stories import RESTART
-from records.audience import Audience
+from records.audience import NEVER, Audience
 from records.ledger import Reconciliation, reconcile
 from records.manifest import Window
 from records.messaging import Guarantee
@@ -26,11 +26,13 @@ _LONGEST_SILENCE_S = 2.0  # eighty times what the schedule leaves between two me
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """A trial after its story.  counted: over all its messages, warm-up included; answered: over those alone that the
-    stack has answered.  longest_silence_s: of any one consumer, inside the window.
+    stack has answered; staying: over those of these that are for somebody who is there at the end.  longest_silence_s:
+    of any one consumer, inside the window.
     """
 
     counted: Reconciliation
     answered: Reconciliation
+    staying: Reconciliation
     verdict: Verdict
     longest_silence_s: float
 
@@ -48,6 +50,7 @@ class Seen:
         return cls(
             counted=reconcile(published, delivered, them),
             answered=reconcile(acked, delivered, them),
+            staying=reconcile(acked, delivered, [one for one in them if one.until_ns == NEVER]),
             verdict=verdict,
             longest_silence_s=max(silences, default=0.0),
         )
@@ -75,8 +78,8 @@ class Seen:
 
     @property
     def missing(self) -> int:
-        """Messages that audiences never had, though the stack answered them."""
-        return self.answered.lost + self.answered.in_doubt
+        """Messages that audiences never had, though the stack answered them, but for what was under way to who left."""
+        return self.answered.lost + self.staying.in_doubt
 
 
 E = TypeVar("E", Seen, Restarted)

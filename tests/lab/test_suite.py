@@ -14,7 +14,7 @@ import pytest
 from _pytest.mark.expression import Expression
 from groups import MARKS, RESULTS
 from lab_kernels import gone
-from run import ALL, APART, FAST, ROOT, goes_behind, once_more
+from run import ALL, APART, FAST, LAST, ROOT, goes_behind, once_more
 
 
 def test_a_test_with_whatever_marks_is_in_one_part() -> None:
@@ -55,11 +55,11 @@ _OF_ITS_SESSION = Path("/proc/self/autogroup")
 def test_what_goes_behind_all_others_is_its_session_alone() -> None:
     mine = _OF_ITS_SESSION.read_text()
     with subprocess.Popen([*APART, "sleep", "60"], start_new_session=True) as one:
-        goes_behind(one.pid)
+        goes_behind(one.pid, LAST)
         assert Path(f"/proc/{one.pid}/autogroup").read_text().endswith(" nice 19\n")
         one.terminate()
     assert _OF_ITS_SESSION.read_text() == mine
-    goes_behind(one.pid)  # which has ended
+    goes_behind(one.pid, LAST)  # which has ended
 
 
 def test_what_runs_apart_ends_with_whoever_has_started_it() -> None:
