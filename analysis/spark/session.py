@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ARCHIVE = ROOT / "build" / "spark.jsa"
-_STOP_LIMIT_S = 120.0  # beside other work, a Java process takes a minute to write the class archive
+_STOP_LIMIT_S = 120.0
 _LOG_LINES, _PORT = 40, 7077
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")  # as Hadoop has them: file:/folder
 _JOINED = {"spark.executorEnv.PYTHONPATH": ":", "spark.archives": ","}
@@ -89,9 +89,10 @@ def archive_options(archive: Path = ARCHIVE) -> tuple[str, ...]:
 
 @contextmanager
 def session(
-    *, master: Where = None, jvm: tuple[str, ...] | None = None, say: Callable[[str], None] = lambda _line: None
-) -> Iterator[SparkSession]:
-    """A Spark session, ended on every way out together with its Java process.
+    *, master: Where = None, jvm: tuple[str, ...] | None = None, say: Callable[[str], None] = lambda _line: None,
+    stop_limit_s: float = _STOP_LIMIT_S,
+) -> Iterator[SparkSession]:  # fmt: skip
+    """A Spark session, ended on every way out together with its Java process, by force after stop_limit_s.
 
     master: as Spark writes it, or a Target; None = this machine, or the server that SPARK_REMOTE names.  `sc://...` is
     a Spark Connect server.  say: takes lines about workers that differ, or were lost, and where Spark shows a long job.
@@ -104,13 +105,14 @@ def session(
             with connected(remote or os.environ["SPARK_REMOTE"], folder, target, say) as spark:
                 yield spark
             return
-        with _on_master(target, folder, archive_options() if jvm is None else jvm, say) as spark:
+        options = archive_options() if jvm is None else jvm
+        with _on_master(target, folder, options, say, stop_limit_s) as spark:
             yield spark
 
 
 @contextmanager
 def _on_master(
-    target: Target, folder: Path, jvm: tuple[str, ...], say: Callable[[str], None]
+    target: Target, folder: Path, jvm: tuple[str, ...], say: Callable[[str], None], stop_limit_s: float
 ) -> Iterator[SparkSession]:
     theirs = defaults.defaults()
     master = target.master or theirs.get("spark.master") or f"local[{os.cpu_count() or 1}]"
@@ -123,7 +125,8 @@ def _on_master(
     if ships:
         ours["spark.archives"] = f"{environment.made(folder)}#{environment.NAME}"
     asked = dict(target.conf) | (event_log(target.event_log) if target.event_log else {})
-    with _own_jvm(chosen_by(ours, theirs, asked), folder, ships=ships) as spark, watched(spark, say):
+    chosen = chosen_by(ours, theirs, asked)
+    with _own_jvm(chosen, folder, ships=ships, stop_limit_s=stop_limit_s) as spark, watched(spark, say):
         if code is not None:
             send(spark, code)
             check(spark, env=target.env, say=say)
@@ -140,7 +143,7 @@ def event_log(place: str) -> dict[str, str]:
 
 
 @contextmanager
-def _own_jvm(chosen: dict[str, str], folder: Path, *, ships: bool) -> Iterator[SparkSession]:
+def _own_jvm(chosen: dict[str, str], folder: Path, *, ships: bool, stop_limit_s: float) -> Iterator[SparkSession]:
     # Spark is imported here, so that whoever needs only the settings or the reader does not pay for it.
     from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
@@ -165,7 +168,7 @@ def _own_jvm(chosen: dict[str, str], folder: Path, *, ships: bool) -> Iterator[S
             end = "\n".join(log.read_text(errors="replace").splitlines()[-_LOG_LINES:])
             raise SparkFailed(f"Spark failed: {telling(str(error), end)}") from error
         finally:
-            _end(gateway)
+            _end(gateway, stop_limit_s)
 
 
 def _places(folder: Path) -> dict[str, str]:
@@ -179,7 +182,7 @@ def interrupted(error: BaseException) -> bool:
     return before is not None and (isinstance(before, KeyboardInterrupt) or interrupted(before))
 
 
-def _end(gateway: Any) -> None:
+def _end(gateway: Any, stop_limit_s: float) -> None:
     from pyspark import SparkContext  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
@@ -195,7 +198,7 @@ def _end(gateway: Any) -> None:
         gateway.shutdown()
     gateway.proc.stdin.close()  # the Java process ends when its standard input does
     try:
-        gateway.proc.wait(_STOP_LIMIT_S)
+        gateway.proc.wait(stop_limit_s)
     except subprocess.TimeoutExpired:
         gateway.proc.kill()
         gateway.proc.wait()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NO_PACKETS = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)  # a pcap's header
+# Half a minute on a quiet machine, more than two minutes on a busy one; it is written as the Java process ends.
+_WRITTEN_S = 1200.0
 _QUERY = """SELECT dport, count(*) AS n, sum(wire_len) / 2.0 AS mean FROM packets JOIN others USING (dport)
 WHERE ts_ns > 5 AND dport IN (1, 2) GROUP BY dport ORDER BY n DESC LIMIT 3"""
 
@@ -28,7 +30,8 @@ def make_archive(archive: Path = ARCHIVE) -> Path:
     """Run small jobs and keep the classes they loaded in `archive`; an existing archive is replaced."""
     archive.parent.mkdir(parents=True, exist_ok=True)
     fresh = archive.with_name(f".{archive.name}.new")
-    with session(master="local[2]", jvm=(f"-XX:ArchiveClassesAtExit={fresh}",)) as spark, scratch("warm") as folder:
+    writes = (f"-XX:ArchiveClassesAtExit={fresh}",)
+    with session(master="local[2]", jvm=writes, stop_limit_s=_WRITTEN_S) as spark, scratch("warm") as folder:
         reduce_trials(spark, [archive.parent / "no-such-trial"] * 2)
         _ask(spark, folder / "none.pcap")
     fresh.replace(archive)

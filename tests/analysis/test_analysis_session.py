@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from analysis.spark import warm
 from analysis.spark.errors import SparkFailed
 from analysis.spark.session import interrupted, session, settings
 from analysis.spark.ship import bundle
@@ -94,6 +95,24 @@ def test_an_interrupt_is_not_hidden_by_what_fails_after_it() -> None:
     assert interrupted(tidy_up_after(tidy_up_after(KeyboardInterrupt())))
     assert not interrupted(tidy_up_after(OSError()))
     assert not interrupted(ConnectionError())
+
+
+def test_the_class_archive_has_all_the_time_that_it_takes_a_busy_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is written as the Java process ends, of which 120 s were too few beside other work."""
+    limits: list[float] = []
+
+    def started(**named: object) -> object:
+        limits.append(float(str(named["stop_limit_s"])))
+        (tmp_path / ".classes.jsa.new").touch()
+        return nullcontext()
+
+    for name in ("reduce_trials", "_ask"):
+        monkeypatch.setattr(warm, name, lambda *_: None)
+    monkeypatch.setattr(warm, "session", started)
+    assert warm.make_archive(tmp_path / "classes.jsa").exists()
+    assert limits[0] >= 600
 
 
 @pytest.mark.parametrize(
