@@ -75,7 +75,7 @@ ALL = {
 _IDLE, _GOES_ON_AFTER = "pure", "side by side"
 # In a session of its own, which goes behind all others, most of all from that phase on; it ends with this process.
 APART = ["setpriv", "--pdeathsig", "TERM", "chrt", "--idle", "0"]
-_BEHIND, LAST = 10, 19
+_BEHIND, LAST = 5, 19  # a third of the share of another session, and a seventieth
 
 _Running = dict[str, subprocess.Popen[bytes]]
 
