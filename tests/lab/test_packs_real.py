@@ -121,13 +121,13 @@ def packed(campaign: Path, to: Path) -> None:
     assert CliRunner().invoke(app, ["pack", str(campaign), "--out", str(to)]).exit_code == 0
 
 
-def refused(campaign: Path | str, tmp_path: Path, *words: str) -> str:
+def refused(campaign: Path | str, tmp_path: Path, *words: str, status: int = 1) -> str:
     """What is said of a campaign that cannot be packed, for which no file may be left."""
     out = tmp_path / "out"
     out.mkdir()
     (out / "older").write_bytes(b"older")
     done = CliRunner().invoke(app, ["pack", str(campaign), "--out", str(out / "older"), *words])
-    assert (done.exit_code, done.stdout) == (1, "")
+    assert (done.exit_code, done.stdout) == (status, "")
     assert os.listdir(out) == ["older"]
     assert (out / "older").read_bytes() == b"older"
     return done.stderr
@@ -156,7 +156,8 @@ def test_a_campaign_that_is_being_run_is_not_packed(original: Path, tmp_path: Pa
 
 
 def test_what_is_no_campaign_or_has_no_trial_is_told(original: Path, tmp_path: Path) -> None:
-    assert "no campaign (there is no campaign.json in it)" in refused(original.parent, tmp_path / _made(tmp_path, "a"))
+    told = refused(original.parent, tmp_path / _made(tmp_path, "a"), status=2)
+    assert "no campaign (there is no campaign.json in it)" in told
     empty = write_campaign(tmp_path, Spec(**SMALL | {"trials": 0}))
     assert "no trial is finished" in refused(empty, tmp_path / _made(tmp_path, "b"))
 
