@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from played import played
 
 from emulation.kernel.namespace import throwaway_namespace
 from experiments.deploy import (
@@ -86,16 +87,7 @@ def test_every_role_has_every_action() -> None:
 
 
 def test_the_playbook_and_the_example_inventory_for_ssh_hosts_can_be_read(tmp_path: Path) -> None:
-    command = [Path(sys.executable).parent / "ansible-playbook", "--syntax-check", "services.yml"]
-    actions = json.dumps({"airwire_actions": list(get_args(Action))})
-    done = subprocess.run(
-        [*command, "-i", "inventories/ssh-example.yml", "-e", actions],
-        cwd=PLAYBOOKS,
-        env={**os.environ, "ANSIBLE_HOME": str(tmp_path), "LC_ALL": "C.UTF-8"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = played("inventories/ssh-example.yml", get_args(Action), "--syntax-check", home=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

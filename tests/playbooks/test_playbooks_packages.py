@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from played import played
 
-from experiments.deploy import PLAYBOOKS
 from stacks.declaration import read
 from stacks.folders import role_folders
 
@@ -62,23 +61,10 @@ class Machine:
         }
         inventory = self.folder / "inventory.json"
         inventory.write_text(json.dumps({"all": {"hosts": {"here": host | variables}}}))
-        command = [Path(sys.executable).parent / "ansible-playbook", "-i", inventory, "services.yml", *words]
-        done = subprocess.run(
-            [*command, "-e", json.dumps({"airwire_actions": ["install"]})],
-            cwd=PLAYBOOKS,
-            env={
-                **os.environ,
-                "PATH": f"{self.commands}:{os.environ['PATH']}",
-                "ANSIBLE_ROLES_PATH": ":".join(map(str, role_folders())),
-                "ANSIBLE_HOME": str(self.folder / "ansible"),
-                "ANSIBLE_NOCOLOR": "1",
-                "LC_ALL": "C.UTF-8",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=280,
-        )
+        done = played(
+            inventory, ["install"], *words, home=self.folder / "ansible",
+            PATH=f"{self.commands}:{os.environ['PATH']}", ANSIBLE_ROLES_PATH=":".join(map(str, role_folders())),
+        )  # fmt: skip
         return done.stdout + done.stderr
 
 

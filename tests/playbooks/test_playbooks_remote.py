@@ -9,7 +9,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 
 import pytest
 import yaml
+from played import played
 
 pytestmark = pytest.mark.root
 
@@ -67,25 +67,12 @@ class Machine:
             json.dumps({"all": {"hosts": {host: self._host(host) | own for host, own in hosts.items()}}})
         )
         plugins = f"{Path(__file__).parent / 'connections'}:{PLAYBOOKS / 'plugins' / 'connection'}"
-        command = [Path(sys.executable).parent / "ansible-playbook", "-i", inventory, "services.yml"]
-        return subprocess.run(
-            [*command, "-e", json.dumps({"airwire_actions": ["install", "configure", "stop"]})],
-            cwd=PLAYBOOKS,
-            env={
-                **os.environ,
-                "ANSIBLE_CONNECTION_PLUGINS": plugins,
-                "ANSIBLE_HOME": str(self.here),
-                "TMPDIR": str(self.here),
-                "ANSIBLE_NOCOLOR": "1",
-                # The plugin's parent takes itself for connected as the user of this process.
-                "ANSIBLE_BECOME_ALLOW_SAME_USER": "1",
-                "LC_ALL": "C.UTF-8",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
+        return played(
+            inventory, ["install", "configure", "stop"], home=self.here, TMPDIR=str(self.here),
+            ANSIBLE_CONNECTION_PLUGINS=plugins,
+            # The plugin's parent takes itself for connected as the user of this process.
+            ANSIBLE_BECOME_ALLOW_SAME_USER="1",
+        )  # fmt: skip
 
     def _host(self, name: str) -> dict[str, Any]:
         far = self.folder / name
