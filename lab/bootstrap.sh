@@ -29,42 +29,43 @@ missing=()
 for need in "${needs[@]}"; do
   command -v "${need%%:*}" >/dev/null || [ -x "/usr/sbin/${need%%:*}" ] || missing+=("${need#*:}")
 done
-/usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 /usr/bin/python3 -c 'import nftables' 2>/dev/null || missing+=(python3-nftables)
+for_pip=()
+/usr/bin/python3 -c 'import ensurepip' 2>/dev/null || for_pip+=(python3-venv)
 # What builds our own package: Debian's venv brings too old a setuptools to do without wheel, Ubuntu's none at all.
-/usr/bin/python3 -c 'import setuptools, wheel' 2>/dev/null || missing+=(python3-setuptools python3-wheel)
-
-# Stacks that other packages bring are in the environment, once there is one.
-python=/usr/bin/python3
-.venv/bin/python -c 'import tomllib' 2>/dev/null && python=.venv/bin/python
-"$python" -m lab.system_packages "${missing[@]}" || exit 1
-[ "${1:-run}" = packages ] && exit
-
-/usr/bin/python3 -c 'import mininet.net' 2>/dev/null \
-  || fail "the system Python does not see mininet; this brings it: apt-get install --reinstall mininet"
+/usr/bin/python3 -c 'import setuptools, wheel' 2>/dev/null || for_pip+=(python3-setuptools python3-wheel)
 
 stamp=.venv/.airwire-locked made=.venv/.airwire-place
 place="$(pwd -P) $(/usr/bin/python3 -c 'import sys; print(*sys.version_info[:2])')"
 want=$({ cat requirements.lock pyproject.toml lab/bootstrap.sh; echo "$place"; } | sha256sum | cut -d' ' -f1)
 locked() { [ "$(cat "$stamp" 2>/dev/null)" = "$want" ]; }
-if ! locked; then
+
+told() {
+  [ "$failed" ] || return 0
+  tail -20 "$failed" >&2
+  fail "that did not work (see above, and all of it in $failed); once the cause is gone, repeat what you typed"
+}
+
+python_packages() {
+  locked && return
   mkdir -p build
   exec 9>>build/.set-up.lock  # two at once would take packages from under each other
   flock 9
-fi
-if ! locked; then
+  locked && return
   say "installing the locked Python packages into .venv"
+  parts=(build/requirements-spark.txt build/requirements-others.txt) logs=(build/set-up-spark.log build/set-up.log)
+  failed=''
   rm -f "$stamp"  # what is there is mixed until all of it is installed
   # The system's Python, and its packages in sight: mininet is packaged for it and for no other.  Scripts in it name
   # their place, and one that was interrupted lacks pip or that sight.
   if [ "$(cat "$made" 2>/dev/null || echo "$place")" != "$place" ] \
       || ! .venv/bin/pip --version 2>/dev/null | grep -qF "from $(pwd -P)/.venv/" \
       || ! grep -q '^include-system-site-packages = true' .venv/pyvenv.cfg; then
-    /usr/bin/python3 -m venv --clear --system-site-packages .venv
+    /usr/bin/python3 -m venv --clear --system-site-packages .venv >"${logs[1]}" 2>&1 || failed=${logs[1]}
+    told
   fi
   echo "$place" >"$made"
   # Spark takes as long as all others together, since it is built here: beside them, in a process group that ends with us.
-  parts=(build/requirements-spark.txt build/requirements-others.txt) logs=(build/set-up-spark.log build/set-up.log)
   awk -v spark="${parts[0]}" -v others="${parts[1]}" \
     '/^[^ #]/ { part = /^pyspark==/ ? spark : others } part { print >part }' requirements.lock
   install() { .venv/bin/pip install --disable-pip-version-check --no-deps "$@"; }
@@ -74,22 +75,42 @@ if ! locked; then
   built="-$!"
   # An interrupt pip takes as a reason to leave no files; what it has started may go on without it.
   trap 'kill -INT -- "$built" 2>/dev/null; wait; kill -KILL -- "$built" 2>/dev/null' EXIT
-  failed=''
   if { install --require-hashes -r "${parts[1]}" && install --no-build-isolation -e .; } >"${logs[1]}" 2>&1; then
     wait $! || failed=${logs[0]}
     trap - EXIT
   else
     failed=${logs[1]}
   fi
-  if [ "$failed" ]; then
-    tail -20 "$failed" >&2
-    fail "that did not work (see above, and all of it in $failed); once the cause is gone, repeat what you typed"
-  fi
+  told
   rm -f "${logs[@]}" "${parts[@]}" build/spark.jsa
   echo "$want" >"$stamp.new"
   mv "$stamp.new" "$stamp"
+}
+
+# Stacks that other packages bring are in the environment, once there is one.  Before, it is made while the system's
+# packages come, in a process group that ends with us.
+python=/usr/bin/python3
+.venv/bin/python -c 'import tomllib' 2>/dev/null && python=.venv/bin/python
+if [ ! -e .venv ] && [ "${1:-run}" != packages ] && [ "${#for_pip[@]}" = 0 ]; then
+  set -m
+  (trap 'exit 130' INT; python_packages) </dev/null &
+  set +m
+  beside=$!
+  trap 'kill -INT -- "-$beside" 2>/dev/null; wait' EXIT
 fi
-exec 9>&-
+missing+=("${for_pip[@]}")
+
+"$python" -m lab.system_packages "${missing[@]}" || exit 1
+[ "${1:-run}" = packages ] && exit
+
+/usr/bin/python3 -c 'import mininet.net' 2>/dev/null \
+  || fail "the system Python does not see mininet; this brings it: apt-get install --reinstall mininet"
+
+if [ "${beside:-}" ]; then
+  wait "$beside" || exit 1
+  trap - EXIT
+fi
+(python_packages)
 [ "${1:-run}" = lint ] && exit
 
 if [ ! -e build/spark.jsa ]; then
