@@ -19,7 +19,7 @@ from playbook_modules import load
 from service_ends import ending_with_us
 
 module, scratch = load("service_process"), Path(sys.argv[1])
-folder = scratch / "node" / "service"
+folder = scratch / "trial" / ".scratch" / "node" / "service"
 folder.mkdir(parents=True, mode=0o700)
 with ending_with_us(scratch):
     server = subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL, start_new_session=True)

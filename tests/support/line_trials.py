@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 from lab_runs import assert_sound, called, scenario_file
+from service_ends import ending_with_us
 from origin import origin
 
 from analysis.trial import reduce_trial
@@ -69,7 +70,8 @@ def run(tmp_path: Path, meanwhile: Callable[[], None] | None = None) -> tuple[Tr
             happening[0].start()
 
     try:
-        return trials.run_trial(spec, tell)
+        with ending_with_us(folder):
+            return trials.run_trial(spec, tell)
     finally:
         for thread in happening:
             thread.join()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def ending_with_us(scratch: Path) -> Iterator[None]:
-    """Services with a pid file below `scratch` are ended when the block, or this process, ends, by SIGKILL, too."""
+    """Services with a pid file anywhere below `scratch` are ended when the block, or this process, ends, however."""
     waits = subprocess.Popen([sys.executable, __file__, scratch], stdin=subprocess.PIPE, start_new_session=True)
     try:
         yield
@@ -21,10 +21,13 @@ def ending_with_us(scratch: Path) -> Iterator[None]:
 
 def _main(scratch: Path) -> None:
     sys.stdin.buffer.read()  # it ends with whoever has the other end
+    pid_files = list(scratch.rglob("pid"))  # in experiments.deploy.service_folder
+    if not pid_files:
+        return
     import playbook_modules  # noqa: PLC0415 - imports slowly, and is seldom wanted
 
     module = playbook_modules.load("service_process")
-    for pid_file in scratch.glob("*/*/pid"):  # experiments.deploy.service_folder
+    for pid_file in pid_files:
         if process := module.saved(pid_file):
             process.end(1.0)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from lab_runs import scenario_file
 from origin import origin
+from service_ends import ending_with_us
 
 from emulation.profile.media import MediumName
 from experiments.campaign import campaign as campaigns
@@ -51,7 +52,8 @@ def run_file(path: Path, tmp_path: Path, *, made_by: MediumName = "tc") -> tuple
         campaign = read_campaign(folder)
         spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], origin(), medium=made_by)
         phases: list[Phase] = []
-        trial, verdict = trials.run_trial(spec, phases.append)
+        with ending_with_us(folder):
+            trial, verdict = trials.run_trial(spec, phases.append)
         if not retry.spoiled_by_machine(verdict):
             break
     return trial, verdict, phases
