@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 from lab_runs import assert_sound, called, scenario_file
-from service_ends import ending_with_us
 from origin import origin
+from service_ends import ending_with_us
 
 from analysis.trial import reduce_trial
 from experiments.campaign import campaign as campaigns
