@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from emulation.line import ceiling
 from emulation.profile import library
 from emulation.profile.profile import LinkProfile
-from experiments.scenario import cases, knobs, limits, misfits, nodes, overlay, overrides, programs, segments
+from experiments.scenario import called, cases, knobs, limits, misfits, nodes, overlay, overrides, programs, segments
 from experiments.scenario.settings import Settings
 from records.comparing import Compared, compared, problems
 from records.errors import WrongInput
@@ -140,7 +140,9 @@ def load(path: Path) -> Scenario:
         cells *= size
     if cells > _MAX_CELLS:
         raise ScenarioError(f"{path}: {cells} cells; at most {_MAX_CELLS} can be run")
-    printed = {_label(key): tuple(_printed(key, level) for level in levels) for key, levels in factors.items()}
+    printed = {
+        called.factor(key): tuple(called.level(key, level) for level in levels) for key, levels in factors.items()
+    }
     built = [_cell(text.data, factors, choice, printed, complain) for choice in itertools.product(*map(range, sizes))]
     complain.raise_if_any()
     _check_references(built[0].settings, printed, overrides.conditions(exceptions), complain)
@@ -235,12 +237,12 @@ def _check_factors(factors: dict[Key, list[Any]], complain: _Complaints) -> None
         if factor[0] in _OF_THE_WHOLE:
             complain.add(factor, "holds for the whole campaign, so it cannot be a factor: give one value")
     for factor, levels in factors.items():
-        printed = [_printed(factor, level) for level in levels]
+        printed = [called.level(factor, level) for level in levels]
         if not levels:
             complain.add(factor, "[]: a factor needs at least one level")
         for name in sorted({name for name in printed if printed.count(name) > 1}):
             complain.add(factor, f"two levels are both called {name!r}; each needs a value of its own")
-        if (other := labels.setdefault(_label(factor), factor)) != factor:
+        if (other := labels.setdefault(called.factor(factor), factor)) != factor:
             complain.add(factor, f"{'.'.join(map(str, other))} is a factor of the same name; vary one of them")
     complain.raise_if_any()
 
@@ -257,7 +259,7 @@ def _cell(
     plain = _replaced(data, level_of, ())
     if cases.KEY in level_of:
         plain = cases.laid_over(plain)
-    levels = {_label(key): _printed(key, level) for key, level in level_of.items()}
+    levels = {called.factor(key): called.level(key, level) for key, level in level_of.items()}
     plain = overrides.laid_over(plain, levels)
 
     def place(location: tuple[Any, ...]) -> Key:
@@ -360,24 +362,6 @@ def _replaced(data: Any, levels: dict[Key, Any], at: Key) -> Any:
     if isinstance(data, dict):
         return {key: _replaced(value, levels, (*at, key)) for key, value in data.items()}
     return data
-
-
-def _label(key: Key) -> str:
-    return cases.NAME if key == cases.KEY else str(key[-1])
-
-
-def _printed(factor: Key, level: Any) -> str:
-    """A level as one word, safe in a folder name; of a mapping with several keys, the values in their order."""
-    if factor == cases.KEY:
-        words = [cases.name_of(level)]
-    elif isinstance(level, dict):
-        pairs = len(level) == 1 or overlay.is_of_numbers(level)  # sizes say as much as their shares
-        words = [str(part) for pair in level.items() for part in pair] if pairs else list(level.values())
-    else:
-        name = "none" if level is None else str(level)
-        words = [Path(name).stem if name.endswith((".yaml", ".yml")) else name]
-    text = "-".join(map(str, words))
-    return "".join(char if char.isalnum() or char in ".-_" else "-" for char in text) or "none"
 
 
 def _with_level(location: tuple[Any, ...], chosen: dict[Key, int]) -> Key:

@@ -45,6 +45,14 @@ def test_left_out_it_is_a_star_and_the_digest_is_what_it_was(tmp_path: Path) -> 
     assert scenario(tmp_path, topology={"kind": "star", "servers": 2}).digest != plain.digest
 
 
+def test_levels_are_called_by_what_they_say_and_nothing_else(tmp_path: Path) -> None:
+    tree = {"kind": "tree", "servers": 3, "link": "wireline-10m", "links": {"link2": "wireline-100m"}}
+    found = scenario(tmp_path, stations=3, topology=[{"kind": "star"}, {"kind": "star", "servers": 2}, CHAIN, tree])
+    assert found.factors["topology"] == (
+        "star", "star-2", "chain-2-wireline-10m", "tree-3-wireline-10m-link2-wireline-100m",
+    )  # fmt: skip
+
+
 def test_it_can_be_a_factor_and_a_campaign_keeps_the_profiles_of_its_links(tmp_path: Path) -> None:
     found = scenario(tmp_path, topology=[{"kind": "star", "servers": 1}, CHAIN])
     assert found.factors == {"topology": ("star-1", "chain-2-wireline-10m")}
