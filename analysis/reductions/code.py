@@ -60,11 +60,14 @@ def imported(start: str | Sequence[str] = REDUCES, root: Path = ROOT) -> list[Pa
     """
     found: set[Path] = set()
     left = [start] if isinstance(start, str) else list(start)
+    named = set(left)  # most are imported by many modules
     while left:
         for path in _files(left.pop(), root):
             if path not in found:
                 found.add(path)
-                left += names_in(path, root)
+                new = set(names_in(path, root)) - named
+                named |= new
+                left += new
     return sorted(found)
 
 
