@@ -7,10 +7,30 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from jinja2 import DictLoader, Environment, StrictUndefined
+from jinja2 import BytecodeCache, DictLoader, Environment, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 _HERE = Path(__file__).parent
+
+
+class _Compiled(BytecodeCache):
+    """Templates that this process has compiled, by name and text: another report does not do so again."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Put it into the bucket, where it is there."""
+        if code := self._codes.get((bucket.key, bucket.checksum)):
+            bucket.bytecode_from_string(code)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Take it out of the bucket."""
+        self._codes[bucket.key, bucket.checksum] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
 
 
 class Pages:
@@ -29,6 +49,7 @@ class Pages:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            bytecode_cache=_COMPILED,
         )
         style = "".join((_HERE / name).read_text() for name in ("report.css", extra) if name)
         script = (_HERE / "sort.js").read_text()
