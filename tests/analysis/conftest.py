@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from common.capture import write_capture
+from matplotlib.figure import Figure
 from object_store import ObjectStore
 from reduced_here import findings_of
 from synthetic_campaign import write_campaign
@@ -14,6 +15,8 @@ from analysis.findings import Findings
 from analysis.report.build import write
 from records import location
 from records.location import Remote, locate
+
+_BLANK = {"svg": b'<svg xmlns="http://www.w3.org/2000/svg"/>', "png": b"\x89PNG\r\n\x1a\n"}
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +52,9 @@ def target(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Remote:
     found = locate(store.uri("lab/runs/one"))
     assert isinstance(found, Remote)
     return found
+
+
+@pytest.fixture
+def blank_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plots are blank, for tests of what else a report says: to draw them is most of what it costs."""
+    monkeypatch.setattr(Figure, "savefig", lambda _, to, *, format, **__: to.write(_BLANK[format]))

@@ -60,6 +60,7 @@ def test_without_captures_a_trial_counts_and_claims_nothing_of_packets(found: Fi
     assert [told(found, number).journey_why for number in (2, 3)] == [EVERY_THIRD, OFF]
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_the_report_says_of_which_trials_there_are_no_captures_and_why(found: Findings) -> None:
     page = write(found).read_text()
     assert (
@@ -73,6 +74,7 @@ def test_the_report_says_of_which_trials_there_are_no_captures_and_why(found: Fi
     assert "not kept" in (found.folder / "trials" / f"{CELL}-trial-002.html").read_text()
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_a_campaign_whose_captures_were_all_kept_says_nothing_of_them(tmp_path: Path) -> None:
     folder = write_campaign(tmp_path, Spec(bodies=(100,), guarantees=("durable, persistent",), packets=5, trials=1))
     finished = trials(folder)

@@ -302,6 +302,7 @@ def test_a_page_that_failed_is_tried_again(
     assert after == pages_of(three, tmp_path / "anew")
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_a_report_keeps_the_pages_of_the_last_and_a_small_one_needs_no_digest_of_its_code(
     three: Findings, drawn: list[tuple[str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_a_page_says_what_was_not_made_and_the_words_that_make_it(few: Findings,
     assert "not made" not in page_of(few, Extent.ALL)[0]
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_a_report_of_cells_has_their_plots_and_no_pages_and_one_of_none_has_neither(
     few: Findings, tmp_path: Path
 ) -> None:

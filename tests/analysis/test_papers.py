@@ -95,6 +95,7 @@ def test_a_doubtful_row_is_compared_both_ways(result: PaperResult) -> None:
     assert found[0].ours is not None
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_doubtful_rows_are_marked_wherever_they_are_used(result: PaperResult, tmp_path: Path) -> None:
     text = write(result, tmp_path).read_text()
     rows, rest = text.split('id="ratios"')
@@ -107,6 +108,7 @@ def test_doubtful_rows_are_marked_wherever_they_are_used(result: PaperResult, tm
     assert "exchanged: " in decides
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_how_sure_a_mean_is_stands_beside_it(tmp_path: Path) -> None:
     few = {q: value for q, value in published_values().items() if q.case == "set1-01"}
     rule = Rule(least=3, most=3, half_width=0.05, metrics=("delivered_per_s", "latency_mean_s"))
@@ -143,6 +145,7 @@ def test_each_claim_is_judged_by_ours_and_by_both_readings(result: PaperResult) 
     assert claims["f2m-100-wire-six-to-eighteen"].ours.verdict is Verdict.HOLDS
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_one_trial_is_inconclusive_and_leans_as_the_published_values_do(tmp_path: Path) -> None:
     one = hold(PAPER, [findings(cells(published_values(), trials=1, noise=0.0), tmp_path)])
     assert {claim.ours.verdict for claim in one.claims} == {Verdict.INCONCLUSIVE}
@@ -190,6 +193,7 @@ def test_the_page_has_every_row_every_claim_and_every_figure(result: PaperResult
     assert plots == [*(f"figure-{number:02}.png" for number in range(8, 15)), "measured-against-published.png"]
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_the_tables_hold_the_numbers_behind_the_page(result: PaperResult, tmp_path: Path) -> None:
     write(result, tmp_path)
     tables = tmp_path / "paper-tables"

@@ -57,6 +57,7 @@ def printed(lines: str = LINES) -> str:
     return f"{','.join(HEAD)}\n{lines}"
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_claims_are_judged_by_what_is_computed_and_the_page_says_by_which_command(tmp_path: Path) -> None:
     published = (write_study(tmp_path / "plain") / "published.csv").read_text() + ROW
     paper = read_paper(write_study(tmp_path / "study", record=RECORDED, published=published, claims=CLAIMED))

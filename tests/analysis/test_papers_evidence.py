@@ -19,6 +19,8 @@ from analysis.papers.result import COUNTED_FROM_GO
 from analysis.papers.view import from_go_text, verdict_text
 from analysis.stationarity import WindowTrend
 
+pytestmark = pytest.mark.usefixtures("blank_plots")
+
 
 def test_claims_are_judged_by_both_counts(tmp_path: Path) -> None:
     """As published inside the window; from go non-durable subscribers of many pairs get a fiftieth."""

@@ -81,6 +81,7 @@ def test_the_report_is_the_folders_to_the_byte_and_reductions_stay_at_the_uri(
     assert new == {str(path.relative_to(campaign)) for path in (campaign / "reduced").rglob("*") if path.is_file()}
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_pages_of_the_report_that_was_there_are_kept(
     campaign: Path, target: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,6 +225,7 @@ def test_records_alone_are_copied(store: ObjectStore, campaign: Path, target: Re
     assert copy.folder.name == campaign.name
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_of_a_report_without_pages_the_words_that_make_them_name_the_uri_and_what_is_not_ours_stays(
     campaign: Path, target: Remote, tmp_path: Path
 ) -> None:

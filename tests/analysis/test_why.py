@@ -174,6 +174,7 @@ def repeated(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     return replace(found, cells=cells)
 
 
+@pytest.mark.usefixtures("blank_plots")
 @pytest.mark.parametrize("extent", [Extent.ALL, Extent.NONE])
 def test_the_page_folds_the_words_and_keeps_them(repeated: Findings, extent: Extent) -> None:
     text = html.unescape(write(repeated, extent=extent).read_text()).replace("\u00a0", " ")
@@ -184,6 +185,7 @@ def test_the_page_folds_the_words_and_keeps_them(repeated: Findings, extent: Ext
         assert text.count(said) == text.count(f"<p>{said}</p>") + text.count(f"<li>{said}</li>") > 0
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_the_page_of_a_trial_says_what_failed_and_folds_why_it_was_run_again(repeated: Findings) -> None:
     folder: Path = write(repeated).parent / "trials"
     text = html.unescape((folder / f"{AIR}-trial-001.html").read_text()).replace("\u00a0", " ")
