@@ -61,7 +61,7 @@ def expected(up: Leg, down: Leg, *, sched_ms: float, recv_ms: float) -> dict[str
     }  # fmt: skip
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data(), messages=st.integers(1, 4), first=st.sampled_from([0, 1, 2**32 - 70, 2**31 - 40]))
 def test_random_transfers_agree_with_the_model(data: st.DataObject, messages: int, first: int) -> None:
     world = World(sides=("station", "wired"))
@@ -90,7 +90,7 @@ def test_random_transfers_agree_with_the_model(data: st.DataObject, messages: in
     assert found.account.attributed == len(wanted)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data(), messages=st.integers(1, 4), first=st.sampled_from([0, 2**32 - 70]))
 def test_random_transfers_between_stations_agree_with_the_model(data: st.DataObject, messages: int, first: int) -> None:
     world = World(sides=("station",), serverless=True)

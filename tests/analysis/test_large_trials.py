@@ -117,7 +117,7 @@ def test_the_rows_are_those_of_one_task(trial: Path, buckets: int) -> None:
     assert apart(trial, buckets).equals(whole)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32))
 def test_whatever_the_connections_did(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = trial_of(tmp_path_factory.mktemp("random"), seed)

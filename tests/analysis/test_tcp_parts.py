@@ -20,7 +20,7 @@ from analysis.tcp.connections import ACK, Flows
 from analysis.tcp.flows import flow_table, table_of_parts
 from analysis.tcp.parts import analysed
 
-MANY = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+MANY = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
 @MANY
