@@ -5,7 +5,7 @@ PIECE = $(if $(FOR),--for $(FOR))
 STACKS ?= reference activemq activemq-openwire activemq-mqtt mosquitto mosquitto,version=3.1.1 mosquitto,qos=2 zeromq iris iris,splits=1
 LAB = .venv/bin/lab
 .DEFAULT_GOAL := help
-.PHONY: help setup test-setup lint-setup experiment paper report compare resume pack unpack list profiles stacks conform calibrate doctor generate test test-fast lint bench clean
+.PHONY: help setup test-setup lint-setup test-compiled experiment paper report compare resume pack unpack list profiles stacks conform calibrate doctor generate test test-fast lint bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{sub(/%/, "NAME", $$1); printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,13 +64,18 @@ test-setup:
 lint-setup:
 	@lab/bootstrap.sh lint
 
+# In a fresh clone, all processes of the suite would compile all tests, at the same time.
+test-compiled: lint-setup
+	@ls tests/__pycache__/conftest.*pytest*.pyc >/dev/null 2>&1 \
+	  || env -u PYTHONDONTWRITEBYTECODE .venv/bin/python -m pytest -qq -p no:xdist --collect-only >/dev/null 2>&1 || true
+
 lint: lint-setup ## Check style (ruff) and types (mypy)
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 
 test: lint-setup ## Check style and types, and run all tests, for real: kernel, broker, Spark, browser (root)
-	@$(MAKE) --no-print-directory -j2 lint test-setup
+	@$(MAKE) --no-print-directory -j3 lint test-setup test-compiled
 	@.venv/bin/python tests/run.py
 
 test-fast: test-setup ## Run the tests that need neither root nor a broker, Spark, the lab kernel or a browser
