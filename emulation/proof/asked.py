@@ -75,10 +75,9 @@ class Asked:
 
     def fates(self, first: int, packets: int) -> Iterator[Fate | None]:
         """The fates of packets from number `first` on in a single direction; None = lost."""
-        draws, lost = Draws(self.loss.seed, self.loss.name), frozenset(self.loss.indices.tolist())
-        chances = odds(self.side)
-        for number in range(first, first + packets):
-            yield None if number % self.loss.modulus in lost else chances.fate(draws, number)
+        draws, chances = Draws(self.loss.seed, self.loss.name), odds(self.side)
+        for number, lost in enumerate(self.loss.lists(np.arange(first, first + packets)).tolist(), first):
+            yield None if lost else chances.fate(draws, number)
 
     def passed(self, packets: int) -> int:
         """How many come out of a single direction when so many have gone in, by its list and, if known, their fates."""

@@ -33,7 +33,9 @@ def delay_checks(asked: Asked, arrivals: Arrivals, *, size: int, spacing_s: floa
     frame_s = (asked.air if asked.pays_for_frames else asked.side).airtime(size)
     paid_s = frame_s if asked.pays_for_frames else 0.0
     sides = [one.side for one in asked.hops]
-    runs = expectation.delays(*sides, packets=max(len(delay), 1), spacing_s=spacing_s)
+    runs = np.empty((0, 0))  # where neither is asked for what chance makes of delays
+    if asked.side.jitter or not asked.seeded:
+        runs = expectation.delays(*sides, packets=max(len(delay), 1), spacing_s=spacing_s)
     detail = f"{len(delay)} packets of {size} bytes on an idle link"
     share = _UNDISTURBED if asked.crowded and not asked.side.jitter else _HALF
     if asked.seeded:

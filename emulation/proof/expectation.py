@@ -66,7 +66,8 @@ def delays(*sides: DirectionProfile, packets: int, spacing_s: float) -> np.ndarr
     packets are let through at once (reordering), these do not count.  sides: the directions that a packet meets.
     """
     chance = np.random.Generator(np.random.PCG64(1))
-    sent = np.broadcast_to(np.arange(packets) * spacing_s, (_REPLICATES, packets))
+    runs = _REPLICATES if any(map(_by_chance, sides)) else 1
+    sent = np.broadcast_to(np.arange(packets) * spacing_s, (runs, packets))
     first, *others = sides
     now = _through_one(first, sent, chance)
     for side in others:
@@ -77,8 +78,15 @@ def delays(*sides: DirectionProfile, packets: int, spacing_s: float) -> np.ndarr
     return found
 
 
+def _by_chance(side: DirectionProfile) -> bool:
+    """Whether packets meet delays that differ."""
+    return bool(side.jitter or side.reorder)
+
+
 def _through_one(side: DirectionProfile, came: np.ndarray, chance: np.random.Generator) -> np.ndarray:
     """When packets leave a direction that come to it in this order."""
+    if not _by_chance(side):
+        return came + side.delay
     leaves = came + np.maximum(chance.choice(distribution.drawn(side), came.shape), 0)
     early = chance.random(leaves.shape) < side.reorder
     if side.keep_order:
