@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import IO, Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
@@ -181,17 +181,9 @@ async def nursery(logs: Path) -> AsyncIterator[Nursery]:
     logs: an existing folder; its standard error goes to LOG in it.  NurseryError when it cannot be started.
     """
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    search = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     with its, (logs / LOG).open("wb") as errors:
         try:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", PROCESS),
-                stdin=its.fileno(),
-                stdout=errors,
-                stderr=errors,
-                start_new_session=True,
-                env={**os.environ, "PYTHONPATH": search},
-            )
+            process = await _started(its, errors)
         except OSError as error:
             ours.close()
             raise NurseryError(f"the process that clients are forked off cannot be started: {error}") from error
@@ -201,3 +193,15 @@ async def nursery(logs: Path) -> AsyncIterator[Nursery]:
         yield made
     finally:
         await made.end()
+
+
+async def _started(its: socket.socket, errors: IO[bytes]) -> asyncio.subprocess.Process:
+    search = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", PROCESS),
+        stdin=its.fileno(),
+        stdout=errors,
+        stderr=errors,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": search},
+    )

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from load_runs import LOOPBACK, MS, ROOT, alive, node_plan, reference_server
+from load_runs import LOOPBACK, MS, ROOT, alive, node_plan, warm_fleet, warm_server
 
 from experiments.load.fleet import Fleet, FleetTimeoutError, Member, fleet
 from experiments.load.nursery import NurseryError, nursery
@@ -28,9 +28,9 @@ def fail(folder: Path, kind: type[Exception], story: Callable[[Fleet, list[int]]
     pids: list[int] = []
 
     async def whole() -> None:
-        async with reference_server() as port:
+        async with warm_server() as port:
             plan = node_plan(folder, **({"port": port} | more))
-            async with asyncio.timeout(200), fleet([Member(plan=plan)], logs=folder) as running:
+            async with asyncio.timeout(200), warm_fleet([Member(plan=plan)], logs=folder) as running:
                 pids.extend(running.pids.values())
                 await story(running, pids)
 
@@ -130,7 +130,7 @@ def test_a_nursery_that_ends_takes_its_clients_along_and_is_named(tmp_path: Path
     pids: list[int] = []
 
     async def whole() -> None:
-        async with reference_server() as port, nursery(tmp_path) as clients:
+        async with warm_server() as port, nursery(tmp_path) as clients:
             if when == "with clients":
                 plan = node_plan(tmp_path, port)
                 async with started(plan, nursery=clients, namespace=None, logs=tmp_path, heard=lambda: None) as remote:
@@ -158,7 +158,7 @@ def client(first: bytes) -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize("when", ["before the plan", "while connecting", "ready", "publishing"])
 def test_a_client_whose_owner_is_gone_ends_and_leaves_nothing(tmp_path: Path, when: str) -> None:
     async def story() -> int:
-        async with reference_server() as port:
+        async with warm_server() as port:
             return await asyncio.to_thread(_orphan, tmp_path, port, when)
 
     with socket.socket() as silent:

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from load_runs import Outcome, node_plan, reference_server, run
+from load_runs import Outcome, node_plan, run, warm_server
 
 RATE, WINDOW_S, MESSAGES, CONSUMERS = 100, 0.75, 75, 2
 STALL_S = 2.0
@@ -12,7 +12,7 @@ STALL_S = 2.0
 
 def trial(folder: Path, *faults: str, quiet_s: float, limit_s: float = 20.0) -> Outcome:
     async def story() -> Outcome:
-        async with reference_server(*faults) as port:
+        async with warm_server(*faults) as port:
             plan = node_plan(folder, port, {"loop": "open", "rate": RATE})
             return await run([plan], window_s=WINDOW_S, quiet_s=quiet_s, limit_s=limit_s)
 
@@ -63,7 +63,7 @@ def test_a_crash_leaves_what_was_under_way_in_doubt_and_nothing_lost(tmp_path: P
 
 def test_a_closed_loop_ends_with_its_connection(tmp_path: Path) -> None:
     async def story() -> Outcome:
-        async with reference_server("crash=40") as port:
+        async with warm_server("crash=40") as port:
             return await run([node_plan(tmp_path, port)], window_s=WINDOW_S)
 
     outcome = asyncio.run(story())

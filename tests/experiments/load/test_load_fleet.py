@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from load_runs import Outcome, consumer, node_plan, producer, reference_server, run
+from load_runs import Outcome, consumer, node_plan, producer, run, warm_server
 
 from experiments.load.schedule import schedule
 from records.manifest import PlacedWorkload
@@ -15,7 +15,7 @@ from records.schema import Outcome as Sent
 
 def trial(folder: Path, *, window_s: float = 0.5, quiet_s: float = 0.5, **plan) -> Outcome:
     async def story() -> Outcome:
-        async with reference_server() as port:
+        async with warm_server() as port:
             return await run([node_plan(folder, port, **plan)], window_s=window_s, quiet_s=quiet_s)
 
     return asyncio.run(story())
@@ -70,7 +70,7 @@ def test_latencies_are_positive_and_of_every_delivery(tmp_path: Path) -> None:
 
 def test_open_loop_sends_what_the_schedule_says_from_every_node(tmp_path: Path) -> None:
     async def story() -> Outcome:
-        async with reference_server() as port:
+        async with warm_server() as port:
             plans = [
                 node_plan(tmp_path, port, {"loop": "open", "rate": 100}),
                 node_plan(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from load_runs import MS, alive, consumer, node_plan, producer, reference_server
+from load_runs import MS, alive, consumer, node_plan, producer, warm_fleet, warm_server
 
-from experiments.load.fleet import FleetResult, Member, fleet
+from experiments.load.fleet import FleetResult, Member
 from experiments.load.protocol import NodePlan
 
 RATE = 100.0
@@ -65,9 +65,9 @@ class Story:
 
 async def tell(folder: Path) -> Story:
     story = Story()
-    async with reference_server() as port:
+    async with warm_server() as port:
         members = [Member(plan=one) for one in plans(folder, port)]
-        async with fleet(members, logs=folder) as running:
+        async with warm_fleet(members, logs=folder) as running:
             await running.ready(timeout_s=120)
             story.killed_pid = running.pids["sta2"]
             story.go_ns = time.monotonic_ns() + 100 * MS
@@ -131,10 +131,10 @@ def test_who_joins_late_and_has_not_connected_at_the_end_has_no_ledger(tmp_path:
     """And neither has who is killed before it has connected: neither is a failure."""
 
     async def late() -> FleetResult:
-        async with reference_server() as port:
+        async with warm_server() as port:
             first, second, third = plans(tmp_path, port)
             members = [Member(plan=one) for one in (first, second.model_copy(update={"late": True}), third)]
-            async with fleet(members, logs=tmp_path) as running:
+            async with warm_fleet(members, logs=tmp_path) as running:
                 await running.ready(timeout_s=120)
                 go_ns = time.monotonic_ns() + 100 * MS
                 await running.go(go_ns=go_ns, start_ns=go_ns, end_ns=go_ns + 300 * MS)

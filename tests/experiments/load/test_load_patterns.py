@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from load_runs import Outcome, cell_plans, reference_server, run
+from load_runs import Outcome, cell_plans, run, warm_server
 
 from experiments.load.patterns.request_reply import service_times
 from experiments.load.protocol import NodePlan
@@ -37,7 +37,7 @@ def plans(folder: Path, port: int, pattern: str, work: dict[str, Any]) -> list[N
 
 def trial(folder: Path, pattern: str, *faults: str, **work: Any) -> Outcome:
     async def story() -> Outcome:
-        async with reference_server(*faults) as port:
+        async with warm_server(*faults) as port:
             load = work or {"loop": "open", "rate": RATE}
             return await run(plans(folder, port, pattern, load), window_s=WINDOW_S, limit_s=4.0)
 

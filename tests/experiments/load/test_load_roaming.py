@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from load_runs import Outcome, consumer, node_plan, reference_server, run
+from load_runs import Outcome, consumer, node_plan, run, warm_server
 
 from experiments.scenario.settings import Settings
 from records.nodes import Absence
@@ -19,7 +19,7 @@ RATE = 100.0
 
 def trial(folder: Path, *, durable: bool) -> Outcome:
     async def story() -> Outcome:
-        async with reference_server() as port:
+        async with warm_server() as port:
             plan = node_plan(
                 folder,
                 port,

@@ -12,9 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from good_evidence import GOOD
-from load_runs import LOOPBACK, MS, Outcome, node_plan, reference_server
+from load_runs import LOOPBACK, MS, Outcome, node_plan, warm_fleet, warm_server
 
-from experiments.load.fleet import Member, fleet
+from experiments.load.fleet import Member
 from experiments.load.recording import MARKED
 from experiments.load.stale import stale_and_cut
 from experiments.scenario.settings import CheckSettings
@@ -87,9 +87,9 @@ def test_a_late_copy_with_a_number_in_use_spoils_a_trial(tmp_path: Path) -> None
 
 
 async def _with_a_late_copy(folder: Path) -> Outcome:
-    async with reference_server() as port:
+    async with warm_server() as port:
         plan = node_plan(folder, port, {"loop": "open", "rate": 50})
-        async with fleet([Member(plan=plan)], logs=folder) as running:
+        async with warm_fleet([Member(plan=plan)], logs=folder) as running:
             await running.ready(timeout_s=120)
             go_ns = time.monotonic_ns() + 100 * MS
             end_ns = go_ns + 500 * MS
