@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 import typer
 from agreement_world import Measured, World
+from lab_command import lab
 
 from emulation.plan.stages import Feature
 from experiments.campaign import campaign as campaigns
@@ -168,10 +167,6 @@ def test_the_results_are_a_campaign_that_can_be_reported(tmp_path: Path, running
     ],
 )
 def test_a_wrong_command_ends_with_status_2(tmp_path: Path, words: list[str], message: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "lab", "calibrate", *words, "--out", str(tmp_path / "none"),
-         "--results", str(tmp_path / "results")],
-        capture_output=True, text=True, cwd=ROOT, check=False,
-    )  # fmt: skip
+    done = lab("calibrate", *words, "--out", tmp_path / "none", "--results", tmp_path / "results")
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
     assert not (tmp_path / "none").exists()
