@@ -133,9 +133,9 @@ def _seen(spark: SparkSession, modules: tuple[str, ...]) -> Iterator[Worker]:
         return json.dumps(about)
 
     frame: Any = spark.range(_ROWS)  # as many tasks as there are cores
-    column: Any = udf(look, "string", useArrow=False)(
-        "id"
-    )  # by Arrow workers would need pyarrow to say that they lack it
+    # By Arrow workers would need pyarrow to say that they lack it.  What may give something else each time is called
+    # once for a row: the filter has no Python of its own, which would import everything too.
+    column: Any = udf(look, "string", useArrow=False).asNondeterministic()("id")
     try:
         rows = frame.select(column.alias("told")).where("told is not null").collect()
     except PySparkException as error:
