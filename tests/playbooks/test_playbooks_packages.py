@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,9 @@ class Machine:
         path.chmod(0o755)
         return path
 
-    def install(self, role: str, *words: str, **variables: Any) -> str:
-        """What Ansible says of a role's packages."""
-        host = {
+    def host(self, role: str, **variables: Any) -> dict[str, Any]:
+        """What Ansible is told of this machine, under one of the names that it has in a play."""
+        return {
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
             "ansible_become": False,
@@ -58,9 +59,12 @@ class Machine:
             "airwire_address": "127.0.0.1",
             "airwire_scratch": str(self.folder / "trial"),
             "airwire_cache": str(self.cache),
-        }
+        } | variables
+
+    def install(self, hosts: Mapping[str, Mapping[str, Any]], *words: str) -> str:
+        """What Ansible says of packages.  A play costs much more than a host of it, so one has several."""
         inventory = self.folder / "inventory.json"
-        inventory.write_text(json.dumps({"all": {"hosts": {"here": host | variables}}}))
+        inventory.write_text(json.dumps({"all": {"hosts": hosts}}))
         done = played(
             inventory, ["install"], *words, home=self.folder / "ansible",
             PATH=f"{self.commands}:{os.environ['PATH']}", ANSIBLE_ROLES_PATH=":".join(map(str, role_folders())),
@@ -68,9 +72,8 @@ class Machine:
         return done.stdout + done.stderr
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+def nothing_was_to_do(said: str, host: str) -> bool:
+    return bool(re.search(rf"^{host} .* changed=0 +unreachable=0 +failed=0 ", said, re.MULTILINE))
 
 
 def test_the_role_takes_the_java_that_the_declaration_takes() -> None:
@@ -83,30 +86,61 @@ def test_the_role_takes_the_java_that_the_declaration_takes() -> None:
     assert asked == {*role["activemq_packages"], role["activemq_java_package"]}
 
 
-@pytest.mark.parametrize("words", [(), ("--check",)], ids=["for real", "in check mode"])
-@pytest.mark.parametrize("version", ['openjdk version "17.0.15" 2025-04-15', 'openjdk version "21.0.2" 2024-01-16'])
-def test_any_java_from_17_on_will_do(machine: Machine, version: str, words: tuple[str, ...]) -> None:
-    java = machine.has("java-of-ours", f"echo '{version}' >&2")
-    names = {"activemq_packages": ["dpkg"], "activemq_java": str(java), "activemq_java_package": NONE_SUCH}
-    said = machine.install("activemq", *words, **names)
-    assert re.search("changed=0 +unreachable=0 +failed=0 ", said), said
+NEW = {"java-17": 'openjdk version "17.0.15" 2025-04-15', "java-21": 'openjdk version "21.0.2" 2024-01-16'}
+
+
+@pytest.fixture(scope="module", params=[(), ("--check",)], ids=["for real", "in check mode"])
+def with_java(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What is said where there is a Java, host by host of NEW."""
+    machine = Machine(tmp_path_factory.mktemp("machine"))
+    names = {"activemq_packages": ["dpkg"], "activemq_java_package": NONE_SUCH}
+    javas = {host: machine.has(host, f"echo '{version}' >&2") for host, version in NEW.items()}
+    hosts = {host: machine.host("activemq", activemq_java=str(java), **names) for host, java in javas.items()}
+    return machine.install(hosts, *request.param)
+
+
+@pytest.mark.parametrize("host", NEW)
+def test_any_java_from_17_on_will_do(with_java: str, host: str) -> None:
+    assert nothing_was_to_do(with_java, host), with_java
+
+
+@pytest.fixture(scope="module")
+def of_two_architectures(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What is said where every package is there for two architectures, by hosts that are named as their roles."""
+    machine = Machine(tmp_path_factory.mktemp("machine"))
+    machine.has("dpkg-query", DPKG_QUERY)
+    java = machine.has("java-of-ours", f"echo '{NEW['java-17']}' >&2")
+    packages = [NONE_SUCH, "dpkg"]
+    mosquitto = machine.host("mosquitto", mosquitto_packages=packages)
+    activemq = machine.host("activemq", activemq_packages=packages, activemq_java=str(java))
+    return machine.install({"activemq": activemq, "mosquitto": mosquitto})
 
 
 @pytest.mark.parametrize("role", ["activemq", "mosquitto"])
-def test_a_package_of_two_architectures_is_there(machine: Machine, role: str) -> None:
-    machine.has("dpkg-query", DPKG_QUERY)
-    java = machine.has("java-of-ours", """echo 'openjdk version "17.0.15" 2025-04-15' >&2""")
-    said = machine.install(role, **{f"{role}_packages": [NONE_SUCH, "dpkg"], "activemq_java": str(java)})
-    assert re.search("changed=0 +unreachable=0 +failed=0 ", said), said
+def test_a_package_of_two_architectures_is_there(of_two_architectures: str, role: str) -> None:
+    assert nothing_was_to_do(of_two_architectures, role), of_two_architectures
+
+
+UNFIT = {"java-11": """echo 'openjdk version "11.0.20" 2023-07-18' >&2""", "java-fails": "exit 1", "java-none": None}
+
+
+@pytest.fixture(scope="module")
+def without_java(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What is said where no Java will do, host by host of UNFIT; one after another, as apt has a lock."""
+    machine = Machine(tmp_path_factory.mktemp("machine"))
+    names = {"activemq_packages": ["dpkg"], "activemq_java_package": NONE_SUCH}
+    hosts = {}
+    for host, script in UNFIT.items():
+        java = machine.has(host, script) if script else machine.commands / "none"
+        hosts[host] = machine.host("activemq", activemq_java=str(java), **names)
+    return machine.install(hosts, "--forks", "1")
 
 
 @pytest.mark.broker
 @pytest.mark.root
-@pytest.mark.parametrize("script", ["""echo 'openjdk version "11.0.20" 2023-07-18' >&2""", "exit 1", None])
-def test_where_there_is_none_the_package_is_asked_for(machine: Machine, script: str | None) -> None:
-    java = machine.has("java-of-ours", script) if script else machine.commands / "none"
-    names = {"activemq_packages": ["dpkg"], "activemq_java": str(java), "activemq_java_package": NONE_SUCH}
-    said = machine.install("activemq", **names)
-    assert "TASK [activemq : Install ActiveMQ and Java]" in said
+@pytest.mark.parametrize("host", UNFIT)
+def test_where_there_is_none_the_package_is_asked_for(without_java: str, host: str) -> None:
+    assert "TASK [activemq : Install ActiveMQ and Java]" in without_java
     # Where the lists of packages are old, apt fetches them first, over a network that may fail.
-    assert f"No package matching '{NONE_SUCH}' is available" in said or "Failed to update apt cache" in said, said
+    why = f"No package matching '{NONE_SUCH}' is available|Failed to update apt cache"
+    assert re.search(rf"^fatal: \[{host}\]: .*({why})", without_java, re.MULTILINE), without_java
