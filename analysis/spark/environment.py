@@ -28,8 +28,9 @@ from analysis.spark.ship import ROOT
 NAME = "airwire-env"  # of the folder that workers find it in
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 PLACE = ROOT / "build"
-_REVISION = 2  # of what is put in, and how
+_REVISION = 3  # of what is put in, and how
 _NOT_SENT = frozenset({"__pycache__", "include"})
+_RPC = "_flight"  # in the names of what is of Arrow's RPC, a tenth of all, which nothing else needs
 _SUFFIXES = frozenset({".pyi", ".pxd", ".pyx", ".h", ".hpp", ".a", ".pyc"})
 # What follows the magic number in a file of byte code: flags, and the source that it is of.
 _BY_TIME, _UNCHECKED = Struct("<III"), Struct("<I8s")
@@ -129,8 +130,8 @@ def byte_code(source: Path) -> bytes | None:
 
 
 def is_wanted(file: PurePosixPath) -> bool:
-    """Whether a file of a distribution is sent: not scripts, C's sources, stubs, or tests (but for what others use)."""
+    """Whether a file of a distribution is sent: not scripts, C sources, stubs, RPC, or tests (but what others use)."""
     parts = set(file.parts)
-    if ".." in parts or file.is_absolute() or parts & _NOT_SENT or file.suffix in _SUFFIXES:
+    if ".." in parts or file.is_absolute() or parts & _NOT_SENT or file.suffix in _SUFFIXES or _RPC in file.name:
         return False
     return "tests" not in parts or file.name.startswith("_")
