@@ -7,6 +7,10 @@ from enum import IntEnum
 
 import pyarrow as pa
 
+from records import no_pandas
+
+no_pandas.leave_it_out()  # here, since whatever makes tables of ours imports this
+
 VERSION = 1
 
 

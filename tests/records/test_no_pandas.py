@@ -28,5 +28,12 @@ def test_a_table_is_made_without_pandas_where_it_is_kept_out() -> None:
     assert not imports_pandas("from records import no_pandas; no_pandas.keep_out()")
 
 
+def test_a_table_of_ours_is_made_without_it_and_who_asks_for_it_by_name_has_it() -> None:
+    assert not imports_pandas("import records.schema")
+    assert imports_pandas("import records.schema; import pandas")
+    framed = "import records.schema; assert pa.table({'a': [1, 2]}).to_pandas()['a'].sum() == 3"
+    assert imports_pandas(framed)
+
+
 def test_what_was_imported_before_stays() -> None:
     assert imports_pandas("import pandas; from records import no_pandas; no_pandas.keep_out(); import pandas")
