@@ -110,6 +110,7 @@ def _guesses(words: np.ndarray, *, start: int, end: int, framing: Framing) -> np
         places, asked = _first_likely(words, wanted, span=span, end=end, framing=framing)
         found.append(places)
         wanted = np.delete(wanted, asked)
+        wanted = wanted[wanted + span < end - framing.head_bytes]  # of the others all has been looked through
         if not len(wanted):
             break
     return np.unique(np.concatenate(found))

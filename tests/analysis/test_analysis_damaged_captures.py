@@ -27,6 +27,7 @@ T0 = 1_700_000_000 * 10**9
 
 def agree(path: Path, data: bytes) -> Capture | None:
     """Read a file both ways: the same records, the same packets, the same end; or both refuse it."""
+    path.unlink(missing_ok=True)  # a file that is cut first is written out to the disk
     path.write_bytes(data)
     try:
         slow = slow_capture.read(data)
