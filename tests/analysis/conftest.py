@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from blank_plots import blank
 from common.capture import write_capture
-from matplotlib.figure import Figure
 from object_store import ObjectStore
 from reduced_here import findings_of
 from synthetic_campaign import write_campaign
@@ -15,8 +16,6 @@ from analysis.findings import Findings
 from analysis.report.build import write
 from records import location
 from records.location import Remote, locate
-
-_BLANK = {"svg": b'<svg xmlns="http://www.w3.org/2000/svg"/>', "png": b"\x89PNG\r\n\x1a\n"}
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +54,7 @@ def target(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Remote:
 
 
 @pytest.fixture
-def blank_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plots are blank, for tests of what else a report says: to draw them is most of what it costs."""
-    monkeypatch.setattr(Figure, "savefig", lambda _, to, *, format, **__: to.write(_BLANK[format]))
+def blank_plots() -> Iterator[None]:
+    """Plots are blank, for tests of what else a report says."""
+    with blank():
+        yield

@@ -145,6 +145,7 @@ def test_plots_stand_side_by_side_and_say_the_whole_latency(findings: Findings, 
     assert all(plot.png.startswith(b"\x89PNG") for plot in plots)
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_the_table_is_a_file_too(findings: Findings, tmp_path: Path) -> None:
     found = travelled(pair(findings), tmp_path / "c1", untold=(WIRED,), why="it is encrypted")
     report = write(found)
@@ -160,6 +161,7 @@ def test_the_table_is_a_file_too(findings: Findings, tmp_path: Path) -> None:
     assert text.count("<summary>Where the time goes</summary>") == 1
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_a_campaign_without_journeys_says_why(findings: Findings, tmp_path: Path) -> None:
     report = write(travelled(pair(findings), tmp_path / "c1", untold=(AIR, WIRED), why="the payload is not plaintext"))
     assert "All cells: cannot be told, the payload is not plaintext." in report.read_text()

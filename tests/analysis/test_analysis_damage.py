@@ -73,6 +73,7 @@ def test_a_missing_file_is_named(damaged: Findings, number: int, name: str) -> N
     assert name in " ".join(trial.reasons)
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_the_rest_of_a_campaign_with_damage_is_reported(damaged: Findings) -> None:
     page = write(damaged).read_text()
     whole = next(cell for cell in damaged.cells if cell.name != CELL)
@@ -94,6 +95,7 @@ def test_a_trial_with_a_damaged_capture_keeps_its_ledger_metrics(damaged: Findin
     assert trial.flows
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_captures_that_were_not_kept_are_no_damage(tmp_path: Path) -> None:
     folder = write_campaign(tmp_path, SMALL)
     trial = Trial(folder / CELL / "trial-001")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from blank_plots import blank
 from hypothesis import given
 from hypothesis import strategies as st
 from journeys import held, travelled
@@ -30,7 +31,8 @@ HOSTILE = '"><script>alert(1)</script> & <img src=http://example.org/x onerror=a
 @pytest.fixture(scope="module")
 def report(findings: Findings, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of two cells, with journeys."""
-    return write(travelled(pair(findings), tmp_path_factory.mktemp("travelled") / "c1"))
+    with blank():
+        return write(travelled(pair(findings), tmp_path_factory.mktemp("travelled") / "c1"))
 
 
 def read(path: Path) -> References:
@@ -95,6 +97,7 @@ def test_the_page_of_a_trial_has_its_checks_figures_flows_and_files(report: Path
     assert "1.04 times on the uplink and 1.25 times on the downlink" in text
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_a_trial_that_does_not_count_says_so_on_its_page(tmp_path: Path) -> None:
     spec = Spec(bodies=(100,), guarantees=("non-durable, non-persistent",), trials=2,
                 states={(AIR, 1): "invalid"}, absent=frozenset({(AIR, 2)}))  # fmt: skip
@@ -111,6 +114,7 @@ def test_a_trial_that_does_not_count_says_so_on_its_page(tmp_path: Path) -> None
     assert len(read(report).pages) == 3
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_a_damaged_trial_has_a_page_with_what_is_left(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, Spec(bodies=(100,), guarantees=("durable",), networks=("nistnet-80211",)))
     (folder,) = campaign.glob("nistnet*")

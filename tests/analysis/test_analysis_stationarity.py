@@ -44,6 +44,7 @@ def test_steady_windows_are_not_told(findings: Findings) -> None:
     assert [one.text for one in tested if one.told] == []
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_page_tables_and_summary_tell_trends(rising: Findings) -> None:
     path = write(rising)
     text, found = path.read_text(), summary(path.parent)
@@ -60,6 +61,7 @@ def test_page_tables_and_summary_tell_trends(rising: Findings) -> None:
     assert sum(row["told"] == "yes" for row in rows) == sum(len(trial.trends) for trial in found.trials)
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_percentiles_of_each_trial_are_exact_and_have_their_interval(tmp_path: Path) -> None:
     path = write(findings_of(write_campaign(tmp_path, ONE)))
     with (path.parent / "tables" / "percentiles.csv").open() as file:

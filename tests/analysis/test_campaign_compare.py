@@ -317,6 +317,7 @@ def test_page_plot_and_table_are_written_and_need_nothing_else(campaigns: dict[s
     assert write(found, page.parent).read_bytes() == before
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_more_cells_than_a_plot_holds_and_a_metric_of_later_ones_alone(
     campaigns: dict[str, Findings], tmp_path: Path
 ) -> None:
@@ -352,6 +353,7 @@ def test_a_comparison_with_nothing_to_draw_still_has_a_page(campaigns: dict[str,
     assert "Nothing to draw" in write(found, tmp_path).read_text()
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_names_from_files_cannot_become_markup(campaigns: dict[str, Findings], tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>"
     found = between(campaigns["before"], campaigns["equal"], metrics=("delivered_per_s",))
@@ -360,6 +362,7 @@ def test_names_from_files_cannot_become_markup(campaigns: dict[str, Findings], t
     assert text.count("<script") == 1  # our own, for sorting
 
 
+@pytest.mark.usefixtures("blank_plots")
 def test_a_comparison_leaves_the_campaign_as_it_was(campaigns: dict[str, Findings]) -> None:
     folder = campaigns["equal"].folder
     write(between(campaigns["before"], campaigns["equal"]), folder / "compare" / "before")

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from blank_plots import blank
 from packs import REVISION, copy, files, pack, reduced
 from reduced_here import findings_of
 from synthetic_campaign import Spec, write_campaign
@@ -68,8 +69,9 @@ def packed(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def reported(original: Path, packed: Path) -> tuple[Findings, Findings]:
     """What came of both, whose reports are written."""
     found = findings_of(original), findings_of(packed)
-    for one in found:
-        write(one)
+    with blank():
+        for one in found:
+            write(one)
     return found
 
 
