@@ -55,7 +55,8 @@ _NEEDING = sorted({*_naming(*NEEDS), *(f"tests/{module}" for module in GROUPS[SP
 _ENDS_WITH_A_TEST_THAT_HANGS = ("-o", "faulthandler_exit_on_timeout=true")
 # Phase, part, options of pytest.  Every test is in one part.  What the first part of a phase says is shown at once.
 _PURE = ["-m", f"not ({_SOME_NEED}) and not link and not alone", *_ENDS_WITH_A_TEST_THAT_HANGS]
-FAST = {"pure": {"pure": [*_PURE, *_processes(_CORES + 1)]}}  # some wait
+_PURE += _processes(_CORES + 1)  # some wait
+FAST = {"pure": {"pure": _PURE}}
 ALL = {
     "side by side": {
         "all": [
@@ -63,7 +64,7 @@ ALL = {
             *_processes(_CORES + _MORE_THAN_CORES),
             *_NEEDING,
         ],
-        "pure": [*_PURE, *_processes(_CORES)],  # whoever waits, others do not
+        "pure": _PURE,
     },
     "links": {
         "on this kernel": ["-m", "link and not alone and not labkernel", *_processes(_CORES + 1), *_naming("link")],
