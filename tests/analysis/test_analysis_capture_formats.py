@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -34,12 +35,43 @@ Row = dict[str, str]
 
 def tshark(path: Path) -> list[Row]:
     """TCP and UDP packets with their outermost headers, as tshark reads them."""
+    return [row for row in dissected(path) if transport(row)]
+
+
+def tshark_of_each(packets_in: Mapping[Path, int], folder: Path) -> list[list[Row]]:
+    """The same of several files of so many packets: to start tshark costs more than to read a file.
+
+    Sections make one pcapng file of many.  editcap reads pcap by the code by which tshark reads it.
+    """
+    sections = []
+    for path in packets_in:
+        section = path
+        if not path.read_bytes().startswith(b"\n\r\r\n"):
+            section = folder / "section"
+            subprocess.run(["editcap", "-F", "pcapng", str(path), str(section)], check=True, timeout=60)
+        sections.append(section.read_bytes())
+    (folder / "all").write_bytes(b"".join(sections))
+    rows = dissected(folder / "all")
+    assert len(rows) == sum(packets_in.values())
+    pieces = []
+    for count in packets_in.values():
+        piece, rows = rows[:count], rows[count:]
+        numbered = [row | {"frame.number": str(number)} for number, row in enumerate(piece, start=1)]
+        pieces.append([row for row in numbered if transport(row)])
+    return pieces
+
+
+def transport(row: Row) -> bool:
+    return bool(row["tcp.srcport"] or row["udp.srcport"])
+
+
+def dissected(path: Path) -> list[Row]:
+    """All packets."""
     options = [part for preference in _PLAIN for part in ("-o", preference)]
     fields = [part for field in _FIELDS for part in ("-e", field)]
     command = ["tshark", "-n", "-r", str(path), *options, "-T", "fields", "-E", "occurrence=f", *fields]
     output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
-    rows = [dict(zip(_FIELDS, line.split("\t"), strict=True)) for line in output.splitlines()]
-    return [row for row in rows if row["tcp.srcport"] or row["udp.srcport"]]
+    return [dict(zip(_FIELDS, line.split("\t"), strict=True)) for line in output.splitlines()]
 
 
 def ours(capture: Capture) -> list[Row]:
@@ -62,9 +94,9 @@ def ours(capture: Capture) -> list[Row]:
     return rows
 
 
-def check(path: Path, *, least: int) -> Capture:
+def check(path: Path, *, least: int, theirs: list[Row] | None = None) -> Capture:
     capture = read_capture(path)
-    theirs = tshark(path)
+    theirs = tshark(path) if theirs is None else theirs
     assert len(theirs) >= least
     assert ours(capture) == theirs
     return capture
@@ -78,45 +110,72 @@ def some_packets() -> list[Packet]:
     return [head / part / Raw(bytes(k)) for head in heads for part in (tcp, udp) for k in (0, 1, 700)]
 
 
+FRONTS = {
+    "ethernet": (1, [Ether(**_ENDS)]),
+    "vlan": (1, [Ether(**_ENDS) / Dot1Q(vlan=5)]),
+    "two tags": (1, [Ether(type=0x88A8, **_ENDS) / Dot1Q(vlan=5) / Dot1Q(vlan=9)]),
+    "cooked": (113, [CookedLinux()]),
+    "cooked 2": (276, [CookedLinuxV2()]),
+    "raw": (101, []),
+}
+
+
+@pytest.fixture(scope="module")
+def of_scapy(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, bool], tuple[Path, Path, list[Row]]]:
+    """By link and whether times are of nanoseconds: a pcap file, the same as pcapng, and what tshark reads."""
+    folder = tmp_path_factory.mktemp("scapy")
+    files = {}
+    for name, (link, front) in FRONTS.items():
+        frames = [front[0] / packet if front else packet for packet in some_packets()]
+        for nano in (True, False):
+            path, converted = folder / f"{name}-{nano}.pcap", folder / f"{name}-{nano}.pcapng"
+            wrpcap(str(path), frames, nano=nano, linktype=link)
+            subprocess.run(["editcap", "-F", "pcapng", str(path), str(converted)], check=True, timeout=60)
+            files[name, nano] = path, converted
+    theirs = tshark_of_each({path: len(some_packets()) for path, _ in files.values()}, folder)
+    return {key: (*both, rows) for (key, both), rows in zip(files.items(), theirs, strict=True)}
+
+
 @pytest.mark.parametrize("nano", [True, False])
-@pytest.mark.parametrize(
-    ("name", "link", "front"),
-    [
-        ("ethernet", 1, [Ether(**_ENDS)]),
-        ("vlan", 1, [Ether(**_ENDS) / Dot1Q(vlan=5)]),
-        ("two tags", 1, [Ether(type=0x88A8, **_ENDS) / Dot1Q(vlan=5) / Dot1Q(vlan=9)]),
-        ("cooked", 113, [CookedLinux()]),
-        ("cooked 2", 276, [CookedLinuxV2()]),
-        ("raw", 101, []),
-    ],
-)
-def test_packets_of_scapy_on_every_link(tmp_path: Path, name: str, link: int, front: list[Packet], nano: bool) -> None:
-    frames = [front[0] / packet if front else packet for packet in some_packets()]
-    path, converted = tmp_path / "a.pcap", tmp_path / "a.pcapng"
-    wrpcap(str(path), frames, nano=nano, linktype=link)
-    capture = check(path, least=len(frames))
-    assert (len(capture.packets), capture.others) == (len(frames), {})
-    subprocess.run(["editcap", "-F", "pcapng", str(path), str(converted)], check=True, timeout=60)
-    check(converted, least=len(frames))
+@pytest.mark.parametrize("name", FRONTS)
+def test_packets_of_scapy_on_every_link(
+    of_scapy: dict[tuple[str, bool], tuple[Path, Path, list[Row]]], name: str, nano: bool
+) -> None:
+    path, converted, theirs = of_scapy[name, nano]
+    count = len(some_packets())
+    capture = check(path, least=count, theirs=theirs)
+    assert (len(capture.packets), capture.others) == (count, {})
+    check(converted, least=count, theirs=theirs)
+
+
+@pytest.fixture(scope="module")
+def of_random_frames(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[Path, list[Row]]]:
+    """By link."""
+    folder = tmp_path_factory.mktemp("frames")
+    paths = []
+    for link in LINKS:
+        random = Random(link)
+        frames = [(1_700_000_000 * 10**9 + k, random_frame(random, link=link).data) for k in range(200)]
+        paths.append(folder / f"{link}.pcap")
+        paths[-1].write_bytes(pcap(frames, link=link))
+    return dict(zip(LINKS, zip(paths, tshark_of_each(dict.fromkeys(paths, 200), folder), strict=True), strict=True))
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_random_frames_of_every_link(tmp_path: Path, link: int) -> None:
-    random = Random(link)
-    frames = [(1_700_000_000 * 10**9 + k, random_frame(random, link=link).data) for k in range(200)]
-    path = tmp_path / "a.pcap"
-    path.write_bytes(pcap(frames, link=link))
-    check(path, least=120)
+def test_random_frames_of_every_link(of_random_frames: dict[int, tuple[Path, list[Row]]], link: int) -> None:
+    path, theirs = of_random_frames[link]
+    check(path, least=120, theirs=theirs)
 
 
 def test_random_files_of_several_sections_and_interfaces(tmp_path: Path) -> None:
     random = Random(3)
     compared = 0
-    for number in range(12):
-        path = tmp_path / f"{number}"
-        made = random_capture(random, packets=40)
+    files = {tmp_path / f"{number}": random_capture(random, packets=40) for number in range(12)}
+    for path, made in files.items():
         path.write_bytes(made.data)
-        theirs = {row["frame.number"]: row for row in tshark(path)}
+    each = tshark_of_each({path: len(made.records) for path, made in files.items()}, tmp_path)
+    for (path, made), rows in zip(files.items(), each, strict=True):
+        theirs = {row["frame.number"]: row for row in rows}
         capture = read_capture(path)
         for row in ours(capture):
             written = made.records[int(row["frame.number"]) - 1]
