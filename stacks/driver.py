@@ -276,7 +276,7 @@ class Stack(Protocol):
     """in_client: whether the stack itself runs inside the client's process, and not just what speaks to its servers.
 
     A stack without services may say by `find_each_other` whether its clients speak to each other (`Here.peers`).  Where
-    it does not say so they do, unless it is `in_client`, as then they may all be one process.
+    it does not say so they do, unless it is `in_client`: then messages are to stay within a station's client process.
     One that can be set has KNOBS, a kind of stacks.knobs.Knobs, and takes one of them when it is made, or none.
     """
 

@@ -52,13 +52,20 @@ def ways(settings: Settings, plan: TopologyPlan) -> tuple[tuple[str, str], ...]:
 
 
 def _met(settings: Settings, plan: TopologyPlan) -> tuple[tuple[str, str], ...]:
+    found = ((here, there) for here, _, consuming in _channels(settings, plan) for there in consuming if here != there)
+    return tuple(dict.fromkeys(found))
+
+
+def _channels(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """The station of a producer, its channel, and the stations of that channel's consumers; no two are equal."""
     stations, clients = plan.of_role("station"), settings.workload.clients
     consuming: dict[int, dict[str, None]] = {}
     for end in clients.consumers(len(stations)):
         consuming.setdefault(end.channel, {})[stations[end.station]] = None
-    producing = dict.fromkeys((stations[end.station], end.channel) for end in clients.producers(len(stations)))
-    found = ((here, there) for here, channel in producing for there in consuming.get(channel, ()) if here != there)
-    return tuple(dict.fromkeys(found))
+    for here, channel in dict.fromkeys(
+        (stations[end.station], end.channel) for end in clients.producers(len(stations))
+    ):
+        yield here, clients.channels[channel], tuple(consuming.get(channel, ()))
 
 
 def homes(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str]]:
@@ -78,6 +85,8 @@ def problems(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str]
         why = f"{kind} has no server, which stack {stack!r} needs: use another topology, or a stack of {others}"
         yield "topology", why
     if not between_stations(settings):
+        if not placements:
+            yield from _out_of_reach(settings, plan)
         return
     on_stations = (
         f"stack {stack!r} has its services on stations"
@@ -93,6 +102,21 @@ def problems(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str]
     elif plan.emulated[0].wired and (in_lab or settings.medium == "tc"):
         why = f"{on_stations}, and by tc what these send each other on topology {kind} misses the uplink's delay: "
         yield "kernel" if in_lab else "medium", f"{why}use topology peers, or medium line on the machine's own kernel"
+
+
+def _out_of_reach(settings: Settings, plan: TopologyPlan) -> Iterator[tuple[str, str]]:
+    """The first channel that a stack without a network cannot serve, as every station's clients are one process."""
+    work, words = settings.workload, settings.workload.clients.WORDS
+    for here, channel, consuming in _channels(settings, plan):
+        others = [there for there in consuming if there != here]
+        if others and not (work.shared and here in consuming):
+            why = (
+                f"{settings.stack!r} delivers between clients of one station only, and {channel} has a {words.sender} "
+                f"on {here} and a {words.receiver} on {others[0]}: use one station (now {settings.stations}), other "
+                "numbers of clients and channels, or another stack, such as reference"
+            )
+            yield "stack", why
+            return
 
 
 def _without_servers() -> Iterator[str]:

@@ -133,6 +133,31 @@ def test_a_stack_without_services_needs_no_server(tmp_path: Path) -> None:
     assert not placement.ways(settings_of(1, stack="null"), PEERS)
 
 
+PAIR = {"body_bytes": 100}
+QUEUE, STREAM = PAIR | {"pattern": "queue"}, PAIR | {"pattern": "stream"}
+
+
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [
+        (QUEUE | {"clients": {"senders": 1, "receivers": 1, "apart": True}}, "queue-0 has a sender on sta1 and a rec"),
+        (QUEUE | {"clients": {"senders": 2, "receivers": 1}}, "queue-0 has a sender on sta2 and a receiver on sta1"),
+        (PAIR | {"clients": {"publishers": 1, "subscribers": 2}}, "topic-0 has a publisher on sta1 and a subscriber"),
+        (STREAM | {"clients": {"flows": 1}}, "stream-0 has a sender on sta1 and a receiver on sta2: use one station"),
+    ],
+)
+def test_null_between_stations_is_refused_with_its_line(tmp_path: Path, work: dict[str, Any], told: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario(tmp_path, stack="null", topology="peers", workload=work)
+    where = f"{tmp_path / 'scenario.yaml'}:3: stack: 'null' delivers between clients of one station only, and "
+    assert str(caught.value).startswith(where + told)
+
+
+def test_null_serves_queues_whose_senders_have_a_receiver_on_their_station(tmp_path: Path) -> None:
+    work = QUEUE | {"clients": {"senders": 1, "receivers": 2}}
+    assert scenario(tmp_path, stack="null", topology="peers", workload=work).cells
+
+
 @pytest.mark.parametrize(("via", "least_s"), [("access-point", 2 * (0.01 + 0.03)), ("ad-hoc", 2 * 0.01)])
 def test_a_round_trip_meets_both_directions_or_each_senders_own(via: Via, least_s: float) -> None:
     profile = LinkProfile.model_validate(AIR | {"uplink": {"delay": 0.01}, "downlink": {"delay": 0.03}})
