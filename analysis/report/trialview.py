@@ -21,7 +21,7 @@ from analysis.report.shown import number
 from analysis.report.view import drawing, title_of
 from analysis.units import digits
 from analysis.worded import is_programs, words_for
-from records.verdict import HealthCheck
+from records.verdict import Check, HealthCheck
 from records.words import Words
 
 _TONES = {Standing.VALID: "good", Standing.INCONCLUSIVE: "mixed"}
@@ -91,10 +91,13 @@ def trial_view(subject: Subject) -> dict[str, Any]:
 
 def _verdict(trial: TrialFinding, checks: Sequence[HealthCheck]) -> str:
     passed = sum(check.health == "passed" for check in checks)
-    left = sum(check.health == "not applicable" for check in checks)
-    said = f"This trial is {trial.standing}: {passed} of {len(checks) - left} health checks passed"
+    apart = [check for check in checks if check.health == "not applicable"]
+    said = f"This trial is {trial.standing}: {passed} of {len(checks) - len(apart)} health checks passed"
     said += "".join(f", {_name(check)} {check.health}" for check in checks if check.health in ("failed", "unknown"))
-    said += f", {left} do not apply to programs" if left > 1 else ""  # one does not to messages: that of programs
+    if all(check.check is not Check.PROGRAMS_SUCCEEDED for check in apart):
+        said += f", {len(apart)} do not apply to programs" if apart else ""
+    else:  # of a load of messages, which goes without saying of the check of programs
+        said += "".join(f", {_name(one)} {one.health}" for one in apart if one.check is not Check.PROGRAMS_SUCCEEDED)
     waived = [check.check.value for check in checks if check.health == "waived"]
     said += f", waived by name: {', '.join(waived)}" if waived else ""
     return f"{said}." if trial.standing is Standing.VALID else f"{said}. It does not enter the cell's numbers."

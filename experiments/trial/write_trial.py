@@ -121,6 +121,7 @@ def write_trial(
             bare=context.settings.connect == "bare",
             in_client=context.settings.driver().in_client,
             serverless=not context.services,
+            on_link=isinstance(asked, Command) or bool(context.listeners),
             line=measured.line,
             full_frame_s=_full_frame_s(context),
             programs=result.programs if isinstance(asked, Command) else None,

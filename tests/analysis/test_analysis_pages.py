@@ -7,6 +7,8 @@ import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from blank_plots import blank
@@ -18,12 +20,13 @@ from report_read import AIR, WIRED, References, pair
 from synthetic_campaign import Spec, write_campaign
 
 from analysis.details import Details
-from analysis.findings import Findings
+from analysis.findings import Findings, Standing
 from analysis.names import plain, trial_page
 from analysis.report.build import write
 from analysis.report.flows import HEADINGS, flow_rows
 from analysis.report.trialparts import _neighbours
-from records.verdict import Check
+from analysis.report.trialview import _verdict
+from records.verdict import Check, Health, HealthCheck
 
 HOSTILE = '"><script>alert(1)</script> & <img src=http://example.org/x onerror=alert(1)>'
 
@@ -187,3 +190,15 @@ def test_a_flow_without_a_column_has_a_dash_there(findings: Findings) -> None:
     assert [flow for _, flow, _, _ in flow_rows([trial], most=1).rows] == ["b"]
     assert flow_rows([trial], most=1).left == 1
     assert "rtt_p99_s" in HEADINGS
+
+
+def test_what_does_not_apply_to_a_trial_is_not_put_down_to_programs_that_it_does_not_have() -> None:
+    of_programs, of_line = (
+        HealthCheck(check=one, health=Health.NOT_APPLICABLE) for one in (Check.PROGRAMS_SUCCEEDED, Check.LINE_LATENESS)
+    )
+    trial: Any = SimpleNamespace(standing=Standing.VALID)
+    passed = HealthCheck(check=Check.STEAL, health=Health.PASSED)
+    said = "This trial is valid: 1 of 1 health checks passed"
+    assert _verdict(trial, [passed, of_programs]) == f"{said}."
+    assert _verdict(trial, [passed, of_programs, of_line]) == f"{said}, line lateness not applicable."
+    assert _verdict(trial, [passed, of_line, of_line]) == f"{said}, 2 do not apply to programs."

@@ -11,7 +11,7 @@ import pyarrow as pa
 from experiments.scenario.limits import LIMITS, Limit
 from experiments.scenario.settings import CheckSettings
 from experiments.trial.checks.limiting import limited_by, uses
-from experiments.trial.checks.linechecks import line_checks, too_large
+from experiments.trial.checks.linechecks import line_checks, line_not_applicable, too_large
 from experiments.trial.checks.machinechecks import OF_OTHERS, machine_checks
 from experiments.trial.checks.path_rtt import BARE
 from experiments.trial.checks.processchecks import process_checks
@@ -50,7 +50,7 @@ class Evidence:
     path_rtt: what experiments.trial.checks.path_rtt found.  bare: whether the scenario had clients connect on another
     link.
     in_client: whether the stack runs inside its clients' processes, so that what these use is not the generator's.
-    serverless: whether the stack has no processes of its own.
+    serverless: whether the stack has no processes of its own.  on_link: whether the load crosses the link.
     programs: how the programs ended that the load was, None where it was messages.
     station_cores: what each station may use of a core, None = all share all.  stations: the samples' subjects that are
     processes of a station, by its name.
@@ -81,6 +81,7 @@ class Evidence:
     bare: bool = False
     in_client: bool = False
     serverless: bool = False
+    on_link: bool = True
     line: LineSeen | None = None
     full_frame_s: float = 0.0
     programs: Sequence[ProgramRun] | None = None
@@ -101,7 +102,8 @@ def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -
         waived[Check.GENERATOR_CPU] = IN_CLIENT
     if evidence.bare:
         waived[Check.PATH_RTT] = BARE
-    found, inapplicable = uses(evidence, measured, LIMITS), not_applicable(evidence.programs)
+    found = uses(evidence, measured, LIMITS)
+    inapplicable = not_applicable(evidence.programs) | line_not_applicable(evidence)
     return Verdict(
         checks=tuple(
             HealthCheck(check=check, health=Health.NOT_APPLICABLE, detail=inapplicable[check])

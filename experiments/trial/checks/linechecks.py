@@ -23,6 +23,12 @@ def line_checks(evidence: Evidence) -> dict[Check, Measured]:
     return {Check.LINE_LATENESS: _lateness(evidence.line, evidence.full_frame_s)}
 
 
+def line_not_applicable(evidence: Evidence) -> dict[Check, str]:
+    """The check, with the reason, where there is a line and nothing of the load that it could be late with."""
+    without = evidence.line is not None and not evidence.on_link
+    return {Check.LINE_LATENESS: "no frame of the load crosses the line"} if without else {}
+
+
 def _lateness(line: LineSeen | None, full_frame_s: float) -> Measured:
     """What almost all frames kept; but where that is less than a full frame takes on the link, what most kept.
 

@@ -101,6 +101,13 @@ def test_a_trial_in_which_no_frame_passed_is_judged_by_its_reading() -> None:
     ]
 
 
+def test_where_no_frame_of_the_load_crosses_the_line_its_lateness_is_not_judged() -> None:
+    late = LineSeen(frames=Lateness.of(), reading=line(late_ns=7 * MS, beats=30).reading)
+    check = found(judged(line=late, on_link=False), Check.LINE_LATENESS)
+    assert (check.health, check.detail) == (Health.NOT_APPLICABLE, "no frame of the load crosses the line")
+    assert found(judged(on_link=False), Check.LINE_LATENESS).health is Health.PASSED, "there is no line"
+
+
 def test_it_tells_frames_and_reading_apart_in_words() -> None:
     detail = found(judged(line=line(late_ns=2_000_000, beats=30)), Check.LINE_LATENESS).detail
     assert "99.9 % of 10000 frames left the medium within 0.05 ms of their moment (the latest: 0.05 ms)" in detail
