@@ -13,8 +13,8 @@ from stacks.knobs import KnobsError, unsaid
 def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
     """What is wrong with the knobs: the key that says so, and what is allowed.
 
-    Of the cell's own stack, those have to be there that every scenario says itself.  A stack that is not known, or
-    cannot be used, is told of elsewhere when it is the cell's own.
+    Of the cell's own stack, those have to be there that every scenario says itself.  A stack that is not known, cannot
+    be used or does not offer the pattern is told of elsewhere when it is the cell's own.
     """
     for name, given in settings.knobs.items():
         try:
@@ -30,8 +30,13 @@ def problems(settings: Settings) -> Iterator[tuple[Key, str]]:
 def _unsaid(settings: Settings) -> Iterator[tuple[Key, str]]:
     try:
         kind = registry.knobs_of(settings.stack)
+        if settings.workload.pattern not in settings.driver().patterns:
+            return  # those knobs would not help
     except registry.UnknownStackError:
         return
+    except KnobsError:
+        pass
     if missing := unsaid(kind, settings.knobs.get(settings.stack, {})):
         usual = ", ".join(f"{one}: {kind.model_fields[one].default}" for one in missing) if kind else ""
-        yield ("stack",), f"{settings.stack!r} needs knobs that every scenario says itself, such as {{{usual}}}"
+        such = f"knobs: {{{settings.stack}: {{{usual}}}}}"
+        yield ("stack",), f"{settings.stack!r} needs knobs that every scenario says itself, such as {such}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_knobs_of_a_stack_that_a_cell_does_not_use_change_nothing_of_it(tmp_path
             {"knobs": {"mosquitto": {"window": 20, "qos": 1}}},
             (
                 "stack: 'mosquitto' needs knobs that every scenario says itself, such as "
-                "{server_queue: 100000, server_window: 20}"
+                "knobs: {mosquitto: {server_queue: 100000, server_window: 20}}"
             ),
         ),
         (
@@ -90,6 +91,16 @@ def test_what_cannot_be_set_is_told_with_what_can(tmp_path: Path, settings: dict
     said = refusal(tmp_path, **settings)
     assert said.startswith("scenario.yaml:")
     assert told in said
+
+
+@pytest.mark.parametrize("knobs", [{}, {"mosquitto": {"qos": 1}}])
+def test_a_pattern_that_the_stack_does_not_offer_is_told_before_knobs_that_are_missing(
+    tmp_path: Path, knobs: dict[str, object]
+) -> None:
+    work = {"pattern": "stream", "clients": {"flows": 1}, "body_bytes": 100}
+    said = refusal(tmp_path, stack=["reference", "mosquitto"], stations=2, workload=work, knobs=knobs)
+    wanted = r"scenario\.yaml:\d+: workload\.pattern: stack 'mosquitto' does not offer stream; stacks that offer all .*"
+    assert re.fullmatch(wanted, said)
 
 
 def test_with_qos_0_nothing_is_acknowledged(tmp_path: Path) -> None:
