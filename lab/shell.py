@@ -29,6 +29,7 @@ from lab.beforehand import kernels
 from lab.common import DEFAULT_RESULTS, Status, fail, told
 from lab.start import tidy
 from records.location import is_text
+from records.refusals import in_words
 from records.scratch import scratch
 from topologies import topology as topologies
 from topologies.topology import Topology
@@ -100,7 +101,7 @@ def _topology(words: str) -> Topology:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        fail(f"--topology {words!r}: {where}: {first['msg']}", Status.USAGE)
+        fail(f"--topology {words!r}: {where}: {in_words(first)}", Status.USAGE)
     except ValueError as error:
         fail(f"--topology {words!r}: {error}", Status.USAGE)
 
@@ -113,7 +114,7 @@ def _settings(request: ShellRequest) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         option = "-".join(map(str, first["loc"])).replace("_", "-")
-        fail(f"--{option} {first['input']!r}: {first['msg']}", Status.USAGE)
+        fail(f"--{option} {first['input']!r}: {in_words(first)}", Status.USAGE)
     except ValueError as error:
         fail(f"--topology: {error}", Status.USAGE)
     for why in filter(None, map(unfit_link, request.links.values())):

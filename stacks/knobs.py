@@ -10,6 +10,7 @@ from pydantic import ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 from records.errors import CannotGoOn
+from records.refusals import in_words
 from records.written import Written
 
 KnobValue = bool | int | float | str
@@ -64,8 +65,8 @@ def parse(stack: str, kind: type[Knobs] | None, given: Mapping[str, KnobValue]) 
         for detail in error.errors():
             knob = str(detail["loc"][0]) if detail["loc"] else ""
             unknown = detail["type"] == "extra_forbidden"
-            why = f"is none of {known}" if unknown else f"{_said(detail['msg'])} (it says {given.get(knob)!r})"
-            found.append((knob, why if knob else _said(detail["msg"])))
+            why = f"is none of {known}" if unknown else f"{in_words(detail)} (it says {given.get(knob)!r})"
+            found.append((knob, why if knob else in_words(detail)))
         raise KnobsError(stack, tuple(found)) from None
 
 
@@ -100,7 +101,3 @@ def _allowed(field: FieldInfo) -> str:
     bounds = (("from", "ge"), ("above", "gt"), ("to", "le"), ("below", "lt"))
     said = [f"{word} {getattr(one, key):,}" for word, key in bounds for one in field.metadata if hasattr(one, key)]
     return " ".join((name, *said))
-
-
-def _said(message: str) -> str:
-    return message.removeprefix("Value error, ")

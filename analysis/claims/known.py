@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from records.refusals import in_words
+
 _MOST = 12
 
 
@@ -22,12 +24,9 @@ def unknown(kind: str, name: str, known: Collection[str]) -> str:
 
 def refused(detail: Mapping[str, Any], *, keys: str) -> str:
     """One of pydantic's errors, with the value.  keys: where to find which keys there are."""
-    message = str(detail["msg"]).removeprefix("Value error, ")
     if detail["type"] == "missing":
         return "is missing"
     if detail["type"] == "extra_forbidden":
         return f"unknown key; {keys}"
-    if detail["type"] == "string_type":
-        message += "; put it in quotes"
     value = detail["input"]
-    return message if isinstance(value, dict | list | tuple) else f"{value!r}: {message}"
+    return in_words(detail) if isinstance(value, dict | list | tuple) else f"{value!r}: {in_words(detail)}"

@@ -13,6 +13,7 @@ from emulation.profile.profile import LinkProfile
 from emulation.profile.references import BadReference, resolved
 from records import yaml_lines
 from records.errors import WrongInput
+from records.refusals import in_words
 from records.yaml_lines import Key
 
 FOLDER = Path(__file__).parents[1] / "profiles"
@@ -79,7 +80,7 @@ def _problem(detail: object, path: Path, lines: Mapping[Key, int]) -> str:
     # The name of a choice (such as a loss model) is no key of the file.
     loc = tuple(part for part in detail["loc"] if part not in _CHOICES and "[" not in str(part))
     at = next((place for place in _places(loc) if place in lines), loc)
-    message = str(detail["msg"]).removeprefix("Value error, ")
+    message = in_words(detail)
     if detail["type"] == "extra_forbidden":
         message = "unknown key; known are " + ", ".join(sorted(_KEYS_OF_A_PROFILE))
     shown = "" if isinstance(detail["input"], dict) else f" {detail['input']!r}:"

@@ -16,6 +16,7 @@ from emulation.profile.events import Event, Handover, Trace
 from emulation.profile.media import MediumName
 from emulation.profile.ratetrace import Pace
 from records.directions import DIRECTIONS, Direction
+from records.refusals import in_words
 
 if TYPE_CHECKING:
     from emulation.profile.profile import LinkProfile, Sides
@@ -268,5 +269,5 @@ def _first(error: Exception) -> str:
     if isinstance(error, ValidationError):
         detail = error.errors()[0]
         where = ".".join(map(str, detail["loc"]))
-        return f"{where}: {detail['input']!r}: {str(detail['msg']).removeprefix('Value error, ')}"
+        return f"{where}: {detail['input']!r}: {in_words(detail)}"
     return str(error)

@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from experiments.scenario.settings import Settings
+from records.refusals import HAS_TO_BE, in_words
 from records.workload import WORKLOADS, Pattern
 from records.yaml_lines import Key
+
+_KINDS = ("bool", "int", "float", "str")
 
 
 def told(error: ValidationError, plain: dict[str, Any]) -> Iterator[tuple[Key, str]]:
     """Keys and problems.  plain: the settings that were not taken."""
-    for detail in error.errors():
-        location = tuple(part for part in detail["loc"] if part != "[key]")
-        problem = _problem(dict(detail), plain)
-        yield (location, problem) if location else _named(problem)
+    for (location, is_kind), details in groupby(map(dict, error.errors()), key=_location):
+        problems = [_problem(detail, plain) for detail in details]
+        for problem in [_together(problems)] if is_kind else problems:
+            yield (location, problem) if location else _named(problem)
+
+
+def _location(detail: dict[str, Any]) -> tuple[Key, bool]:
+    """Its keys, and whether one of several kinds is meant that the value there may have, which pydantic names last."""
+    location = tuple(part for part in detail["loc"] if part != "[key]")
+    is_kind = bool(location) and location[-1] in _KINDS
+    return (location[:-1] if is_kind else location), is_kind
+
+
+def _together(problems: list[str]) -> str:
+    first, *others = problems
+    kinds = [one.rpartition(HAS_TO_BE)[2] for one in others]
+    return first + "".join(f", {kind}" for kind in kinds[:-1]) + "".join(f" or {kind}" for kind in kinds[-1:])
 
 
 def _named(problem: str) -> tuple[Key, str]:
@@ -30,9 +47,7 @@ def _named(problem: str) -> tuple[Key, str]:
 
 
 def _problem(detail: dict[str, Any], plain: dict[str, Any]) -> str:
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    if detail["type"] == "missing":
-        return "is missing"
+    message = in_words(detail)
     if detail["type"] == "extra_forbidden":
         *above, key = map(str, detail["loc"])
         model, *others = _models(above, _pattern(plain), plain)
@@ -47,7 +62,7 @@ def _problem(detail: dict[str, Any], plain: dict[str, Any]) -> str:
         hint = f"did you mean {close[0]!r}? " if close else ""
         return f"unknown key; {hint}known are {', '.join(known)}"
     value = detail["input"]
-    return message if isinstance(value, dict) else f"{value!r}: {message}"
+    return message if isinstance(value, dict) or detail["type"] == "missing" else f"{value!r}: {message}"
 
 
 def _pattern(plain: dict[str, Any]) -> Pattern:

@@ -139,7 +139,7 @@ def test_any_cells_end_in_points_or_an_error(
         (("figure: 6", "figure: 5.2"), None, r"paper\.yaml:1\d: figure 5\.2 stands there twice"),
         (("scale: linear", "scale: square"), None, r":1\d: figures\.1\.x\.scale: 'square': .*'log'"),
         (("title: Ways", "titel: Ways"), None, r"paper\.yaml:1\d: figures\.2\.titel: unknown key"),
-        (("within_percent: 10", "within_percent: 0"), None, r":5: about_within_percent: 0: .*greater than 0"),
+        (("within_percent: 10", "within_percent: 0"), None, r":5: about_within_percent: 0: has to be more than 0"),
         (("wifi: 80211n-poor", "wifi: wireline-100m"), None, r"paper\.yaml:4: networks\.wifi: 'wireline-100m' is lan"),
         (("networks: {", "networks: {} #"), None, r":4: networks: .*at least 1"),
         (("label: way", "label: way, scale: log"), None, r"published\.csv:1\d: x: 'one by one' is no number, and"),

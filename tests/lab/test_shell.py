@@ -147,9 +147,9 @@ def test_a_medium_without_a_wired_side_is_proven_between_its_stations() -> None:
     [
         ("--congestion-control BBR", "--congestion-control 'BBR': "),
         ("--topology ring", "--topology 'ring': kind 'ring' is not one of cells, chain, mesh, peers, star, tree"),
-        ("--topology chain", "--topology 'chain': link: Field required"),
+        ("--topology chain", "--topology 'chain': link: is missing"),
         ("--topology 'star 2'", "--topology 'star 2': '2' is not KEY=VALUE"),
-        ("--topology 'star servers=x'", "--topology 'star servers=x': servers: Input should be a valid integer"),
+        ("--topology 'star servers=x'", "--topology 'star servers=x': servers: has to be an integer"),
         ("--topology 'star a=1'", "'a' is no key of topology star, which has kind, servers"),
         ("--topology 'chain link=lte link=lte'", "'link=lte': 'link' has a value already; each key is given once"),
         ("--topology 'star kind=chain'", "'kind=chain': 'kind' has a value already"),

@@ -133,7 +133,7 @@ def test_a_host_without_a_node_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"silent_s": 2}, r"silent_s 2 has to be longer than beat_s, 3, by 2 at least: a node is asked a second after"),
         ({"silent_s": 4.9}, r"silent_s 4\.9 has to be longer than beat_s, 3, by 2 at least"),
         ({"silent_s": 2, "beat_s": 0.25}, r"silent_s 2 has to be longer than beat_s, 0\.25, by 2 at least"),
-        ({"beat_s": 0.2}, r"beat_s.*greater than or equal to 0\.25"),
+        ({"beat_s": 0.2}, r"beat_s.*has to be 0\.25 or more"),
     ],
 )
 def test_a_silence_that_leaves_no_time_to_ask_and_too_many_beats_are_refused(given: dict[str, float], why: str) -> None:

@@ -257,7 +257,7 @@ def test_a_client_vanishes_without_a_word() -> None:
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
-        ({"send_high_water": 0}, "knobs.zeromq.send_high_water: .*greater than or equal to 1"),
+        ({"send_high_water": 0}, "knobs.zeromq.send_high_water: .*has to be 1 or more"),
         ({"heartbeat_timeout_s": 3}, "heartbeat_timeout_s 3 without heartbeats: give heartbeat_s"),
         ({"heartbeat_s": 0.0004}, "heartbeat_s 0.0004: libzmq counts milliseconds, so it is 0 or 0.001 at least"),
         ({"hwm": 3}, "knobs.zeromq.hwm: is none of send_high_water"),

@@ -138,7 +138,7 @@ def test_a_file_that_leaves_it_open_means_what_its_medium_is(
 
 def test_another_word_is_refused_with_the_choices(tmp_path: Path) -> None:
     (tmp_path / "made.yaml").write_text(yaml.safe_dump(FILE | {"medium": "duplex", "loss_channel": "each"}))
-    with pytest.raises(ProfileError, match=r"loss_channel: 'each': Input should be 'shared' or 'station'"):
+    with pytest.raises(ProfileError, match=r"loss_channel: 'each': has to be 'shared' or 'station'"):
         library.load(str(tmp_path / "made.yaml"))
 
 

@@ -218,7 +218,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     ("folder", "message"),
     [
         ("profile-loss-above-one", r"profile\.yaml:6: loss: 1\.01: .*less than 1$"),
-        ("profile-rate-zero", r":5: rate: 0: .*greater than or equal to 8000"),
+        ("profile-rate-zero", r":5: rate: 0: has to be 8000 or more"),
         ("profile-misspelt-key", r":5: los: 0\.03: unknown key; known are .*loss"),
         ("profile-not-yaml", r"profile\.yaml:2: not YAML"),
     ],
@@ -240,11 +240,14 @@ HEAD = "name: mine\ndescription: d\nsource: s\nmedium: duplex\n"
     ("text", "message"),
     [
         ("rate: 1 Mbit/s\nuplink:\n  rate: fast", r":7: uplink\.rate: 'fast': .* is not a rate such as '1 Mbit/s'"),
-        ("uplink: {delay: 1}\ndelay: -1", r":6: delay: -1: .*greater than or equal to 0$"),
+        ("uplink: {delay: 1}\ndelay: -1", r":6: delay: -1: .*has to be 0 or more$"),
         ("stations:\n  sta2:\n    loss: 2", r":7: stations\.sta2\.loss: 2: .*less than 1$"),
         ("stations:\n  sta2:\n    downlink: {loss: 2}", r":7: stations\.sta2\.downlink\.loss: 2: .*less than 1$"),
-        ("loss:\n  model: gilbert-elliott\n  p: 0.1\n  r: 0", r":8: loss\.r: 0: .*greater than 0$"),
-        ("timeline:\n  - {at: 1, outage: 1}\n  - {at: 5, outage: 0}", r":7: timeline\.1\.outage: 0: .*greater than 0$"),
+        ("loss:\n  model: gilbert-elliott\n  p: 0.1\n  r: 0", r":8: loss\.r: 0: has to be more than 0$"),
+        (
+            "timeline:\n  - {at: 1, outage: 1}\n  - {at: 5, outage: 0}",
+            r":7: timeline\.1\.outage: 0: has to be more than 0$",
+        ),
         ("rate: 1 Mbit/s\nrate: 2 Mbit/s", r":6: the key 'rate' is given twice$"),
         ("2005-02-30: 1", r":5: '2005-02-30': day is out of range for month; put it in quotes if it is text$"),
         ("rate: !!int x", r":5: 'x': .*invalid literal"),

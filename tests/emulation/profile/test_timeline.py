@@ -158,7 +158,7 @@ def test_a_change_of_overhead_cannot_go_with_a_trace() -> None:
 @pytest.mark.parametrize(
     ("event", "settings", "message"),
     [
-        ({"at": 1, "change": {"rate": 10}}, {"rate": 1e6}, "at 1 s: rate 10: .*greater than or equal to 8000"),
+        ({"at": 1, "change": {"rate": 10}}, {"rate": 1e6}, "at 1 s: rate 10: .*has to be 8000 or more"),
         ({"at": 1, "change": {"speed": 10}}, {}, "unknown key 'speed'"),
         ({"at": 1, "change": {"rate": 1e6}}, {}, "can change, but not come or go"),
         ({"at": 1, "change": {"queue_packets": 9}}, {"rate": 1e6}, "counts packets cannot begin"),

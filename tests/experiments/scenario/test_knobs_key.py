@@ -49,15 +49,15 @@ def test_knobs_of_a_stack_that_a_cell_does_not_use_change_nothing_of_it(tmp_path
             {"knobs": {"mosquitto": KNOBS | {"quos": 1}}},
             "knobs.mosquitto.quos: is none of tls, qos, window, keep_alive_s, version, server_window, server_queue",
         ),
-        ({"knobs": {"mosquitto": KNOBS | {"qos": 3}}}, "knobs.mosquitto.qos: Input should be 0, 1 or 2 (it says 3)"),
+        ({"knobs": {"mosquitto": KNOBS | {"qos": 3}}}, "knobs.mosquitto.qos: has to be 0, 1 or 2 (it says 3)"),
         (
             {"knobs": {"mosquitto": KNOBS | {"window": 0}}},
-            "knobs.mosquitto.window: Input should be greater than or equal to 1 (it says 0)",
+            "knobs.mosquitto.window: has to be 1 or more (it says 0)",
         ),
         ({"knobs": {"mosquito": KNOBS}}, "knobs.mosquito: stack 'mosquito' is not one of activemq,"),
         (
             {"knobs": {"mosquitto": KNOBS | {"tls": True}}},
-            "knobs.mosquitto.tls: Input should be 'off', '1.2' or '1.3' (it says True)",
+            "knobs.mosquitto.tls: has to be 'off', '1.2' or '1.3' (it says True)",
         ),
         ({"knobs": {"zeromq": {"tls": 1.3}}}, "knobs.zeromq.tls: is none of send_high_water, "),
         ({"stack": "null", "knobs": {"null": {"tls": 1.3}}}, "knobs.null.tls: stack 'null' has no knobs"),
@@ -107,6 +107,11 @@ def test_with_qos_0_nothing_is_acknowledged(tmp_path: Path) -> None:
     workload = {"clients": {"publishers": 1, "subscribers": 1}, "body_bytes": 100, "ack": "none"}
     loaded = load(tmp_path, workload=workload, knobs={"mosquitto": KNOBS | {"qos": 0}})
     assert loaded.settings.driver().guarantees == {Guarantee.ACK_NONE, Guarantee.ORDERED}
+
+
+def test_a_value_of_none_of_several_kinds_is_one_problem(tmp_path: Path) -> None:
+    (said,) = refusal(tmp_path, knobs={"mosquitto": KNOBS | {"qos": [{"a": 1}]}}).splitlines()
+    assert said.endswith(": knobs.mosquitto.qos: has to be true or false, an integer, a number or text (in quotes)")
 
 
 def test_a_driver_without_knobs_is_as_it_usually_is() -> None:

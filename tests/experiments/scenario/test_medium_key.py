@@ -47,8 +47,8 @@ def test_a_medium_is_a_factor_like_any_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (("network: lte", "medium: cable"), "scenario.yaml:6: medium: 'cable': Input should be 'auto', 'line' or 'tc'"),
-        (("medium: [tc, radio]", "network: lte"), "scenario.yaml:5: medium: 'radio': Input should be"),
+        (("network: lte", "medium: cable"), "scenario.yaml:6: medium: 'cable': has to be 'auto', 'line' or 'tc'"),
+        (("medium: [tc, radio]", "network: lte"), "scenario.yaml:5: medium: 'radio': has to be"),
         (
             ("network: lte", "medium: tc", "group_frames: true"),
             "group_frames: true with medium: tc: frames to a group: by tc one that takes",

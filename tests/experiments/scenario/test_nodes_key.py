@@ -57,8 +57,8 @@ def test_a_scenario_without_events_is_kept_as_ever(tmp_path: Path) -> None:
     ("one", "settings", "says"),
     [
         (event(2, "sta1", "kill"), {}, "nodes.at_s: 2 s is not inside the window, which lasts 2 s"),
-        (event(-1, "sta1", "kill"), {}, "nodes.at_s: -1: Input should be greater than or equal to 0"),
-        (event(1, "sta1", "sleep"), {}, "nodes.event: 'sleep': Input should be 'kill', 'vanish' or 'join'"),
+        (event(-1, "sta1", "kill"), {}, "nodes.at_s: -1: has to be 0 or more"),
+        (event(1, "sta1", "sleep"), {}, "nodes.event: 'sleep': has to be 'kill', 'vanish' or 'join'"),
         (event(1, "sta9", "kill"), {}, "nodes.node: 'sta9' is no node of this topology: use one of sta1, sta2, sta3"),
         (event(1, "server", "kill"), {}, "nodes.node: 'server' has no service of the stack, or is the only server"),
         (event(1, "server1", "join"), TWO_SERVERS, "nodes.event: 'join' of server1 at 1 s: clients of sta"),

@@ -75,7 +75,7 @@ def test_a_link_at_its_rate_is_what_the_disk_has_to_take(tmp_path: Path) -> None
         ({"workload": work(client={"command": "ping {sever}"})}, r"client\.command: .*\{sever\}.* is not one of"),
         ({"workload": work(client={"command": "ping 'a"})}, r"client\.command: .*close the quotes"),
         ({"workload": work(server={"command": "x"})}, r"workload\.server: .*one of ready_port and ready_s"),
-        ({"workload": work(metrics={"Rate": METRICS["rate"]})}, r"metrics\.Rate.*match pattern"),
+        ({"workload": work(metrics={"Rate": METRICS["rate"]})}, r"metrics\.Rate.*of the form"),
         ({"workload": work(metrics={"duration_s": METRICS["rate"]})}, r"every trial has duration_s by itself"),
         ({"workload": work(metrics={"state": METRICS["rate"]})}, r"every trial has state by itself"),
         (

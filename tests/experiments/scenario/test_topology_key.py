@@ -67,12 +67,12 @@ def test_it_can_be_a_factor_and_a_campaign_keeps_the_profiles_of_its_links(tmp_p
     ("topology", "told"),
     [
         ("torus", f"4: topology: 'torus': kind 'torus' is not one of {', '.join(known())}"),
-        ({"kind": "star", "servers": 0}, "6: topology.servers: 0: Input should be greater than or equal to 1"),
+        ({"kind": "star", "servers": 0}, "6: topology.servers: 0: has to be 1 or more"),
         ({"kind": "chain", "hops": 2}, "4: topology: 'hops' is no key of topology chain, which has kind, link, links"),
         ({"kind": "chain"}, "4: topology.link: is missing"),
         (
             {"kind": "chain", "link": "3g", "routers": 64},
-            "7: topology.routers: 64: Input should be less than or equal to 63",
+            "7: topology.routers: 64: has to be 63 or less",
         ),
         ({"kind": "chain", "link": "nowhere"}, "6: topology.link: no link profile 'nowhere'"),
         ({"kind": "chain", "link": "vehicle-handover"}, "6: topology.link: profile 'vehicle-handover' has a timeline"),
@@ -87,7 +87,7 @@ def test_it_can_be_a_factor_and_a_campaign_keeps_the_profiles_of_its_links(tmp_p
             "peers",
             ("4: topology: peers has no server, which stack 'reference' needs: use another topology, or a stack of "),
         ),
-        ({"kind": "peers", "via": "air"}, "6: topology.via: 'air': Input should be 'access-point' or 'ad-hoc'"),
+        ({"kind": "peers", "via": "air"}, "6: topology.via: 'air': has to be 'access-point' or 'ad-hoc'"),
     ],
     ids=str,
 )

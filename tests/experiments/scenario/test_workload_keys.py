@@ -70,6 +70,10 @@ def load(folder: Path, workload: str, head: str = HEAD) -> Scenario:
             r":6: workload.clients: 2 addresses cannot be filled by 1 flows",
         ),
         (
+            "  pattern: queue\n  clients: {senders: 1, receivers: 1}\n  body_bytes: 50\n  body_type: text",
+            r":8: workload.body_type: 'text': has to be 'bytes'$",
+        ),
+        (
             "  pattern: queue\n  clients: {senders: 1, receivers: 1, apart: true}\n  body_bytes: 50",
             r":6: workload.clients.apart: senders and receivers need stations: 2 or more to be apart",
         ),
