@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from types import ModuleType
 from typing import Protocol, cast
 
@@ -15,7 +14,7 @@ from analysis.metric import Metric
 from analysis.partial import located
 from records.link import LinkProof
 from records.manifest import Manifest
-from records.modules import modules
+from records.modules import file_of, tried
 from records.waits import Figure, Sent
 from records.window_metrics import Ledger
 
@@ -44,19 +43,33 @@ class Measure(Protocol):
         """Values in the metrics' units, a Figure for one that may be a lower bound; None or left out where none is."""
 
 
-@cache
-def known() -> dict[str, Measure]:
-    """Every module, by name."""
-    found = modules(measures, having=("METRICS", "measure"))
-    for module in found.values():
-        check_metrics(module)
-    return {name: cast(Measure, module) for name, module in found.items()}
+def known(taken: Mapping[str, str]) -> tuple[dict[str, Measure], dict[str, str]]:
+    """The modules that can be used, by name, and of each other one why not.  taken: as of check_metrics."""
+    named = dict(taken)
+
+    def check(module: ModuleType) -> None:
+        check_metrics(module, named)
+        named.update((one.name, file_of(module)) for one in module.METRICS)
+
+    found, failed = tried(measures, having=("METRICS", "measure"), check=check)
+    return {name: cast(Measure, module) for name, module in found.items()}, failed
 
 
-def check_metrics(module: ModuleType) -> None:
-    """Raise ValueError for METRICS that are no tuple, such as a single one in brackets without a comma."""
-    if not isinstance(module.METRICS, tuple):
-        raise ValueError(f"{module.__file__}: METRICS is a {type(module.METRICS).__name__}, and has to be a tuple")
+def check_metrics(module: ModuleType, taken: Mapping[str, str]) -> None:
+    """Raise ValueError for METRICS that are no tuple of Metric, or not of different names.
+
+    taken: names that other metrics have, each with the file that declares it.
+    """
+    file, given = file_of(module), module.METRICS
+    if not isinstance(given, tuple):  # such as a single one in brackets without a comma
+        raise ValueError(f"{file}: METRICS is a {type(given).__name__}, and has to be a tuple")
+    named: dict[str, str] = {}
+    for one in given:
+        if not isinstance(one, Metric):
+            raise ValueError(f"{file}: METRICS has a {type(one).__name__} in it, and has to be a tuple of Metric")
+        if where := taken.get(one.name) or named.get(one.name):
+            raise ValueError(f"{file}: metric {one.name!r} is declared in {where} already, and needs another name")
+        named[one.name] = f"{file} itself"
 
 
 def measured(measure: Measure, trial: Measured) -> dict[str, Figure]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 Unit = Literal["1/s", "bit/s", "s", "share", "B", "count"]
+Better = Literal["higher", "lower"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,13 +16,13 @@ class Metric:
     label, about: what the report calls it, and what exactly it counts.  compared: whether levels of the compared factor
     are held against each other in it.  leads: whether a campaign that has it is about it, so that it leads the answer
     and has a headline.  each: of what so many a second are, short; '' = the load's
-    messages.  ValueError for another unit.
+    messages.  ValueError for another unit, and for another word of `better`.
     """
 
     name: str
     label: str
     unit: Unit
-    better: Literal["higher", "lower"] | None
+    better: Better | None
     about: str
     compared: bool = False
     leads: bool = False
@@ -30,3 +31,5 @@ class Metric:
     def __post_init__(self) -> None:
         if self.unit not in get_args(Unit):
             raise ValueError(f"metric {self.name!r}: unit {self.unit!r} is not one of {', '.join(get_args(Unit))}")
+        if self.better not in (None, *get_args(Better)):
+            raise ValueError(f"metric {self.name!r}: better {self.better!r} is not one of higher, lower, None")

@@ -5,7 +5,7 @@ Words in braces are those of a pattern (records.words).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -203,26 +203,18 @@ _OF_ARRIVALS = tuple(
     for name, metric in _LATENCIES.items()
 )  # fmt: skip
 
-_OF_MODULES = tuple(metric for module in known().values() for metric in module.METRICS)
-
 # Of cases that a study computes or simulates (docs/adding-a-study.md), which say what it is.  No trial has them.
 COMPUTED = (
     Metric(name="computed_number", label="Number", unit="count", better=None, about="computed or simulated"),
     Metric(name="computed_share", label="Share", unit="share", better=None, about="computed or simulated"),
 )
 
+OWN = (*_ALL, *_OF_ARRIVALS, *COMPUTED)
+# By name: the modules of analysis/measures, and why each other one there cannot be used.
+MODULES, BROKEN = known({metric.name: "analysis/metrics.py" for metric in OWN})
+_OF_MODULES = tuple(metric for module in MODULES.values() for metric in module.METRICS)
 
-def declared(metrics: Iterable[Metric]) -> dict[str, Metric]:
-    """By name; ValueError where two have one name."""
-    found: dict[str, Metric] = {}
-    for metric in metrics:
-        if metric.name in found:
-            raise ValueError(f"metric {metric.name!r} is declared twice, in analysis/metrics.py or analysis/measures")
-        found[metric.name] = metric
-    return found
-
-
-_DECLARED = declared((*_ALL, *_OF_ARRIVALS, *_OF_MODULES, *COMPUTED))
+_DECLARED = {metric.name: metric for metric in (*OWN, *_OF_MODULES)}
 
 
 @cache

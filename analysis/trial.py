@@ -16,10 +16,11 @@ from analysis.interruptions import COME_BACK, LEAVE, absences, having_streams, i
 from analysis.journey.rows import journey_rows, stamped_rows
 from analysis.ledger import account_metrics, latency_ecdf, latency_percentiles
 from analysis.looked import Looked, all_sent
-from analysis.measure import Measure, Measured, known, measured
+from analysis.measure import Measure, Measured, measured
 from analysis.medium import medium_metrics
+from analysis.metrics import BROKEN, MODULES
 from analysis.packed import packed_rows
-from analysis.partial import DAMAGE, MEASURES, part
+from analysis.partial import DAMAGE, MEASURES, PARTIAL, part
 from analysis.rates import overhead_is_known, rate_steps
 from analysis.recorded import Recorded, read_captures, reading
 from analysis.rows import Rows
@@ -119,8 +120,10 @@ def _ledger(trial: Trial, manifest: Manifest, rows: Rows) -> None:
     metrics |= backlog_metrics(sent, window)
     _add(metrics, rows)
     found = Measured(manifest=manifest, proof=proof, tables=tables, ledger=ledger, sent=sent)
-    for name, module in known().items():
+    for name, module in MODULES.items():
         part(f"{MEASURES}{name}", rows, partial(_measured, module, found))
+    for name, why in BROKEN.items():
+        rows.add(PARTIAL, f"{MEASURES}{name}", text=why)
     rows.add("trial", "latency_of", text="sent")
     timed = latencies(sent, window)
     if manifest.workload.asked.replies:

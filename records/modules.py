@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 
 
@@ -13,9 +15,55 @@ def modules(package: ModuleType, *, having: Sequence[str] = ()) -> dict[str, Mod
 
     having: what each has; ValueError for a module without.
     """
-    names = sorted(one.name for one in pkgutil.iter_modules(package.__path__) if not one.ispkg)
-    found = {name: import_module(f"{package.__name__}.{name}") for name in names}
+    found = {name: import_module(f"{package.__name__}.{name}") for name in _names(package)}
     for module in found.values():
-        if lacks := [name for name in having if not hasattr(module, name)]:
-            raise ValueError(f"{module.__file__}: has no {lacks[0]}; a module there has {' and '.join(having)}")
+        _must_have(module, having)
     return found
+
+
+def tried(
+    package: ModuleType, *, having: Sequence[str] = (), check: Callable[[ModuleType], None] = lambda _: None
+) -> tuple[dict[str, ModuleType], dict[str, str]]:
+    """As `modules`, but one that fails takes no other with it: the sound ones, and of each other one why it is not.
+
+    check: raises ValueError for a module that cannot be used; called in the order of their names.
+    """
+    found: dict[str, ModuleType] = {}
+    failed: dict[str, str] = {}
+    for name in _names(package):
+        try:
+            module = import_module(f"{package.__name__}.{name}")
+        except Exception as error:  # noqa: BLE001 - whatever somebody's module raises, the others stand
+            failed[name] = _not_imported(error, Path(package.__path__[0]) / f"{name}.py")
+            continue
+        try:
+            _must_have(module, having)
+            check(module)
+        except ValueError as error:
+            failed[name] = str(error)
+        else:
+            found[name] = module
+    return found, failed
+
+
+def _names(package: ModuleType) -> list[str]:
+    return sorted(one.name for one in pkgutil.iter_modules(package.__path__) if not one.ispkg)
+
+
+def _must_have(module: ModuleType, having: Sequence[str]) -> None:
+    if lacks := [name for name in having if not hasattr(module, name)]:
+        raise ValueError(f"{file_of(module)}: has no {lacks[0]}; a module there has {' and '.join(having)}")
+
+
+def file_of(module: ModuleType) -> str:
+    """The name of a module's file, as messages have it."""
+    return Path(module.__file__ or module.__name__).name
+
+
+def _not_imported(error: Exception, file: Path) -> str:
+    """Why a module could not be imported, with the line in its own file that was last reached."""
+    lines = [at.lineno for at in extract_tb(error.__traceback__) if at.filename == str(file)]
+    text = str(error)
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        lines, text = [error.lineno], error.msg
+    return f"{file.name}{f':{lines[-1]}' if lines else ''}: {type(error).__name__}: {text}"

@@ -101,7 +101,11 @@ def names_in(path: Path, root: Path) -> tuple[str, ...]:
 def _names_in(content: bytes, package: str) -> tuple[str, ...]:
     """What a file of that content in `package` imports: a report asks of most modules more than once."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(content)):
+    try:
+        tree = ast.parse(content)
+    except SyntaxError:  # of a module that is found where it lies, whoever imports it says so (records.modules.tried)
+        return ()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

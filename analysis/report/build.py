@@ -133,7 +133,7 @@ def draw(findings: Findings, extent: Extent = Extent.ALL) -> Plots:
         overtime=tried("Over time", overtime_plots, {}) if detailed else {},
         bars=tried("Where the time goes, by cell", journey_bars, {}) if detailed else {},
     )
-    return replace(found, sections=(*drawn(findings, (plot.name for plot in found.all)), *failed))
+    return replace(found, sections=(*drawn(findings, found.all), *failed))
 
 
 def _must_have_trials(campaign: Path) -> None:

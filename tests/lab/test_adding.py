@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -21,7 +21,7 @@ from analysis import measure
 from analysis.findings import Findings
 from analysis.measure import Measured
 from analysis.metric import Metric
-from analysis.metrics import METRICS, declared
+from analysis.metrics import METRICS, OWN
 from analysis.plots import section
 from analysis.plots.style import Plot
 from experiments.load import pattern
@@ -162,19 +162,46 @@ def test_a_plot_that_fails_is_told_in_its_section() -> None:
     assert re.fullmatch(r"test_adding\.py:\d+: ZeroDivisionError: None", found.failed)
 
 
-def test_a_section_with_a_plot_of_a_name_that_is_taken_fails_and_the_others_stand() -> None:
-    def of(title: str, *names: str) -> section.Section:
-        plots = tuple(Plot(name=name, title=title, svg=b"", png=b"", about="") for name in names)
-        return section.Section(title=title, plots=plots)
+def test_what_was_drawn_before_a_plot_failed_stands() -> None:
+    class Failing:
+        TITLE = "Failing"
 
-    found = section.apart(
-        [of("One", "a", "b"), of("Two", "c", "b"), of("Three", "c"), of("Four", "d", "d")], ["answer"]
-    )
-    told = "its plot 'b' has the name of another, and each is a file of its own: call it otherwise"
-    said = [(one.title, len(one.plots), one.failed) for one in found]
-    assert said == [("One", 2, ""), ("Two", 0, told), ("Three", 1, ""), ("Four", 0, told.replace("'b'", "'d'"))]
-    (taken,) = section.apart([of("Five", "answer")], ["answer"])
-    assert "'answer' has the name of another" in taken.failed
+        def draw(self, findings: Findings) -> Iterator[Plot]:
+            yield plot_of("sound")
+            raise ZeroDivisionError(findings)
+
+    class Nothing:
+        TITLE = "Nothing"
+
+        def draw(self, findings: Findings) -> Iterator[Any]:
+            yield plot_of("sound")
+            yield findings
+
+    nothing: Any = None
+    found = section.section_of(Failing(), nothing)
+    assert [plot.name for plot in found.plots] == ["sound"]
+    assert re.fullmatch(r"test_adding\.py:\d+: ZeroDivisionError: None", found.failed)
+    found = section.section_of(Nothing(), nothing)
+    assert [plot.name for plot in found.plots] == ["sound"]
+    assert "TypeError: draw gave None, and has to give Plots alone" in found.failed
+
+
+def plot_of(name: str, title: str = "") -> Plot:
+    return Plot(name=name, title=title, svg=b"", png=b"", about="")
+
+
+def test_a_plot_with_a_name_that_is_taken_is_left_out_and_both_are_named() -> None:
+    def of(title: str, *names: str, failed: str = "") -> section.Section:
+        return section.Section(title=title, plots=tuple(map(plot_of, names)), failed=failed)
+
+    given = [of("One", "a", "b"), of("Two", "c", "b", failed="line 3"), of("Three", "c"), of("Four", "answer")]
+    found = list(section.apart(given, [plot_of("answer", "The answer")]))
+    assert [[plot.name for plot in one.plots] for one in found] == [["a", "b"], ["c"], [], []]
+    told = "has that name too, and each is a file of its own: one of the two needs another name"
+    assert [one.failed for one in found] == [
+        "", f"line 3; plot 'b', since a plot of the section 'One' {told}",
+        f"plot 'c', since a plot of the section 'Two' {told}", f"plot 'answer', since the plot 'The answer' {told}",
+    ]  # fmt: skip
 
 
 def test_a_pattern_without_a_module_is_named() -> None:
@@ -183,14 +210,22 @@ def test_a_pattern_without_a_module_is_named() -> None:
         pattern.module(ring)
 
 
-def test_metrics_without_a_comma_and_unknown_units_are_named() -> None:
-    module = ModuleType("uneven")
-    vars(module).update(METRICS=METRICS["retries"], __file__="uneven.py")
-    with pytest.raises(ValueError, match=r"uneven\.py: METRICS is a Metric, and has to be a tuple"):
-        measure.check_metrics(module)
-    unit: Any = "ms"
+def test_faults_of_declared_metrics_are_named() -> None:
+    module, one = ModuleType("uneven"), METRICS["retries"]
+    for metrics, why in (
+        (one, "METRICS is a Metric, and has to be a tuple"),
+        (("retries",), "METRICS has a str in it, and has to be a tuple of Metric"),
+        ((one, one), "metric 'retries' is declared in uneven.py itself already, and needs another name"),
+        ((METRICS["lost"],), "metric 'lost' is declared in analysis/metrics.py already, and needs another name"),
+    ):
+        vars(module).update(METRICS=metrics, __file__="/somewhere/uneven.py")
+        with pytest.raises(ValueError, match=f"^uneven\\.py: {why}$"):
+            measure.check_metrics(module, {"lost": "analysis/metrics.py"})
+    word: Any = "ms"
     with pytest.raises(ValueError, match=r"metric 'wait': unit 'ms' is not one of 1/s, bit/s, s, share, B, count"):
-        Metric(name="wait", label="Wait", unit=unit, better=None, about="time")
+        Metric(name="wait", label="Wait", unit=word, better=None, about="time")
+    with pytest.raises(ValueError, match=r"metric 'wait': better 'ms' is not one of higher, lower, None"):
+        Metric(name="wait", label="Wait", unit="s", better=word, about="time")
 
 
 def test_a_topology_without_a_name_is_named() -> None:
@@ -204,10 +239,9 @@ def test_a_topology_without_a_name_is_named() -> None:
         topology.kinds_of([module])
 
 
-def test_two_metrics_of_one_name_are_refused() -> None:
-    one = Metric(name="size", label="Size", unit="B", better=None, about="bytes")
-    with pytest.raises(ValueError, match="metric 'size' is declared twice"):
-        declared([one, one])
+def test_no_two_metrics_of_our_own_have_one_name() -> None:
+    names = [metric.name for metric in OWN]
+    assert sorted(set(names)) == sorted(names)
 
 
 def test_two_topologies_of_one_kind_are_refused() -> None:

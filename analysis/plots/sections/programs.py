@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from analysis.findings import Findings
 from analysis.plots.cells import cells_plot
 from analysis.plots.style import Plot
@@ -10,7 +12,7 @@ from analysis.worded import chosen, is_programs
 TITLE = "Programs by cell"
 
 
-def draw(findings: Findings) -> list[Plot]:
+def draw(findings: Findings) -> Iterator[Plot]:
     """A plot for each metric that any cell has; none where every load is messages."""
     names = chosen((), (cell for cell in findings.cells if is_programs(cell)))
-    return [plot for name in names if (plot := cells_plot(findings, name)) is not None]
+    yield from (plot for name in names if (plot := cells_plot(findings, name)) is not None)
