@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Points = list[tuple[float, float]]
+Points = list[tuple[float, float]]  # a pair (x, y) for each point; not a list of x and one of y
 Read = Callable[[], pa.Table]
 # The tables that are details, with those of their columns that say anything.
 TABLES: Mapping[str, tuple[str, ...]] = {

@@ -84,17 +84,23 @@ class TrialFinding:
 
     @property
     def seconds(self) -> dict[str, Points]:
-        """Series name to (seconds from the window's start, value)."""
+        """Series name to its points in order of time: pairs (seconds from the window's start, value).
+
+        The view `seconds` (analysis/sql/views.py, docs/spark.md) has their names and units.
+        """
         return self.details.seconds
 
     @property
     def ecdf(self) -> Points:
-        """(latency in seconds, share)."""
+        """The distribution of latency, rising: pairs (latency in seconds, share of messages that took no longer).
+
+        Shares run from 0 to 1; where messages never came, the last one is below 1.  [] where the trial has none.
+        """
         return self.details.ecdf
 
     @property
     def flows(self) -> dict[str, dict[str, float]]:
-        """Flow name to its figures."""
+        """Flow name to its figures, by name: {flow: {figure: value}}."""
         return self.details.flows
 
     @property
