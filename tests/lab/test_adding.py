@@ -37,12 +37,14 @@ PACKAGES = ("analysis", "emulation", "experiments", "lab", "playbooks", "records
 TEXT = (ROOT / "docs" / "adding.md").read_text()
 EXAMPLES: dict[str, str] = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", TEXT, re.DOTALL))
 (SCENARIO,) = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
-WORKLOAD = "records/workload.py"
+WORKLOAD, CLIENTS = "records/workload.py", "records/clients.py"
 
 
 def with_branch(text: str) -> str:
     """The workload type with the example's word, branch and union."""
     word, branch, union = re.split(r"\n\n(?=class |Messages)", EXAMPLES[WORKLOAD].rstrip())
+    imports = "\nfrom records.clients import "
+    text = text.replace(imports, f"{imports}BulletinClients{imports}", 1)
     text = re.sub(r"(class Pattern\(StrEnum\):\n)", rf"\1{word}\n", text)
     added = union.rpartition(" | ")[2]
     return re.sub(r"^(Messages = .*)$", rf"{branch}\n\n\n\1 | {added}", text, flags=re.MULTILINE)
@@ -56,8 +58,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("*.pyc.*"))
     for name, text in EXAMPLES.items():
         old = (tree / name).read_text() if (tree / name).exists() else None
-        assert (old is None) == (name != WORKLOAD)
-        (tree / name).write_text(text if old is None else with_branch(old))
+        assert (old is None) == (name not in {WORKLOAD, CLIENTS})
+        added = with_branch(old) if name == WORKLOAD and old else f"{old or ''}\n\n{text}"
+        (tree / name).write_text(added if old else text)
     return tree
 
 
@@ -100,6 +103,7 @@ def test_a_pattern_is_a_module_and_its_branch_of_the_workload(said: dict[str, An
     assert said["class"] == "bulletin, nonpersistent"
     assert said["delivered"] == 3 * said["sent"] > 0
     assert said["amiss"] == 0
+    assert re.search(r"\.yaml:\d+: .*4 senders among 3 members: at most 3 senders", said["too_many"])
 
 
 def test_a_metric_is_a_module(said: dict[str, Any]) -> None:

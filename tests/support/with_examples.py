@@ -31,22 +31,27 @@ def topology_and_pattern(folder: Path) -> dict[str, Any]:
     work = BULLETIN | {"loop": "open", "rate": 100}
     (cell,) = load(scenario_file(folder, topology={"kind": "gateway", "servers": 2}, workload=work)).cells
     plan = segments.topology_plan(cell.settings)
-    try:
-        load(scenario_file(folder, topology={"kind": "gateway", "routers": 2}))
-        refused = ""
-    except ScenarioError as error:
-        refused = str(error)
+    many = work | {"clients": {"senders": 4, "members": 3}}
     outcome = asyncio.run(_carried(folder, cell.settings))
     found = outcome.reconciled()
     return {
         "hosts": [host.name for host in plan.hosts],
         "segments": [segment.name for segment in plan.segments],
-        "refused": refused,
+        "refused": _refused(scenario_file(folder, topology={"kind": "gateway", "routers": 2})),
+        "too_many": _refused(scenario_file(folder, workload=many)),
         "class": cell.settings.workload.guarantee_class,
         "sent": outcome.result.published.num_rows,
         "delivered": found.delivered,
         "amiss": found.lost + found.in_doubt + found.duplicates,
     }
+
+
+def _refused(scenario: Path) -> str:
+    try:
+        load(scenario)
+    except ScenarioError as error:
+        return str(error)
+    return ""
 
 
 async def _carried(folder: Path, settings: Settings) -> Outcome:
