@@ -14,6 +14,7 @@ from analysis.partial import MEASURES
 from analysis.stationarity import series_label
 from analysis.units import (
     NOTABLE,
+    TWICE,
     WIDE,
     brief_range,
     digits,
@@ -221,18 +222,27 @@ def _ratios(compared: Sequence[Comparison]) -> str:
         coarsest = max(have, key=lambda ratio: (not is_equal(ratio), ratio.detectable or math.inf))
         which = f" (the least certain of {len(have)} pairs of cells)" if len(have) > 1 else ""
         return f"{label}: {times_text(coarsest)}{which}."
-    if max(values[-1], 1 / values[0]) - 1 < NOTABLE:
+    largest = max(values[-1], 1 / values[0])
+    in_percent = largest - 1 >= NOTABLE and largest < TWICE and (values[-1] <= 1 or values[0] >= 1)
+    if largest - 1 < NOTABLE:
         text = f"{label} is equal"
+    elif in_percent:  # as the tables have it (analysis.units)
+        sizes = sorted(abs(value - 1) * 100 for value in values)
+        text = f"{label} is {_range(sizes)} % {'lower' if values[-1] <= 1 else 'higher'}"
     elif values[-1] <= 1:
         size = _range([1 / value for value in reversed(values)])
         text = f"{label} is {size} times lower"
     elif values[0] >= 1:
-        text = f"{label} is {_range(values)} times higher"
+        text = f"{label} is {_range(values)} times as high"
     else:
         text = f"{label} is {_range(values)} times the baseline's"
     spreads = [spread for ratio in have if (spread := relative_spread(ratio)) is not None]
     notes = []
-    if spreads and max(spreads) <= WIDE:
+    if spreads and in_percent:  # ± 3 % beside 23.4 % could be of either
+        widest = max(have, key=lambda one: relative_spread(one) or 0)
+        some = " at the widest" if len(have) > 1 else ""
+        notes.append(f"95 % interval of the ratio {_range([widest.low or 0, widest.high or 0])}{some}")
+    elif spreads and max(spreads) <= WIDE:
         notes.append(f"± {digits(max(spreads) * 100, significant=2)} %" + (" at most" if len(have) > 1 else ""))
     elif spreads:
         widest = max(have, key=lambda one: relative_spread(one) or 0)

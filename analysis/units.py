@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from analysis.metric import Metric, Unit
 from analysis.statistics import EQUAL_WITHIN, Contrast, Estimate, Ratio
 
-_TWICE = 2.0  # smaller factors are said in per cent
+TWICE = 2.0  # smaller factors are said in per cent
 WIDE = 0.5  # an interval wider than this share of its ratio is given by its ends, being far from symmetric
 _EVEN = 0.1  # an interval whose sides differ by less than this share of the wider one is written with ±, and that side
 NOTABLE = 0.005  # a ratio nearer to 1 than this is called equal: it is 1.00 in three digits
@@ -119,14 +119,14 @@ def pairs_text(n: int) -> str:
 
 
 def times_text(ratio: Ratio) -> str:
-    """The same in words: how many times more or less, and how sure that is; or that it cannot be told."""
+    """The same in words: how many times as much or less, and how sure that is; or that it cannot be told."""
     if ratio.ratio is None:
         return ""
     if ratio.low is None or ratio.high is None:
         return f"{_times(ratio.ratio)} in the {pairs_text(ratio.n)} there is; how much of it is chance cannot be told"
     if not shows(ratio):
         return _undetected(ratio)
-    sureness = _sureness(ratio) if max(ratio.ratio, 1 / ratio.ratio) >= _TWICE else ""
+    sureness = _sureness(ratio) if max(ratio.ratio, 1 / ratio.ratio) >= TWICE else ""
     return f"{_times(ratio.ratio)}{sureness} ({pairs_text(ratio.n)})"
 
 
@@ -143,14 +143,14 @@ def notable(ratio: float) -> bool:
 
 
 def brief(ratio: Ratio) -> str:
-    """The same in a few words, as beside a mark: `71.2 times lower`; why there is none, where there is none."""
+    """The same in a few words, as beside a mark: `71.2 times lower`, `3.00 times as high`; or why there is none."""
     if ratio.ratio is None:
         return ratio.undefined or "–"
     if not shows(ratio):
         return (
             f"equal within {digits(EQUAL_WITHIN * 100, significant=1)} %" if is_equal(ratio) else "no difference shown"
         )
-    return _times(ratio.ratio, more="higher", less="lower") + (" (1 pair)" if ratio.n == 1 else "")
+    return _times(ratio.ratio, _HIGH) + (" (1 pair)" if ratio.n == 1 else "")
 
 
 def brief_range(ratios: Sequence[Ratio]) -> str:
@@ -168,7 +168,7 @@ def brief_range(ratios: Sequence[Ratio]) -> str:
 
 
 def _range(shown: Sequence[float], have: Sequence[Ratio]) -> str:
-    low, high = (_times(end, more="higher", less="lower") for end in (shown[0], shown[-1]))
+    low, high = (_times(end, _HIGH) for end in (shown[0], shown[-1]))
     if len(shown) < len(have) and (shown[-1] < 1 or shown[0] > 1):
         return f"up to {low if shown[-1] < 1 else high}"
     (first, _, unit), (last, _, same) = low.partition(" "), high.partition(" ")
@@ -177,12 +177,18 @@ def _range(shown: Sequence[float], have: Sequence[Ratio]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _times(ratio: float, *, more: str = "more", less: str = "less") -> str:
+_MUCH, _HIGH = ("as much", "more", "less"), ("as high", "higher", "lower")
+
+
+def _times(ratio: float, words: tuple[str, str, str] = _MUCH) -> str:
+    """`2.50 times as much`, as 2.50 times more could be 3.50 times as much; below twice `23.4 % more`."""
+    same, more, less = words
     times = max(ratio, 1 / ratio)
-    word = more if ratio > 1 else less
     if times - 1 < NOTABLE:
         return "equal"
-    return f"{digits(times)} times {word}" if times >= _TWICE else f"{digits(abs(ratio - 1) * 100)} % {word}"
+    if times < TWICE:
+        return f"{digits(abs(ratio - 1) * 100)} % {more if ratio > 1 else less}"
+    return f"{digits(times)} times {same if ratio > 1 else less}"
 
 
 def _undetected(ratio: Ratio) -> str:
@@ -221,7 +227,7 @@ def _sureness(ratio: Ratio) -> str:
 
 
 def times_range(ratio: Ratio) -> str:
-    """The ends of a ratio's interval as times more, or as times less when the ratio is below 1."""
+    """The ends of a ratio's interval as times as much, or as times less when the ratio is below 1."""
     if ratio.ratio is None or ratio.low is None or ratio.high is None:
         return "no interval"
     ends = sorted((ratio.low, ratio.high) if ratio.ratio > 1 else (1 / ratio.low, 1 / ratio.high))

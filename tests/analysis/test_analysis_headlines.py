@@ -59,15 +59,26 @@ def test_what_cannot_be_told_apart_is_not_told_as_a_difference() -> None:
         "air against wire: median latency: no difference detectable; more than 48 % would have shown (3 pairs).",
     )
     assert latency_of([0.01001, 0.01099, 0.01201]) == ("air against wire: median latency: equal within 5 % (3 pairs).",)
-    assert latency_of([0.10, 0.11, 0.13])[0].startswith("air against wire: median latency is 10.3 times higher")
+    assert latency_of([0.10, 0.11, 0.13])[0].startswith("air against wire: median latency is 10.3 times as high")
+
+
+def test_below_twice_the_sentence_says_per_cent_as_the_tables_do() -> None:
+    (told,) = latency_of([0.008, 0.0081, 0.0082])
+    assert "median latency is 26.2 % lower (95 % interval of the ratio 0.607 to 0.898, 3 pairs of trials)." in told
+    (alone,) = latency_of([0.0125])
+    assert alone == "air against wire: median latency is 25.0 % higher (a single pair of trials, no interval)."
+    several = of_pairs(([0.1, 0.1], [0.12, 0.13]), ([0.1, 0.1], [0.14, 0.14]))
+    assert (
+        "is 24.9 to 40.0 % higher (95 % interval of the ratio 0.751 to 2.08 at the widest, 2 pairs of cells" in several
+    )
 
 
 def test_every_factor_has_its_number_of_pairs_and_a_single_pair_says_that_it_is_one() -> None:
     assert latency_of([0.10, 0.11, 0.13])[0].endswith(", 3 pairs of trials).")
     (alone,) = latency_of([0.10])
-    assert alone == "air against wire: median latency is 10.0 times higher (a single pair of trials, no interval)."
+    assert alone == "air against wire: median latency is 10.0 times as high (a single pair of trials, no interval)."
     assert times_text(paired_ratio([(1.0, 10.0)])) == (
-        "10.0 times more in the 1 pair there is; how much of it is chance cannot be told"
+        "10.0 times as much in the 1 pair there is; how much of it is chance cannot be told"
     )
     assert factor_text(paired_ratio([(1.0, 10.0)])) == "10.0 (1 pair, no interval)"
     assert factor_text(paired_ratio([(1.0, 10.0), (1.0, 10.0)])) == "10.0 [10.0, 10.0], 2 pairs"

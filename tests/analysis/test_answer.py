@@ -89,9 +89,9 @@ def test_each_level_is_held_against_the_baseline_in_every_group_of_equal_cells()
     found = answer(of(cells, compare="stack"))
     assert (found.title, found.baseline, found.left) == ("Each stack against activemq", "activemq", 0)
     assert said(found) == [
-        ("body 100", "null", "3.00 times higher", "better"),
+        ("body 100", "null", "3.00 times as high", "better"),
         ("body 100", "slow", "2.00 times lower", "worse"),
-        ("body 5000", "null", "3.00 times higher", "better"),
+        ("body 5000", "null", "3.00 times as high", "better"),
         ("body 5000", "slow", "2.00 times lower", "worse"),
     ]
     assert found.rows[0].figures[0].aside == "50.0 msg/s → 150 msg/s"
@@ -114,14 +114,14 @@ def test_where_nothing_is_compared_a_lower_bound_is_drawn_to_the_end_of_its_colu
 
 def test_levels_that_all_cells_share_are_not_repeated_in_each_row() -> None:
     cells = [cell({"network": "air", "stack": stack}, rate) for stack, rate in (("a", 1.0), ("b", 2.0))]
-    assert said(answer(of(cells, compare="stack"))) == [("", "b", "2.00 times higher", "better")]
+    assert said(answer(of(cells, compare="stack"))) == [("", "b", "2.00 times as high", "better")]
 
 
 def test_cells_of_unequal_guarantees_are_shown_and_not_judged() -> None:
     findings = stacks({"activemq": 50.0, "null": 150.0}, guarantees={"null": "at most once"})
     found = answer(findings)
     assert found.differ
-    assert said(found) == [("", "null", "3.00 times higher", "unequal")]
+    assert said(found) == [("", "null", "3.00 times as high", "unequal")]
     sketch = answer_sketch(found, colours(findings))
     assert {dot.fill for dot in sketch.shapes if isinstance(dot, Dot)} == {"#ffffff"}
     assert "hollow: guarantees differ, so neither is better" in " ".join(texts(sketch))
@@ -194,18 +194,19 @@ def test_the_first_screen_says_the_primary_metrics_in_one_or_two_sentences() -> 
     )
     many = leading(stacks({"a": 50.0, "b": 25.0, "c": 51.0, "d": 500.0}))
     assert many == (
-        "Subscriber throughput against a: 2.00 times lower for b, 2.00 % higher for c, 10.0 times higher for d.",
+        "Subscriber throughput against a: 2.00 times lower for b, 2.00 % higher for c, 10.0 times as high for d.",
         "Median latency against a: equal within 5 % for b, c, d.",
     )
     more = leading(stacks({"a": 50.0, "b": 25.0, "c": 51.0, "d": 500.0, "e": 52.0}))
-    assert more[0].endswith(": 2.00 times lower for b, 10.0 times higher for d, 4.00 % higher for e, the 1 other less.")
+    told = ": 2.00 times lower for b, 10.0 times as high for d, 4.00 % higher for e, the 1 other less."
+    assert more[0].endswith(told)
     assert leading(stacks({"a": 1.0})) == ()
 
 
 def test_a_level_that_is_a_number_is_said_with_its_factor() -> None:
     findings = of([cell({"qos": level}, rate) for level, rate in (("0", 50.0), ("1", 25.0), ("2", 500.0))])
     first, _ = leading(findings)
-    assert first == "Subscriber throughput against qos 0: 2.00 times lower for qos 1, 10.0 times higher for qos 2."
+    assert first == "Subscriber throughput against qos 0: 2.00 times lower for qos 1, 10.0 times as high for qos 2."
     assert headlines(findings)[0].startswith("qos 1 against qos 0: ")
     found = answer(findings)
     assert (found.title, found.baseline) == ("Each qos against qos 0", "qos 0")
@@ -221,7 +222,7 @@ def ratio(value: float, *, certain: bool = True) -> Ratio:
 
 def test_several_ratios_in_a_few_words() -> None:
     assert brief_range([ratio(0.1), ratio(0.02), ratio(0.05)]) == "10.0 to 50.0 times lower"
-    assert brief_range([ratio(3.0), ratio(2.0)]) == "2.00 to 3.00 times higher"
+    assert brief_range([ratio(3.0), ratio(2.0)]) == "2.00 to 3.00 times as high"
     assert brief_range([ratio(0.5), ratio(1.3)]) == "2.00 times lower to 30.0 % higher"
     assert brief_range([ratio(0.5), ratio(1.1, certain=False)]) == "up to 2.00 times lower"
     assert brief_range([ratio(1.1, certain=False), ratio(0.9, certain=False)]) == "no difference shown"
@@ -230,7 +231,7 @@ def test_several_ratios_in_a_few_words() -> None:
     assert brief_range([Ratio(n=1, ratio=1.002), Ratio(n=1, ratio=0.5)]) == "up to 2.00 times lower (1 pair each)"
     nothing = Ratio(n=0, ratio=None, undefined="why")
     assert brief_range([nothing, replace(nothing, undefined="why not"), nothing]) == "no ratio"
-    assert brief_range([ratio(3.0), nothing, ratio(2.0)]) == "2.00 to 3.00 times higher"
+    assert brief_range([ratio(3.0), nothing, ratio(2.0)]) == "2.00 to 3.00 times as high"
     single = [Ratio(n=1, ratio=value) for value in (1.2, 1.12)]
     assert brief_range(single) == "12.0 to 20.0 % higher (1 pair each)"
 
@@ -238,7 +239,7 @@ def test_several_ratios_in_a_few_words() -> None:
 def test_levels_without_a_ratio_are_named_however_many_differ_more() -> None:
     (first, _) = leading(stacks({"a": 50.0, "b": 25.0, "c": 10.0, "d": 500.0, "e": 5.0, "f": 0.0}))
     assert first.endswith(
-        ": 10.0 times higher for d, 10.0 times lower for e, 3 of 3 pairs hold a zero for f, the 2 others less."
+        ": 10.0 times as high for d, 10.0 times lower for e, 3 of 3 pairs hold a zero for f, the 2 others less."
     )
 
 
