@@ -25,6 +25,28 @@ def parse_share(value: object) -> object:
     return _with_unit(value, _SHARES, "a share such as '3 %' or a number from 0 to 1")
 
 
+def rate(bit_s: float) -> str:
+    """The reverse of `parse_rate`, to six digits: `77.5787 Mbit/s`."""
+    return _said(bit_s, _RATES)
+
+
+def time(seconds: float) -> str:
+    """The reverse of `parse_time`, to six digits: `20.08 ms`."""
+    return _said(seconds, _TIMES)
+
+
+def share(part: float) -> str:
+    """The reverse of `parse_share`, to six digits: `3 %`."""
+    return _said(part, _SHARES)
+
+
+def _said(value: float, units: dict[str, float]) -> str:
+    """In the largest unit that is not larger than the value, else in the smallest."""
+    descending = sorted(units, key=units.__getitem__, reverse=True)
+    name = next((one for one in descending if units[one] <= abs(value)), descending[-1])
+    return f"{value / units[name]:.6g} {name}"
+
+
 def _with_unit(value: object, units: dict[str, float], what: str) -> object:
     if not isinstance(value, str):
         return value

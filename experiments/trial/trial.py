@@ -33,7 +33,6 @@ from experiments.trial.observers.priority import ahead
 from experiments.trial.others import Others
 from experiments.trial.proving import PATHS, Checks, prove, to_prove
 from experiments.trial.write_trial import write_trial
-from records.link import LinkCheck
 from records.nodes import killed
 from records.store import Trial, TrialWriter, failed_folder
 from records.verdict import Verdict
@@ -192,7 +191,7 @@ def _deploy_and_prove(context: TrialContext, later: LaterStates) -> tuple[Checks
     notes: list[str] = []
     for pause_s in _PROVEN_AGAIN_AFTER_S:
         broken = [name for name, some in checks.items() if not all(check.holds for check in some)]
-        off = [out_of_tolerance(check) for check in (*_flat(checks), *_flat(later.checks)) if not check.holds]
+        off = [*_off(checks), *_off(later.checks)]
         if not off:
             break
         notes.append(f"the link did not hold and was proven again ({'; '.join(off)})")
@@ -206,5 +205,11 @@ def _deploy_and_prove(context: TrialContext, later: LaterStates) -> tuple[Checks
     return found | {first: (*found[first], *paths)}, tuple(notes)
 
 
-def _flat(checks: Checks) -> list[LinkCheck]:
-    return [check for some in checks.values() for check in some]
+def _off(checks: Checks) -> list[str]:
+    """What did not hold; of which segment, where there are several."""
+    return [
+        f"{name + ': ' if len(checks) > 1 else ''}{out_of_tolerance(check)}"
+        for name, some in checks.items()
+        for check in some
+        if not check.holds
+    ]

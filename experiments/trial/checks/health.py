@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +21,7 @@ from experiments.trial.checks.samples import Measured
 from experiments.trial.checks.sharedmachine import BECAUSE
 from experiments.trial.observers.linesamples import LineSeen
 from experiments.trial.observers.machinewatch import Reading
+from records import quantities
 from records.audience import Audience
 from records.commands import ProgramRun
 from records.ledger import message_keys, reconcile
@@ -142,8 +144,8 @@ def _link(evidence: Evidence) -> dict[Check, Measured]:
         Check.LINK_TIMELINE: {"change"},
     }
     found: dict[Check, Measured] = {}
-    for check, quantities in kinds.items():
-        mine = [item for item in evidence.link_checks if item.quantity in quantities]
+    for check, some in kinds.items():
+        mine = [item for item in evidence.link_checks if item.quantity in some]
         broken = [out_of_tolerance(item) for item in mine if not item.holds]
         # A link may have no rate and no timeline to prove, but delay and loss are probed on every link.
         count = len(broken) if mine or check in (Check.LINK_RATE, Check.LINK_TIMELINE) else None
@@ -151,14 +153,24 @@ def _link(evidence: Evidence) -> dict[Check, Measured]:
     return found
 
 
+# Quantities of a link that are no counts.
+_SAID = {"rate": quantities.rate, "delay": quantities.time, "jitter": quantities.time, "fates": quantities.time}
+_SAID["loss"] = quantities.share
+
+
 def out_of_tolerance(item: LinkCheck) -> str:
     """What a check that does not hold asked and got."""
     if item.quantity == "change":
         return f"{item.detail}: {item.delivered * 1e3:.1f} ms late, {item.high * 1e3:g} ms are tolerated"
     after = f", after {item.state}" if item.state else ""
+    of = f" of {item.path}" if item.path else ""
+    asked, delivered, low, high = map(
+        _SAID.get(item.quantity, "{:g}".format), (item.asked, item.delivered, item.low, item.high)
+    )
+    got = delivered if math.isfinite(item.delivered) else "nothing"
     return (
-        f"{item.direction} {item.quantity} ({item.source}{after}): asked {item.asked:g}, delivered {item.delivered:g}, "
-        f"tolerated {item.low:g} to {item.high:g}"
+        f"{item.direction} {item.quantity}{of} ({item.source}{after}): "
+        f"asked {asked}, delivered {got}, tolerated {low} to {high}"
     )
 
 

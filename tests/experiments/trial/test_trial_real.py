@@ -123,7 +123,7 @@ def test_a_link_that_did_not_hold_is_proven_again(wireless: tuple[Trial, Verdict
     assert len(notes) == 2
     for note in notes:
         assert "was proven again (" in note
-        assert "uplink rate (probe): asked 1e+06" in note
+        assert "uplink rate (probe): asked 1 Mbit/s, delivered" in note
 
 
 def test_a_link_that_never_holds_is_proven_three_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
