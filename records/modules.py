@@ -10,27 +10,17 @@ from traceback import extract_tb
 from types import ModuleType
 
 
-def modules(package: ModuleType, *, having: Sequence[str] = ()) -> dict[str, ModuleType]:
-    """Every module of a package by its name, sorted; those of packages in it are not among them.
-
-    having: what each has; ValueError for a module without.
-    """
-    found = {name: import_module(f"{package.__name__}.{name}") for name in _names(package)}
-    for module in found.values():
-        _must_have(module, having)
-    return found
-
-
 def tried(
     package: ModuleType, *, having: Sequence[str] = (), check: Callable[[ModuleType], None] = lambda _: None
 ) -> tuple[dict[str, ModuleType], dict[str, str]]:
-    """As `modules`, but one that fails takes no other with it: the sound ones, and of each other one why it is not.
+    """The modules of a package that can be used, and of each other one why it cannot, by name, sorted.
 
-    check: raises ValueError for a module that cannot be used; called in the order of their names.
+    having: what each has.  check: raises ValueError for one that cannot be used; called in the order of their names.
+    Those of packages in it are not among them.
     """
     found: dict[str, ModuleType] = {}
     failed: dict[str, str] = {}
-    for name in _names(package):
+    for name in sorted(one.name for one in pkgutil.iter_modules(package.__path__) if not one.ispkg):
         try:
             module = import_module(f"{package.__name__}.{name}")
         except Exception as error:  # noqa: BLE001 - whatever somebody's module raises, the others stand
@@ -44,10 +34,6 @@ def tried(
         else:
             found[name] = module
     return found, failed
-
-
-def _names(package: ModuleType) -> list[str]:
-    return sorted(one.name for one in pkgutil.iter_modules(package.__path__) if not one.ispkg)
 
 
 def _must_have(module: ModuleType, having: Sequence[str]) -> None:

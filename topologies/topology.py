@@ -12,7 +12,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from records.modules import modules
+from records.errors import CannotGoOn
+from records.modules import tried
 from records.written import Written
 from topologies import kinds
 from topologies.plan import Host, Segment, TopologyPlan
@@ -61,8 +62,14 @@ class Linked(Topology):
 
 @cache
 def known() -> dict[str, type[Topology]]:
-    """Every kind, by name."""
-    return kinds_of(modules(kinds).values())
+    """Every kind, by name; CannotGoOn where a module cannot be imported, or its kind not be told by its name."""
+    found, failed = tried(kinds)
+    if failed:
+        raise CannotGoOn(f"topologies/kinds/{next(iter(failed.values()))}")
+    try:
+        return kinds_of(found.values())
+    except ValueError as error:
+        raise CannotGoOn(str(error)) from error
 
 
 def kinds_of(found: Iterable[ModuleType]) -> dict[str, type[Topology]]:

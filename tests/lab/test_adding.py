@@ -25,8 +25,9 @@ from analysis.metrics import METRICS, OWN
 from analysis.plots import section
 from analysis.plots.style import Plot
 from experiments.load import pattern
+from records.errors import CannotGoOn
 from records.ledger import reconcile
-from records.modules import modules
+from records.modules import tried
 from records.workload import MESSAGE_PATTERNS, Pattern
 from topologies import topology
 from topologies.kinds import star
@@ -136,8 +137,8 @@ def test_a_module_that_lacks_something_is_named(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "lacking_sections" / "__init__.py").touch()
     (tmp_path / "lacking_sections" / "unnamed.py").write_text("def draw(findings): return []")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ValueError, match=r"unnamed\.py: has no TITLE; a module there has TITLE and draw"):
-        modules(import_module("lacking_sections"), having=("TITLE", "draw"))
+    told = "unnamed.py: has no TITLE; a module there has TITLE and draw"
+    assert tried(import_module("lacking_sections"), having=("TITLE", "draw")) == ({}, {"unnamed": told})
 
 
 def test_a_metric_that_fails_is_told_with_its_line() -> None:
@@ -230,6 +231,8 @@ def test_faults_of_declared_metrics_are_named() -> None:
         Metric(name="wait", label="Wait", unit=word, better=None, about="time")
     with pytest.raises(ValueError, match=r"metric 'wait': better 'ms' is not one of higher, lower, None"):
         Metric(name="wait", label="Wait", unit="s", better=word, about="time")
+    with pytest.raises(ValueError, match=r"metric 'wait': name, label and about have to be texts, and a label"):
+        Metric(name="wait", label="", unit="s", better=None, about="time")
 
 
 def test_a_topology_without_a_name_is_named() -> None:
@@ -246,6 +249,19 @@ def test_a_topology_without_a_name_is_named() -> None:
 def test_no_two_metrics_of_our_own_have_one_name() -> None:
     names = [metric.name for metric in OWN]
     assert sorted(set(names)) == sorted(names)
+
+
+def test_a_topology_that_cannot_be_imported_ends_with_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "faulty_kinds").mkdir()
+    (tmp_path / "faulty_kinds" / "__init__.py").touch()
+    (tmp_path / "faulty_kinds" / "ring.py").write_text("\nfrom topologies import nowhere\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(topology, "kinds", import_module("faulty_kinds"))
+    topology.known.cache_clear()
+    with pytest.raises(CannotGoOn, match=r"^topologies/kinds/ring\.py:2: ImportError: cannot import name 'nowhere'"):
+        topology.parse("star")
 
 
 def test_two_topologies_of_one_kind_are_refused() -> None:

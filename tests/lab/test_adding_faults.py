@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from synthetic_campaign import Spec, write_campaign
 
-from analysis.report.build import REPORT
+from analysis.report.build import REPORT, TRIALS
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("analysis", "emulation", "experiments", "lab", "records", "stacks", "topologies")
@@ -44,8 +44,8 @@ def draw(findings):
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """What the terminal and the report say where such modules are."""
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """What the terminal, the report and a trial's page say where such modules are."""
     tree, results = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("results")
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("*.pyc"))
@@ -60,7 +60,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     assert "Traceback" not in said
-    return said, (campaign / REPORT).read_text()
+    page = sorted((campaign / TRIALS).rglob("*.html"))[0]
+    return said, *(file.read_text().replace("&#39;", "'") for file in (campaign / REPORT, page))
 
 
 @pytest.mark.parametrize(
@@ -71,10 +72,11 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
         ("broken", "broken.py:1: SyntaxError: '(' was never closed"),
     ],
 )
-def test_a_module_of_metrics_that_cannot_be_used_is_named(shown: tuple[str, str], what: str, why: str) -> None:
-    terminal, report = shown
+def test_a_module_of_metrics_that_cannot_be_used_is_named(shown: tuple[str, str, str], what: str, why: str) -> None:
+    terminal, report, page = shown
     assert re.search(rf"metrics not measured: {what} in (\d) of \1 trials, such as \S+/1: {re.escape(why)}", terminal)
     assert f"{what}, a module of metrics, failed in" in report
+    assert why in page
 
 
 @pytest.mark.parametrize(
@@ -85,14 +87,14 @@ def test_a_module_of_metrics_that_cannot_be_used_is_named(shown: tuple[str, str]
         ("untitled", "untitled.py: has no TITLE; a module there has TITLE and draw"),
     ],
 )
-def test_a_module_of_plots_that_cannot_be_used_is_named(shown: tuple[str, str], title: str, why: str) -> None:
-    terminal, report = (text.replace("&#39;", "'") for text in shown)
+def test_a_module_of_plots_that_cannot_be_used_is_named(shown: tuple[str, str, str], title: str, why: str) -> None:
+    terminal, report, _ = shown
     assert f"plots not drawn: {title}: {why}" in terminal
     assert re.search(rf"<h3>{title}</h3>\s*<p>Not drawn: {re.escape(why)}", report)
 
 
-def test_the_plots_of_other_modules_and_those_before_a_clash_of_names_stand(shown: tuple[str, str]) -> None:
-    terminal, report = (text.replace("&#39;", "'") for text in shown)
+def test_the_plots_of_other_modules_and_those_before_a_clash_of_names_stand(shown: tuple[str, str, str]) -> None:
+    terminal, report, _ = shown
     of = dict(re.findall(r"<h3>([^<]*)</h3>(.*?)(?=<h3>|</section>)", report, re.DOTALL))
     assert of["Stale"].count("<figure>") == 2
     assert of["Throughput and link use by cell"].count("<figure>") == 2
