@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 
 from analysis.capture.columns import TYPES, Packets
 
-_PACKED = pa.ipc.IpcWriteOptions(compression="zstd")
+# A task has one core, and for few packets threads cost more than all else.
+_PACKED = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+_UNPACKED = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 def bucket_of(packets: Packets, buckets: int) -> np.ndarray:
@@ -51,7 +53,7 @@ def to_bytes(table: pa.Table) -> bytes:
 
 def from_bytes(content: bytes | pa.Buffer) -> pa.Table:
     """The table of to_bytes."""
-    return pa.ipc.open_stream(content).read_all()
+    return pa.ipc.open_stream(content, options=_UNPACKED).read_all()
 
 
 def unpack(parts: Sequence[bytes | pa.Buffer], without: Collection[str]) -> Packets:
