@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from analysis import measures
 from analysis.metric import Metric
-from analysis.partial import located
 from records.link import LinkProof
 from records.manifest import Manifest
 from records.modules import file_of, tried
+from records.raised import located
 from records.waits import Figure, Sent
 from records.window_metrics import Ledger
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from pathlib import Path
-from traceback import extract_tb
 
 import pyarrow as pa
 
@@ -46,12 +45,6 @@ def is_of_the_machine(error: Exception) -> bool:
         return True
     cause = error if isinstance(error, OSError) else error.__cause__
     return isinstance(cause, OSError) and cause.errno is not None and not isinstance(cause, FileNotFoundError)
-
-
-def located(error: Exception) -> str:
-    """Why a function that was called failed, with the line in it: `name.py:12: KeyError: 'x'`."""
-    at = next(iter(extract_tb(error.__traceback__)[1:]), None)
-    return f"{f'{Path(at.filename).name}:{at.lineno}: ' if at else ''}{type(error).__name__}: {error}"
 
 
 def part(

@@ -6,7 +6,9 @@ A kind is a subclass of Topology in a module of its own below topologies/kinds, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated
 
@@ -14,6 +16,7 @@ from pydantic import Field
 
 from records.errors import CannotGoOn
 from records.modules import tried
+from records.raised import located
 from records.written import Written
 from topologies import kinds
 from topologies.plan import Host, Segment, TopologyPlan
@@ -72,6 +75,33 @@ def known() -> dict[str, type[Topology]]:
         raise CannotGoOn(str(error)) from error
 
 
+@contextmanager
+def telling(what: str) -> Iterator[None]:
+    """Whatever a kind's module raises is a ValueError that says, after `what`, where; of its own nothing is changed."""
+    try:
+        yield
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{what}: {located(error, within=Path(kinds.__file__).parent)}") from error
+
+
+def planned(topology: Topology, *, stations: int, network: str) -> TopologyPlan:
+    """Its plan; ValueError when there is none, or its module fails or gives something else."""
+    what = f"topology {topology.kind} fails"
+    with telling(what):
+        plan: object = topology.plan(stations=stations, network=network)
+    if not isinstance(plan, TopologyPlan):
+        raise ValueError(f"{what}: plan of {type(topology).__module__} returns {plan!r}, which is no TopologyPlan")
+    return plan
+
+
+def profiles(topology: Topology) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """The profiles that it names, each with its key; ValueError when its module fails."""
+    with telling(f"topology {topology.kind} fails"):
+        return tuple(topology.profiles())
+
+
 def kinds_of(found: Iterable[ModuleType]) -> dict[str, type[Topology]]:
     """The kinds that are defined in these modules, by name; ValueError where one has no name, or two have the same."""
     by_name: dict[str, type[Topology]] = {}
@@ -106,7 +136,8 @@ def parse(data: object) -> Topology:
     keys = known()[kind].model_fields
     if unknown := [key for key in data if key not in keys]:
         raise ValueError(f"{unknown[0]!r} is no key of topology {kind}, which has {', '.join(keys)}")
-    return known()[kind].model_validate({"kind": kind, **data})
+    with telling(f"topology {kind} fails"):
+        return known()[kind].model_validate({"kind": kind, **data})
 
 
 def stations(count: int) -> tuple[Host, ...]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
 from analysis.findings import Findings
-from analysis.partial import located
 from analysis.plots import sections
 from analysis.plots.style import Plot
 from records.modules import tried
+from records.raised import located
 
 T = TypeVar("T")
 

@@ -11,7 +11,6 @@ from markupsafe import Markup
 
 from analysis.findings import Findings
 from analysis.names import is_trial_page, trial_page
-from analysis.partial import located
 from analysis.plots.cells import colours
 from analysis.report.keptpages import KeptPages, kept_pages, part
 from analysis.report.page import Pages
@@ -19,6 +18,7 @@ from analysis.report.provenance import Source
 from analysis.report.trialparts import among, trial_parts
 from analysis.report.trialview import Subject, subject_of, trial_view
 from analysis.sidebyside import processes_for, side_by_side
+from records.raised import located
 
 KEPT_ABOVE = 256  # trials: to tell by which code pages were drawn takes as long as drawing some dozens
 

@@ -25,6 +25,7 @@ from records.workload import Acknowledged, PubSub
 from records.yaml_lines import Key
 from stacks import registry
 from stacks.driver import Subscription
+from topologies.topology import profiles
 
 _NOT_FACTORS = {"checks", "trials", "parallel", "nodes", overrides.NAME}  # keys whose lists are lists
 # What no cell has of its own.
@@ -336,8 +337,13 @@ def _links(settings: Settings, place: Callable[[Key], Key], complain: _Complaint
             complain.add(place((word,)), problem)
         for at, problem in nodes.problems(settings):
             complain.add(place(at), problem)
-    found = {}
-    for key, name in settings.topology.profiles():
+    found: dict[str, LinkProfile] = {}
+    try:
+        named = profiles(settings.topology)
+    except ValueError as error:
+        complain.add(place(("topology",)), str(error))
+        return found
+    for key, name in named:
         at = place(("topology", *key))
         try:
             found[name] = library.load(name, beside=complain.file_of(at).parent)

@@ -17,11 +17,12 @@ from experiments.scenario import placement
 from experiments.scenario.settings import Settings
 from topologies.plan import Segment, TopologyPlan
 from topologies.routes import Crossing, Routes
+from topologies.topology import planned
 
 
 def topology_plan(settings: Settings) -> TopologyPlan:
     """The network of a cell.  ValueError says why there is none."""
-    return settings.topology.plan(stations=settings.stations, network=settings.network)
+    return planned(settings.topology, stations=settings.stations, network=settings.network)
 
 
 def is_medium(plan: TopologyPlan, segment: Segment) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import yaml
@@ -21,6 +23,7 @@ from experiments.scenario.settings import CaptureSettings
 from experiments.trial.capturing import capture_plan
 from experiments.trial.connect_time import connect_time, connect_time_of
 from records.campaign import read_campaign
+from topologies import topology
 from topologies.kinds.star import Star
 from topologies.plan import Host, Segment, TopologyPlan
 from topologies.topology import known
@@ -100,6 +103,51 @@ def test_what_cannot_be_is_told_with_file_and_line(tmp_path: Path, topology: obj
         load(path)
     assert told in str(caught.value)
     assert str(caught.value).startswith(f"{path}:")
+
+
+class Broken(Star):
+    """Its plan and the profiles that it names depend on who asks."""
+
+    found: ClassVar[Any] = None
+
+    def plan(self, *, stations: int, network: str) -> Any:
+        del stations, network
+        return self.found()
+
+    def profiles(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        yield ("link",), self.found().profile
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (lambda: None, ": topology star fails: plan of test_topology_key returns None, which is no TopologyPlan"),
+        (lambda: {}["gw"], r": topology star fails: test_topology_key\.py:\d+: KeyError: 'gw'"),
+        (lambda: int.bit(3), r": topology star fails: test_topology_key\.py:\d+: AttributeError: type object 'int'"),
+    ],
+)
+def test_a_fault_of_a_topologys_module_is_told_with_its_line_and_the_scenarios(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: Any, told: str
+) -> None:
+    monkeypatch.setattr(Broken, "found", staticmethod(found))
+    monkeypatch.setitem(known(), "star", Broken)
+    with pytest.raises(ScenarioError) as caught:
+        scenario(tmp_path, topology="star")
+    lines = str(caught.value).splitlines()
+    assert [line for line in lines if re.search(rf"scenario\.yaml:\d+: topology{told}", line)]
+    assert all(line.startswith(f"{tmp_path}/scenario.yaml:") for line in lines)
+
+
+def test_a_module_of_topologies_that_cannot_be_imported_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(_: object) -> dict[str, Any]:
+        raise SyntaxError("invalid syntax", ("/somewhere/kinds/ring.py", 3, 1, ""))
+
+    monkeypatch.setattr(topology, "modules", unreadable)
+    monkeypatch.setattr(topology, "known", topology.known.__wrapped__)
+    with pytest.raises(ScenarioError, match=r":\d+: .*a module of topologies fails: ring\.py:3: SyntaxError: inval"):
+        scenario(tmp_path, topology="ring")
 
 
 def profile(**settings: Any) -> LinkProfile:
