@@ -15,6 +15,7 @@ from experiments.campaign import diskneeds, prepare
 from experiments.campaign.campaign import CampaignError
 from experiments.campaign.diskneeds import Part
 from experiments.campaign.world import Now, differences
+from experiments.load.pattern import why_not
 from experiments.scenario.scenario import Scenario
 from experiments.scenario.settings import Settings
 from experiments.trial import provenance
@@ -26,6 +27,7 @@ from lab.within import Command
 from records.campaign import Campaign, Planned
 from records.packed import size
 from records.store import trials
+from records.workload import Command as Programs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +70,18 @@ def look(
     if not todo:
         return ()
     chosen = prepare.choose(campaign, folder, kernels)
+    if why := without_module(map(prepare.settings_of, campaign.cells)):
+        raise CampaignError(f"{shown(folder)}: {why}")
     notes = _look_at_worlds(folder, campaign, todo, chosen, care=care, again=again)
     if not (care.room or care.looked):
         _look_at_disk(folder, _least(campaign, todo, _parts(folder, campaign, todo)))
     return notes
+
+
+def without_module(cells: Iterable[Settings]) -> str:
+    """Why no load can follow the pattern of one of these cells, '' when it can be done in all."""
+    patterns = dict.fromkeys(one.workload.pattern for one in cells if not isinstance(one.workload, Programs))
+    return next(filter(None, map(why_not, patterns)), "")
 
 
 def look_at_room(scenario: Scenario, results: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,17 +11,18 @@ import typer
 from analysis.extent import extent_of
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.prepare import place_of
+from experiments.scenario import overlay
 from experiments.scenario import scenario as scenarios
 from experiments.scenario.scenario import Scenario, ScenarioError
 from experiments.workers.kernels import Kernels, NotPossible
 from lab import execution
-from lab.beforehand import Care, kernels, look_at_room
+from lab.beforehand import Care, kernels, look_at_room, without_module
 from lab.closing import reporting
 from lab.common import out, shown, told
 from lab.start import tidy
 from lab.within import budget, resuming
 from records.workload import Command
-from records.yaml_lines import read
+from records.yaml_lines import Key
 
 
 def run(
@@ -74,13 +76,25 @@ def _check_names(scenario: Scenario) -> None:
     from analysis.metrics import METRICS  # noqa: PLC0415 - slow to import, and only this needs it
 
     if taken := [name for name in names if name in METRICS]:
-        _, lines = read(scenario.path)
-        line = lines.get(("workload", "metrics", taken[0]))
-        where = f"{scenario.path}:{line}" if line else str(scenario.path)  # a case, or another file, may say it
+        where = _where(scenario, ("workload", "metrics", taken[0]))
         raise ScenarioError(
             f"{where}: workload.metrics.{taken[0]}: Airwire measures {taken[0]} itself "
             f"({METRICS[taken[0]].about}): choose another name, such as program_{taken[0]}"
         )
+
+
+def _check_patterns(scenario: Scenario) -> None:
+    """ScenarioError when nothing sends and receives what a cell asks for."""
+    if why := without_module(cell.settings for cell in scenario.cells):
+        raise ScenarioError(f"{_where(scenario, ('workload', 'pattern'))}: workload.pattern: {why}")
+
+
+def _where(scenario: Scenario, key: Key) -> str:
+    """The file and line that say something; the scenario's file alone where a case, say, does."""
+    with suppress(overlay.OverlayError):  # a pipe can be read once
+        if place := overlay.read(scenario.path).places.get(key):
+            return f"{place[0]}:{place[1]}"
+    return str(scenario.path)
 
 
 def _check(scenario: Scenario, chosen: Kernels) -> None:
@@ -89,6 +103,7 @@ def _check(scenario: Scenario, chosen: Kernels) -> None:
     not_here: set[str] = set()
     problems: dict[str, None] = {}
     _check_names(scenario)
+    _check_patterns(scenario)
     for cell in scenario.cells:
         try:
             place_of(cell.settings, cell.profile, cell.links, chosen)

@@ -6,13 +6,18 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol, cast
 
+from experiments.load import patterns
 from experiments.load.clock import Clock
 from experiments.load.recording import DeliveredLog
 from records.manifest import Consumer, Producer
+from records.raised import located
 from records.workload import Pattern
 from stacks.driver import Connection, Handler, Publisher
+
+_HAVING = ("NEEDS", "produce", "consume")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +72,17 @@ def module(pattern: Pattern) -> PatternModule:
         raise NotImplementedError(
             f"pattern {pattern.value!r} sends and receives nothing: there is no {name.replace('.', '/')}.py"
         ) from None
+
+
+def why_not(pattern: Pattern) -> str:
+    """Why no load can follow a pattern, '' when one can."""
+    try:
+        found = module(pattern)
+    except NotImplementedError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - somebody else's module may raise anything
+        return f"the module of pattern {pattern.value!r} fails: {located(error, within=Path(patterns.__file__).parent)}"
+    if lacks := [name for name in _HAVING if not hasattr(found, name)]:
+        having = f"{', '.join(_HAVING[:-1])} and {_HAVING[-1]}"
+        return f"the module of pattern {pattern.value!r} has no {lacks[0]}; a module there has {having}"
+    return ""

@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,8 +22,10 @@ from experiments.campaign import diskneeds
 from experiments.campaign.campaign import CampaignError
 from experiments.campaign.runner import run
 from experiments.campaign.unpack import unpack
+from experiments.load import pattern
 from experiments.scenario import scenario as scenarios
 from experiments.scenario.repeats import SideBySide
+from experiments.scenario.scenario import ScenarioError
 from experiments.scenario.settings import Settings
 from experiments.trial import provenance
 from experiments.trial.checks.sharedmachine import VARIABLE, NeitherYesNorNo
@@ -75,6 +79,50 @@ def looked(path: Path, *, care: Care | None = None) -> tuple[str, ...]:
     todo = campaigns.missing(path, campaign)
     again = resuming(path, kernel="auto", report=False)
     return look(path, campaign, todo, OnTheHost(), care=care or Care(), again=again)
+
+
+def without_queues(monkeypatch: pytest.MonkeyPatch, raised: Exception) -> None:
+    def imported(name: str) -> ModuleType:
+        if name == QUEUES:
+            raise raised
+        return import_module(name)
+
+    monkeypatch.setattr(pattern, "import_module", imported)
+
+
+QUEUES = "experiments.load.patterns.queue"
+NO_QUEUES = "pattern 'queue' sends and receives nothing: there is no experiments/load/patterns/queue.py"
+QUEUE = {"pattern": "queue", "clients": {"senders": 1, "receivers": 1}, "body_bytes": 100}
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (ModuleNotFoundError("", name=QUEUES), NO_QUEUES),
+        (
+            SyntaxError("bad", ("/x/queue.py", 7, 1, "")),
+            "the module of pattern 'queue' fails: queue.py:7: SyntaxError: bad",
+        ),
+    ],
+)
+def test_a_pattern_without_a_module_is_refused_before_there_is_a_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: Exception, said: str
+) -> None:
+    path = scenario_file(tmp_path, workload=QUEUE)
+    (line,) = [number for number, text in enumerate(path.read_text().splitlines(), 1) if "pattern:" in text]
+    without_queues(monkeypatch, raised)
+    with pytest.raises(ScenarioError, match=re.escape(f"{path}:{line}: workload.pattern: {said}")):
+        begun(scenarios.load(path), tmp_path / "results", OnTheHost(), new=False, care=Care(room=True))
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_campaign_whose_pattern_has_lost_its_module_does_not_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = campaigns.create(scenarios.load(scenario_file(tmp_path, workload=QUEUE)), tmp_path / "results")
+    without_queues(monkeypatch, ModuleNotFoundError("", name=QUEUES))
+    with pytest.raises(CampaignError, match=NO_QUEUES):
+        looked(path, care=Care(room=True))
 
 
 def test_a_campaign_goes_on_unasked_where_it_began(tmp_path: Path, here: Provenance) -> None:
