@@ -23,7 +23,6 @@ from experiments.scenario.settings import CaptureSettings
 from experiments.trial.capturing import capture_plan
 from experiments.trial.connect_time import connect_time, connect_time_of
 from records.campaign import read_campaign
-from topologies import topology
 from topologies.kinds.star import Star
 from topologies.plan import Host, Segment, TopologyPlan
 from topologies.topology import known
@@ -136,18 +135,6 @@ def test_a_fault_of_a_topologys_module_is_told_with_its_line_and_the_scenarios(
     lines = str(caught.value).splitlines()
     assert [line for line in lines if re.search(rf"scenario\.yaml:\d+: topology{told}", line)]
     assert all(line.startswith(f"{tmp_path}/scenario.yaml:") for line in lines)
-
-
-def test_a_module_of_topologies_that_cannot_be_imported_is_told_with_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unreadable(_: object) -> dict[str, Any]:
-        raise SyntaxError("invalid syntax", ("/somewhere/kinds/ring.py", 3, 1, ""))
-
-    monkeypatch.setattr(topology, "modules", unreadable)
-    monkeypatch.setattr(topology, "known", topology.known.__wrapped__)
-    with pytest.raises(ScenarioError, match=r":\d+: .*a module of topologies fails: ring\.py:3: SyntaxError: inval"):
-        scenario(tmp_path, topology="ring")
 
 
 def profile(**settings: Any) -> LinkProfile:
