@@ -13,6 +13,7 @@ from analysis.findings import CellFinding, Findings, rises
 from analysis.stationarity import BACKLOG
 from analysis.statistics import Trend, trend
 from analysis.units import percent
+from records.counts import out_of
 from records.manifest import Window
 from records.waits import Sent, Waits
 
@@ -71,7 +72,7 @@ def growing_line(findings: Findings) -> str:
     names = [describe(cell.levels) or cell.name for cell in findings.cells if grows(cell)]
     if not names:
         return ""
-    many = f"In {len(names)} of {len(findings.cells)} cells"
+    many = f"In {out_of(len(names), len(findings.cells), 'cell')}"
     rest = f" and {len(names) - _NAMED} more" if names[_NAMED:] else ""
     return (
         f"{many} more is sent than arrives, for as long as the load lasts: their latencies say how long that was, and "

@@ -8,6 +8,7 @@ from typing import Literal
 
 from analysis.findings import TrialFinding
 from analysis.journey.parts import KEYS, LATENCY, of_response, ordered
+from records.counts import out_of
 
 MISFIT = 0.01  # of the latency: parts that sum to it within this share explain it
 UNSAID = "nothing was found that joins its packets with its messages"
@@ -70,7 +71,7 @@ def whose(trials: Sequence[TrialFinding]) -> str:
     if told and told[0].latency_of == "arrived":
         return "of what arrived in the window (an older reduction)"
     late = sum("latency_mean_s" in trial.at_least for trial in told)
-    rest = f"; in {late} of {len(told)} trials messages never came, which have no journey" if late else ""
+    rest = f"; in {out_of(late, len(told))} messages never came, which have no journey" if late else ""
     return f"of what was sent in the window and arrived{rest}"
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from analysis.answer import primary
 from analysis.compare import Comparison, compare, held, level_of, matches, unequal
-from analysis.findings import CellFinding, Findings, Standing
+from analysis.findings import CellFinding, Findings, Standing, TrialFinding
 from analysis.metric import Metric
 from analysis.partial import MEASURES
 from analysis.stationarity import series_label
@@ -27,9 +28,13 @@ from analysis.units import (
     times_text,
 )
 from analysis.worded import chosen, metrics_for, that_lead, words_for
+from records.counts import out_of, several
 from records.stopping import End
+from records.verdict import IN_CLIENT, SHARED_MACHINE
 
 Pair = tuple[CellFinding, CellFinding]  # the baseline's and the other
+_NOT_THE_SCENARIOS = (SHARED_MACHINE, IN_CLIENT)
+_WAIVER = re.compile(r"\w+ waived: .*\(waived: (.*?)\)(?: \([^()]*\))?$", re.DOTALL)
 _FEW = 3  # levels that a sentence names
 _RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s", "response_p50_s")
 
@@ -70,7 +75,7 @@ def _precision(findings: Findings) -> str:
         End.GOING_ON: "not yet precise",
     }
     parts = ", ".join(f"{ends[end]} {said}" for end, said in words.items() if ends[end])
-    return f"Of {ends.total()} cells, {parts}." if parts else ""
+    return f"Of {several(ends.total(), 'cell')}, {parts}." if parts else ""
 
 
 def _kernels(findings: Findings) -> str:
@@ -82,7 +87,7 @@ def _kernels(findings: Findings) -> str:
         return "All ran in the lab kernel."
     there = sum(inside)
     return (
-        f"{there} trials ran in the lab kernel and {len(inside) - there} on the machine's own: what differs between "
+        f"{several(there)} ran in the lab kernel and {len(inside) - there} on the machine's own: what differs between "
         "them may be the kernels' (run with --kernel lab to have all on one)."
     )
 
@@ -93,19 +98,37 @@ def _validity(findings: Findings) -> str:
         return "No trial of it counts here."
     valid = sum(trial.standing is Standing.VALID for trial in trials)
     if valid == len(trials):
-        waived = sum(trial.metrics.get("waived", 0) > 0 for trial in trials)
-        how = (
-            f"in {waived} of them the scenario waives a health check that failed"
-            if waived
-            else "no health check failed"
-        )
-        return f"All {valid} trials are valid: {how}."
+        who = "All {valid} trials are" if valid > 1 else "The one trial is"
+        return f"{who.format(valid=valid)} valid: {_waived(trials)}."
     rest = ", ".join(
         f"{count} {standing}"
         for standing in Standing
         if standing is not Standing.VALID and (count := sum(trial.standing is standing for trial in trials))
     )
+    if len(trials) == 1:
+        return f"The one planned trial is {trials[0].standing}. Only valid trials enter the numbers below."
     return f"{valid} of {len(trials)} planned trials are valid, {rest}. Only valid trials enter the numbers below."
+
+
+def _waived(trials: Sequence[TrialFinding]) -> str:
+    """In how many trials a health check failed that does not count, and who says so."""
+    whose: Counter[str] = Counter()
+    for trial in trials:
+        found = [why for why in map(_waiver, trial.reasons) if why]
+        if trial.metrics.get("waived", 0) > len(found):
+            found.append("")  # of a reduction that keeps no reasons
+        whose.update({why if why in _NOT_THE_SCENARIOS else "" for why in found})
+    said = {"": "the scenario waives a health check that failed"} | {
+        why: f"a health check that failed does not count, because {why}" for why in _NOT_THE_SCENARIOS
+    }
+    told = [f"in {whose[why]} of them {text}" if len(trials) > 1 else text for why, text in said.items() if whose[why]]
+    return ", ".join(told) or "no health check failed"
+
+
+def _waiver(reason: str) -> str:
+    """Why a check was waived, by the reason that its verdict gives; '' of any other."""
+    found = _WAIVER.match(reason)
+    return found[1] if found else ""
 
 
 def trends_line(findings: Findings) -> str:
@@ -117,7 +140,7 @@ def trends_line(findings: Findings) -> str:
     words = words_for(findings.cells)
     series = dict.fromkeys(series_label(trend.series, words) for trial in moving for trend in trial.trends)
     return (
-        f"In {len(moving)} of {tested} trials {' or '.join(series)} still rose or fell during the window, beyond "
+        f"In {out_of(len(moving), tested)} {' or '.join(series)} still rose or fell during the window, beyond "
         "chance; the trials stay valid, and a mean over such a window depends on its length."
         + _asked_for(sum(bool(trial.trends) for cell in findings.cells if cell.ramped for trial in cell.trials))
     )

@@ -12,6 +12,7 @@ from lab.common import command, note, out, shown, told
 from lab.files import filling
 from lab.start import find, tidy
 from records.campaign import read_campaign
+from records.counts import several
 from records.location import Place, locate
 from records.pack import SUFFIX, write_pack
 from records.packed import in_all, size
@@ -52,7 +53,7 @@ def _write(folder: Path, scenario: str, to: str, *, ledgers: bool) -> None:
         found = packing(folder, made.parent, reduce=_reduced, revision=revision.git(), ledgers=ledgers)
         write_pack(made, scenario=scenario, campaign=folder.name, members=found.members)
         packed = made.stat().st_size
-    out.print(f"{found.trials} trials of {shown(folder)}")
+    out.print(f"{several(found.trials)} of {shown(folder)}")
     out.print(f"not in the pack: {in_all(found.elsewhere)}")
     out.print(f"pack: {shown(target)}, {size(packed)}")
 

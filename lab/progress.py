@@ -16,6 +16,7 @@ from experiments.campaign.piece import Budget
 from experiments.campaign.watcher import Watcher
 from lab.common import is_terminal, out
 from records.campaign import Campaign, Cell, Planned
+from records.counts import several
 from records.stopping import CellPrecision, End
 
 # What building, deploying, proving and stopping add to a trial's own times, until one has been measured.
@@ -163,7 +164,7 @@ class LiveTable(Board):
 
     def draw(self) -> Table:
         """A row per cell, what runs now, and the time left."""
-        caption = f"{self.ended_trials} of {self.total} trials, {self.times()}"
+        caption = f"{self.ended_trials} of {several(self.total)}, {self.times()}"
         table = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
         table.add_column("cell", overflow="fold")
         table.add_column("trials", justify="right")

@@ -9,6 +9,7 @@ from lab.common import Status, command, fail, out, shown, told
 from lab.start import find, tidy
 from lab.tally import tally
 from records.campaign import read_campaign
+from records.counts import several
 from records.location import Remote, locate, remote
 from records.packed import in_all
 from records.publishing import publish as copy
@@ -24,7 +25,7 @@ def publish(*, campaign: str, uri: str, results: Path) -> None:
         with owned(folder):
             if left := missing(folder, read_campaign(folder)):
                 raise CampaignError(
-                    f"{folder}: {len(left)} trials have not been run yet; `{command('resume', folder)}` runs them"
+                    f"{folder}: {several(len(left))} left to run; `{command('resume', folder)}` goes on"
                 )
             done = copy(folder, target, tally=tally(folder))
         for what, files in (("copied", done.copied), ("there already", done.kept)):
@@ -32,7 +33,7 @@ def publish(*, campaign: str, uri: str, results: Path) -> None:
                 out.print(f"{what}: {in_all(files)}")
         if done.removed:
             out.print(f"removed, because the campaign no longer has them: {len(done.removed)} files")
-        out.print(f"published: {target}, {len(trials(folder))} trials")
+        out.print(f"published: {target}, {several(len(trials(folder)))}")
 
 
 def _must_be_apart(folder: Path, target: Remote) -> None:

@@ -11,6 +11,7 @@ from experiments.campaign.unpack import unpack as put_back
 from lab.common import Status, command, fail, out, shown, told
 from lab.start import tidy
 from records.campaign import read_campaign
+from records.counts import several
 from records.location import Place, locate
 from records.pack import MOST_PACKED, BadPack
 from records.packed import in_all
@@ -28,12 +29,12 @@ def unpack(*, file: str, results: Path) -> None:
         with _here(place) as pack:
             found = put_back(pack, results)
         there = f", {found.kept} were there" if found.kept else ""
-        out.print(f"campaign {shown(found.folder)}: {found.added} trials added{there}")
+        out.print(f"campaign {shown(found.folder)}: {several(found.added)} added{there}")
         if found.elsewhere:
             out.print(f"not in the pack, and so only where it was packed: {in_all(found.elsewhere)}")
         left = len(campaigns.missing(found.folder, read_campaign(found.folder)))
         if left:
-            out.print(f"at most {left} trials are left to run: {command('resume', found.folder)}")
+            out.print(f"at most {several(left)} left to run: {command('resume', found.folder)}")
         out.print(f"report: {command('report', found.folder)}")
 
 

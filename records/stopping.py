@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from records.counts import several
 from records.precision import half_width
 from records.record import Record
 
@@ -43,7 +44,7 @@ class MetricPrecision(Record):
     def text(self) -> str:
         """The metric and how precise it is."""
         if self.share is None:
-            return f"{self.metric} undecided by {_trials(self.n)}"
+            return f"{self.metric} undecided by {several(self.n)}"
         return f"{self.metric} ±{100 * self.share:.1f} %"
 
 
@@ -69,14 +70,14 @@ class CellPrecision(Record):
         if self.valid < self.rule.least and self.end is not End.PRECISE:
             wide = f"{self.valid} of at least {self.rule.least} valid trials"
         if self.end is End.PRECISE:
-            return f"precise enough after {_trials(self.valid)} (within {asked})"
+            return f"precise enough after {several(self.valid)} (within {asked})"
         if self.end is End.GOING_ON:
-            return f"not yet precise after {_trials(self.valid)} (asked {asked}): {wide}"
-        return f"cap of {_trials(self.rule.most)} reached ({self.valid} valid), inconclusive (asked {asked}): {wide}"
+            return f"not yet precise after {several(self.valid)} (asked {asked}): {wide}"
+        return f"cap of {several(self.rule.most)} reached ({self.valid} valid), inconclusive (asked {asked}): {wide}"
 
     def _lacks(self, one: MetricPrecision) -> str:
         if one.share is not None and one.share <= self.rule.half_width:
-            return f"{one.metric} in {one.n} of at least {self.rule.least} trials"
+            return f"{one.metric} in {one.n} of at least {several(self.rule.least)}"
         return one.text
 
 
@@ -109,7 +110,3 @@ def _share(values: Sequence[float]) -> float | None:
     if half == 0:
         return 0.0
     return half / mean if mean else None
-
-
-def _trials(count: int) -> str:
-    return f"{count} trial{'' if count == 1 else 's'}"

@@ -53,6 +53,11 @@ ADDED_LATER = frozenset(
 )
 
 
+# Why a failed check does not count where no scenario says so.
+SHARED_MACHINE = "the machine is shared, as AIRWIRE_SHARED_MACHINE says"
+IN_CLIENT = "the stack runs inside its clients' processes, which machine_use judges"
+
+
 class Limiter(StrEnum):
     """What limited a trial.  SCHEDULE: the open loop's own.  NOTHING: no use was at its bound, round trips are.
 
@@ -70,7 +75,7 @@ class Limiter(StrEnum):
 
 
 class Health(StrEnum):
-    """WAIVED: it failed, and the scenario says by name that this does not matter.
+    """WAIVED: it failed, and the scenario says by name that this does not matter, or one of the reasons above holds.
 
     NOT_APPLICABLE: the trial has nothing that could be checked, as programs have no ledger; detail says why.
     """

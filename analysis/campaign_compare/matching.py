@@ -10,6 +10,7 @@ from analysis.compare import describe
 from analysis.findings import CellFinding, Findings
 from analysis.report.places import place
 from analysis.report.provenance import Source
+from records.counts import out_of
 
 # Settings that do not change what a trial measures.
 _APART = frozenset({"scenario", "question", "compare", "baseline", "trials", "seed", "checks", "capture",
@@ -85,7 +86,7 @@ def machine_warnings(a: Sequence[Source], b: Sequence[Source]) -> list[str]:
     for name, found in (("A", a), ("B", b)):
         changed = sum(source.manifest.git.dirty for source in found if source.manifest)
         if changed:
-            warnings.append(f"{name}: {changed} of {len(found)} trials ran with uncommitted changes")
+            warnings.append(f"{name}: {out_of(changed, len(found))} ran with uncommitted changes")
     return warnings
 
 

@@ -21,6 +21,7 @@ from analysis.statistics import holm
 from analysis.units import interval
 from analysis.worded import chosen, metrics_for
 from records.commands import FAILED
+from records.counts import several
 
 STATUS = {Verdict.NO_WORSE: 0, Verdict.WORSE: 1, Verdict.INCONCLUSIVE: 3}
 
@@ -68,7 +69,7 @@ def _doubts(name: str, findings: Findings) -> list[str]:
     """Trials that do not count, and windows that were not steady."""
     counts = Counter(trial.standing for trial in findings.trials if trial.standing is not Standing.VALID)
     rest = ", ".join(f"{count} {standing}" for standing, count in counts.items())
-    doubts = [f"{name}: {rest} of {len(findings.trials)} trials; only valid ones count"] if rest else []
+    doubts = [f"{name}: {rest} of {several(len(findings.trials))}; only valid ones count"] if rest else []
     return doubts + [f"{name}: {line}" for line in (trends_line(findings), growing_line(findings)) if line]
 
 

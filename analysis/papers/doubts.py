@@ -7,6 +7,7 @@ from collections import Counter
 from analysis.backlog import growing_text
 from analysis.findings import CellFinding
 from analysis.stationarity import LATENCY, is_wait, series_of
+from records.counts import out_of
 from records.latency import of_arrivals
 from records.stopping import End
 
@@ -30,7 +31,7 @@ def _older(cell: CellFinding, metric: str) -> str:
 
 def _late(cell: CellFinding, metric: str) -> str:
     found = sum(metric in trial.at_least for trial in cell.valid)
-    return f"a lower bound in {found} of {len(cell.valid)} trials, in which messages never came" if found else ""
+    return f"a lower bound in {out_of(found, len(cell.valid))}, in which messages never came" if found else ""
 
 
 def _imprecise(cell: CellFinding, metric: str) -> str:

@@ -19,6 +19,7 @@ from analysis.plots.style import MUTED, SHADE, WIDTH_IN, Plot
 from analysis.plots.timeline import event_shapes, list_shapes, timeline
 from analysis.plots.tracks import Curve, Track, tracks
 from analysis.worded import words_for
+from records.counts import several
 from records.words import Words
 
 _WIDTH = WIDTH_IN * 72
@@ -85,7 +86,7 @@ def overtime(
     shapes.append(Label(x=(_LEFT + _RIGHT) / 2 * _WIDTH, y=y - 6, text="seconds from the start of the window",
                         align="center"))  # fmt: skip
     shapes += list_shapes(shown, y=y)
-    about = f"{', '.join(track.title for _, track in panels)}, second by second, {len(trials)} trials"
+    about = f"{', '.join(track.title for _, track in panels)}, second by second, {several(len(trials))}"
     about += "".join(f"; at {mark.asked_s:g} s {mark.label}" for mark in shown.marks[:MOST_LINES])
     return Sketch(title=f"Over time: {title}", about=about, width=_WIDTH, height=y + shown.below, shapes=tuple(shapes))
 

@@ -48,6 +48,7 @@ from analysis.spark import jobs
 from analysis.spark import session as sessions
 from analysis.spark.target import Say, Where
 from records.campaign import RECORD as CAMPAIGN
+from records.counts import several
 from records.location import NotThere, Remote, Unreachable
 from records.packed import PACKED, REDUCED, Listed
 from records.publishing import Published, fetch_records
@@ -256,7 +257,7 @@ class ReducingPublished:
                 del fresh[number]
             digests |= fresh
             if refused:
-                self.say(f"reductions are not kept: of {refused} trials, at {self.copy.campaign}")
+                self.say(f"reductions are not kept: of {several(refused)}, at {self.copy.campaign}")
         rows = pa.concat_tables([SCHEMA.empty_table(), *tables])
         if not brief:
             return Reduced(rows=rows)

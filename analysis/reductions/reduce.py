@@ -38,6 +38,7 @@ from analysis.sidebyside import processes_for, side_by_side
 from analysis.spark import jobs
 from analysis.spark import session as sessions
 from analysis.spark.target import Say, Where
+from records.counts import several
 from records.store import DamagedTrial, Trial
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ def say_again(again: Mapping[State, int], say: Say) -> None:
     """Say how many trials are reduced again because of how their reductions stand."""
     for state in _AGAIN:
         if again.get(state):
-            say(f"reduced again: {again[state]} trials, whose reductions are {state}")
+            say(f"reduced again: {several(again[state])}, whose reductions are {state}")
 
 
 def _is_packed(path: Path) -> bool:

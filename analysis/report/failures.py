@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from analysis.findings import Findings
 from analysis.partial import MEASURES
 from analysis.plots.section import Section
+from records.counts import out_of
 
 
 def not_drawn(sections: Iterable[Section]) -> tuple[str, ...]:
@@ -21,7 +22,7 @@ def not_analysed(findings: Findings) -> tuple[str, ...]:
         for name, why in trial.partial.items():
             found.setdefault(name, []).append(f"{trial.cell}/{trial.number}: {why}")
     return tuple(
-        f"{_what(name)} in {len(whys)} of {len(findings.trials)} trials, such as {whys[0]}"
+        f"{_what(name)} in {out_of(len(whys), len(findings.trials))}, such as {whys[0]}"
         for name, whys in sorted(found.items())
     )
 

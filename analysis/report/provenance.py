@@ -13,6 +13,7 @@ from analysis.report import timeline
 from analysis.report.connecting import connected, known_at_start
 from analysis.report.places import place
 from analysis.units import quantity
+from records.counts import out_of
 from records.link import LinkCheck, LinkProof
 from records.manifest import Manifest
 from records.packed import Elsewhere, Packed, in_all, size
@@ -104,7 +105,7 @@ def _out_of_a_pack(found: Sequence[Source]) -> str:
     revisions = dict.fromkeys(one.reduced_by.text for one in packed)
     away = [one for source in found for one in source.elsewhere]
     return (
-        f"{len(packed)} of {len(found)} trials, reduced at revision {', '.join(revisions)}; "
+        f"{out_of(len(packed), len(found))}, reduced at revision {', '.join(revisions)}; "
         f"captures, ledgers and logs that are not here stand where they were packed: {in_all(away)}"
     )
 
@@ -130,12 +131,12 @@ def _captures(manifests: Sequence[Manifest]) -> str:
 
 def _beside(manifests: Sequence[Manifest]) -> str:
     beside = sum(bool(m.beside) for m in manifests)
-    return f"{beside} of {len(manifests)} trials ran at the same time as others of the campaign" if beside else ""
+    return f"{out_of(beside, len(manifests))} ran at the same time as others of the campaign" if beside else ""
 
 
 def _shared(manifests: Sequence[Manifest]) -> str:
     shared = sum(bool(m.shared_machine) for m in manifests)
-    return f"in {shared} of {len(manifests)} trials what others used of it was told, not judged" if shared else ""
+    return f"in {out_of(shared, len(manifests))} what others used of it was told, not judged" if shared else ""
 
 
 def _range(values: list[float]) -> list[str]:

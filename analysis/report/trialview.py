@@ -99,7 +99,7 @@ def _verdict(trial: TrialFinding, checks: Sequence[HealthCheck]) -> str:
     else:  # of a load of messages, which goes without saying of the check of programs
         said += "".join(f", {_name(one)} {one.health}" for one in apart if one.check is not Check.PROGRAMS_SUCCEEDED)
     waived = [check.check.value for check in checks if check.health == "waived"]
-    said += f", waived by name: {', '.join(waived)}" if waived else ""
+    said += f", waived: {', '.join(waived)}" if waived else ""
     return f"{said}." if trial.standing is Standing.VALID else f"{said}. It does not enter the cell's numbers."
 
 

@@ -26,6 +26,7 @@ from analysis.reductions.cost import reduced_s
 from analysis.rows import DDL, SCHEMA
 from analysis.spark import partitions
 from analysis.spark.watch import told_as
+from records.counts import several
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,7 +75,7 @@ def reduce_all(
     """
     if not trials:
         return SCHEMA.empty_table()
-    with told_as(spark, f"{len(trials):,} trials"):
+    with told_as(spark, several(len(trials))):
         drafts = [one.draft(number, large_packets=large_packets) for number, one in trials.items()]
         standing = {one.number: trials[one.number].as_it_stands() for one in drafts if one is not None}
         large = _planned(spark, [one for one in drafts if one is not None])

@@ -13,6 +13,7 @@ from analysis.capture.kept_index import kept_index
 from analysis.reductions.published import files_of_trials
 from analysis.sql.columns import View
 from analysis.sql.views import VIEWS
+from records.counts import out_of
 from records.location import Place, Remote
 from records.publishing import read_published
 from records.store import LINK, MANIFEST, DamagedTrial, Trial, trials
@@ -45,7 +46,7 @@ def _of_view(view: View, states: Mapping[str, str]) -> list[str]:
     if away and len(away) == len(states):
         lines.append(f"{view.name} is empty: no {files} of {len(states)} trials are here; packs leave them out")
     elif away:
-        lines.append(f"{view.name} is without {len(away)} of {len(states)} trials, whose {files} are not here")
+        lines.append(f"{view.name} is without {out_of(len(away), len(states))}, whose {files} are not here")
     if part := [trial for trial, state in states.items() if state == "part"]:
         lines.append(f"{view.name} is without some {files} of {_some(part)}, which are not here")
     if cut := [trial for trial, state in states.items() if state == "cut"]:

@@ -13,13 +13,16 @@ from analysis.headlines import _briefly, _furthest, _validity, headlines, verdic
 from analysis.statistics import paired_ratio
 from analysis.units import factor_text, times_text
 from records.comparing import Compared
+from records.verdict import IN_CLIENT, SHARED_MACHINE, Check, Health, HealthCheck
 
 CAMPAIGN = SimpleNamespace(compared=Compared("network", "wire"))
 
 
 def said(*lab: bool) -> str:
     trials = [
-        SimpleNamespace(standing=Standing.VALID, metrics={"lab_kernel": float(one), "waived": 0.0}, partial={})
+        SimpleNamespace(
+            standing=Standing.VALID, metrics={"lab_kernel": float(one), "waived": 0.0}, partial={}, reasons=[]
+        )
         for one in lab
     ]
     return verdict_line(SimpleNamespace(trials=trials, cells=()))  # type: ignore[arg-type]
@@ -36,8 +39,54 @@ def test_one_kernel_for_all_is_told_when_it_is_the_lab_kernel(lab: tuple[bool, .
     assert said(*lab) == note
 
 
+def valid(*reasons: str) -> TrialFinding:
+    metrics = {"waived": float(len(reasons))}
+    return TrialFinding("only", 1, 1, standing=Standing.VALID, metrics=metrics, reasons=["run with --mix", *reasons])
+
+
+def waived(because: str) -> str:
+    check = HealthCheck(
+        check=Check.STEAL,
+        health=Health.WAIVED,
+        measured=0.2,
+        limit=0.05,
+        unit="share",
+        detail=f"20 % (waived: {because})",
+    )
+    return check.reason
+
+
+SHARED, NAMED = waived(SHARED_MACHINE), waived("its own (known) burst")
+NO_MATTER = "a health check that failed does not count, because the machine is shared, as AIRWIRE_SHARED_MACHINE says"
+
+
+@pytest.mark.parametrize(
+    ("trials", "told"),
+    [
+        ([valid()], "The one trial is valid: no health check failed."),
+        ([valid(SHARED)], f"The one trial is valid: {NO_MATTER}."),
+        ([valid(NAMED)], "The one trial is valid: the scenario waives a health check that failed."),
+        ([valid(SHARED, SHARED), valid()], f"All 2 trials are valid: in 1 of them {NO_MATTER}."),
+        (
+            [valid(SHARED, NAMED), valid(NAMED)],
+            (
+                "All 2 trials are valid: in 2 of them the scenario waives a health check that failed, "
+                f"in 1 of them {NO_MATTER}."
+            ),
+        ),
+        ([valid(waived(IN_CLIENT))], f"The one trial is valid: {NO_MATTER.replace(SHARED_MACHINE, IN_CLIENT)}."),
+        (
+            [TrialFinding("only", 1, 1, standing=Standing.INVALID)],
+            "The one planned trial is invalid. Only valid trials enter the numbers below.",
+        ),
+    ],
+)
+def test_who_waives_a_check_is_told_and_a_single_trial_is_one(trials: list[TrialFinding], told: str) -> None:
+    assert _validity(SimpleNamespace(trials=trials)) == told  # type: ignore[arg-type]
+
+
 def test_a_mixture_of_kernels_is_a_warning() -> None:
-    assert "1 trials ran in the lab kernel and 2 on the machine's own" in said(True, False, False)
+    assert "1 trial ran in the lab kernel and 2 on the machine's own" in said(True, False, False)
 
 
 def cell(network: str, values: list[float]) -> CellFinding:

@@ -137,7 +137,7 @@ def test_only_what_lacks_or_is_damaged_is_made_again_and_that_is_said(
     second, said = rows_of(target, tmp_path / "second")
     assert second == first
     assert len(said) == 3
-    assert any("reduced again: 1 trials, whose reductions are by other code" in line for line in said)
+    assert any("reduced again: 1 trial, whose reductions are by other code" in line for line in said)
     assert store.calls["put"] == 3 * 2
     assert rows_of(target, tmp_path / "third") == (first, [])
 

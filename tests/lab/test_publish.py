@@ -28,7 +28,7 @@ def test_a_campaign_with_trials_to_run_is_not_published(store: ObjectStore, tmp_
     campaign = write_campaign(tmp_path, Spec(**{**_plain(SMALL), "absent": frozenset({(CELL, 2)})}))
     done = lab("publish", campaign, store.uri("lab/c"), "--results", tmp_path)
     assert done.returncode == 1
-    assert "1 trials have not been run yet" in done.stderr
+    assert "1 trial left to run" in done.stderr
     assert store.objects == {}
 
 

@@ -18,7 +18,6 @@ from experiments.trial.checks.path_rtt import BARE
 from experiments.trial.checks.processchecks import process_checks
 from experiments.trial.checks.programchecks import not_applicable, program_checks
 from experiments.trial.checks.samples import Measured
-from experiments.trial.checks.sharedmachine import BECAUSE
 from experiments.trial.observers.linesamples import LineSeen
 from experiments.trial.observers.machinewatch import Reading
 from records import quantities
@@ -27,10 +26,7 @@ from records.commands import ProgramRun
 from records.ledger import message_keys, reconcile
 from records.link import LinkCheck
 from records.manifest import Window
-from records.verdict import Check, Health, HealthCheck, Verdict
-
-# Of a stack inside its clients, machine_use judges both.
-IN_CLIENT = "the stack runs inside its clients' processes, which machine_use judges"
+from records.verdict import IN_CLIENT, SHARED_MACHINE, Check, Health, HealthCheck, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +90,7 @@ class Evidence:
 def judge(evidence: Evidence, settings: CheckSettings, levels: dict[str, str]) -> Verdict:
     """Run every check.  `levels` (factor to printed level) decides which waivers hold."""
     measured = {check: found for group in _GROUPS for check, found in group(evidence).items()}
-    waived = dict.fromkeys(OF_OTHERS, BECAUSE) if evidence.shared_machine else {}
+    waived = dict.fromkeys(OF_OTHERS, SHARED_MACHINE) if evidence.shared_machine else {}
     waived |= {
         waiver.check: waiver.because
         for waiver in settings.waive

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from records.errors import WrongInput
 
 VARIABLE = "AIRWIRE_SHARED_MACHINE"
-BECAUSE = f"the machine is shared, as {VARIABLE} says"
 
 
 class NeitherYesNorNo(WrongInput):
