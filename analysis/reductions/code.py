@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import resolve_name
@@ -35,7 +35,7 @@ def changed_since_start(start: str | Sequence[str] = REDUCES, root: Path = ROOT)
     """Whether a file of `imported` is younger than this process, which may have an older version of it in memory."""
     began = _started_at()
     # What copies files may keep their time of modification; that of the change of a name or a mode is nobody's to set.
-    return any(max(path.stat().st_mtime, path.stat().st_ctime) > began for path in imported(start, root))
+    return any(max(at.st_mtime, at.st_ctime) > began for at in map(os.stat, imported(start, root)))
 
 
 def _started_at() -> float:
@@ -48,7 +48,8 @@ def _started_at() -> float:
 def libraries(files: list[Path], root: Path = ROOT) -> Mapping[str, str]:
     """The versions of what these files import that is neither of ours nor Python's, by the name that they import."""
     names = {name.partition(".")[0] for path in files for name in names_in(path, root)}
-    others = sorted(name for name in names - sys.stdlib_module_names if not any(_files(name, root)))
+    files_in = cache(_files_in)
+    others = sorted(name for name in names - sys.stdlib_module_names if not any(_files(name, root, files_in)))
     return {name: _version(name) for name in others}
 
 
@@ -58,30 +59,44 @@ def imported(start: str | Sequence[str] = REDUCES, root: Path = ROOT) -> list[Pa
     Imports inside functions count.  Of a package that is itself imported every module does: who takes a package as an
     object finds its modules where they lie (records.modules).
     """
-    found: set[Path] = set()
+    found: dict[str, Path] = {}
     left = [start] if isinstance(start, str) else list(start)
     named = set(left)  # most are imported by many modules
+    files_in = cache(_files_in)  # folders are as they are now
     while left:
-        for path in _files(left.pop(), root):
-            if path not in found:
-                found.add(path)
+        for name in _files(left.pop(), root, files_in):
+            if name not in found:
+                path = found[name] = Path(name)
                 new = set(names_in(path, root)) - named
                 named |= new
                 left += new
-    return sorted(found)
+    return sorted(found.values())
 
 
-def _files(name: str, root: Path) -> Iterator[Path]:
+def _files(name: str, root: Path, files_in: Callable[[str], frozenset[str]]) -> Iterator[str]:
     """What is run to import `name`, or to take it out of a module: nothing where it is not of ours."""
     *above, last = name.split(".")
-    place = root
+    place = str(root)
     for package in above:
-        place /= package
-        yield from filter(Path.is_file, (place / "__init__.py", place.with_suffix(".py")))
-    if (place / last / "__init__.py").is_file():
-        yield from (place / last).glob("*.py")
-    elif (place / f"{last}.py").is_file():
-        yield place / f"{last}.py"
+        if f"{package}.py" in files_in(place):
+            yield f"{place}/{package}.py"
+        place += f"/{package}"
+        if "__init__.py" in files_in(place):
+            yield f"{place}/__init__.py"
+    package = f"{place}/{last}"
+    if "__init__.py" in (inside := files_in(package)):
+        yield from (f"{package}/{file}" for file in inside if file.endswith(".py"))
+    elif f"{last}.py" in files_in(place):
+        yield f"{package}.py"
+
+
+def _files_in(folder: str) -> frozenset[str]:
+    """The names of a folder's files; none where there is no such folder."""
+    try:
+        with os.scandir(folder) as entries:
+            return frozenset(entry.name for entry in entries if entry.is_file())
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()
 
 
 def _version(name: str) -> str:
