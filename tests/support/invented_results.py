@@ -55,9 +55,11 @@ def cells(table: Table, *, trials: int = 5, noise: float = 0.001, seed: int = 1)
     """Cells as a campaign has them; noise: standard deviation of a trial's values, as a share."""
     generator = np.random.default_rng(seed)
     found = []
-    for case, network in sorted({(quantity.case, quantity.network) for quantity in table}):
+    metrics_of: dict[tuple[str, str], dict[str, float]] = {}
+    for q, value in table.items():
+        metrics_of.setdefault((q.case, q.network), {})[q.metric] = value
+    for (case, network), metrics in sorted(metrics_of.items()):
         levels = {"network": NETWORKS[network], "case": case}
-        metrics = {q.metric: value for q, value in table.items() if (q.case, q.network) == (case, network)}
         found.append(CellFinding(
             name=",".join(f"{key}={level}" for key, level in levels.items()), levels=levels,
             trials=tuple(
