@@ -53,6 +53,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put tests of a group next to each other; who uses the Spark session needs Spark, and its group."""
     items.sort(key=lambda item: groups.place(item.nodeid))
     for item in items:
+        if " at 0x" in item.nodeid:
+            raise pytest.UsageError(f"{item.nodeid}: a name with an address differs from process to process: give ids")
         for mark in item.iter_markers():
             if mark.name in groups.MARKS and f"mark.{mark.name}" not in _text(item.path):
                 raise pytest.UsageError(
