@@ -22,7 +22,7 @@ from unittest import mock
 
 from experiments.load import nursery
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(nursery.__file__).parents[2]  # of the project that this process has, which may be a copy with additions
 
 
 class Warm:
