@@ -176,7 +176,7 @@ def test_only_a_trial_that_has_changed_is_reduced_again(campaign: Path, made: li
     said: list[str] = []
     assert rows_of(campaign, said=said) == reduced(paths(campaign))
     assert made == ["trial-002"]
-    assert said == ["reduced again: 1 trials, whose reductions are of files that have changed"]
+    assert said == ["reduced again: 1 trial, whose reductions are of files that have changed"]
     assert rows_of(campaign, said=said) is not None
     assert (made, len(said)) == (["trial-002"], 1)
 
