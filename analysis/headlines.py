@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -30,11 +29,10 @@ from analysis.units import (
 from analysis.worded import chosen, metrics_for, that_lead, words_for
 from records.counts import out_of, several
 from records.stopping import End
-from records.verdict import IN_CLIENT, SHARED_MACHINE
+from records.verdict import IN_CLIENT, SHARED_MACHINE, Health
 
 Pair = tuple[CellFinding, CellFinding]  # the baseline's and the other
 _NOT_THE_SCENARIOS = (SHARED_MACHINE, IN_CLIENT)
-_WAIVER = re.compile(r"\w+ waived: .*\(waived: (.*?)\)(?: \([^()]*\))?$", re.DOTALL)
 _FEW = 3  # levels that a sentence names
 _RATIOS = ("delivered_per_s", "published_per_s", "latency_p50_s", "response_p50_s")
 
@@ -114,21 +112,19 @@ def _waived(trials: Sequence[TrialFinding]) -> str:
     """In how many trials a health check failed that does not count, and who says so."""
     whose: Counter[str] = Counter()
     for trial in trials:
-        found = [why for why in map(_waiver, trial.reasons) if why]
+        found = [
+            next((why for why in _NOT_THE_SCENARIOS if f"(waived: {why})" in reason), "")
+            for reason in trial.reasons
+            if reason.partition(":")[0].endswith(f" {Health.WAIVED}")
+        ]
         if trial.metrics.get("waived", 0) > len(found):
             found.append("")  # of a reduction that keeps no reasons
-        whose.update({why if why in _NOT_THE_SCENARIOS else "" for why in found})
+        whose.update(set(found))
     said = {"": "the scenario waives a health check that failed"} | {
         why: f"a health check that failed does not count, because {why}" for why in _NOT_THE_SCENARIOS
     }
     told = [f"in {whose[why]} of them {text}" if len(trials) > 1 else text for why, text in said.items() if whose[why]]
     return ", ".join(told) or "no health check failed"
-
-
-def _waiver(reason: str) -> str:
-    """Why a check was waived, by the reason that its verdict gives; '' of any other."""
-    found = _WAIVER.match(reason)
-    return found[1] if found else ""
 
 
 def trends_line(findings: Findings) -> str:

@@ -33,6 +33,11 @@ class _Compiled(BytecodeCache):
 _COMPILED = _Compiled()
 
 
+def _unbroken(text: str) -> str:
+    """The same with no place for a line to end between a number and its ± or its per cent sign."""
+    return text.replace("± ", "±\u00a0").replace(" %", "\u00a0%")
+
+
 class Pages:
     """The templates, read once for all pages of a report.
 
@@ -51,6 +56,7 @@ class Pages:
             lstrip_blocks=True,
             bytecode_cache=_COMPILED,
         )
+        self._environment.filters["unbroken"] = _unbroken
         style = "".join((_HERE / name).read_text() for name in ("report.css", extra) if name)
         script = (_HERE / "sort.js").read_text()
         self._shared = {

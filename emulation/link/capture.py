@@ -7,6 +7,7 @@ what it says goes through a pipe, which has no name to be refused by, and is wri
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import select
@@ -24,7 +25,11 @@ _LISTENING = "listening on"
 _COUNT = re.compile(r"(\d+) packets? (captured|dropped by kernel)")
 _START_LIMIT_S = 30.0
 _STOP_LIMIT_S = 20.0
-_KERNEL_BUFFERS_KIB, _MAX_KERNEL_BUFFER_KIB = 262144, 32768  # of all captures together, and of one
+# Of all captures together; of one, at most and at least.  The kernel clears all of them before a capture begins.
+_KERNEL_BUFFERS_KIB, _MAX_KERNEL_BUFFER_KIB, _MIN_KERNEL_BUFFER_KIB = 262144, 32768, 8192
+_LATE_S = 4.0  # so much later than a packet tcpdump may come for it
+# A frame of 60 bytes takes 144 there, with the heads of its record and of its address (linux/if_packet.h).
+_RECORD = 2.4
 # The kernel hands packets over in blocks, at the latest a second after a block's first packet, and a block that
 # is not handed over when tcpdump ends is lost.  Handing over every packet by itself (--immediate-mode) takes so
 # much of two cores that the default experiment's busiest cell fell from 18,000 to 12,000-15,000 deliveries/s.
@@ -56,14 +61,16 @@ class PortCapture:
 
 
 @contextmanager
-def captured(taps: Sequence[Tap], folder: Path, *, logs: Path, snap_bytes: int) -> Iterator[list[PortCapture]]:
+def captured(
+    taps: Sequence[Tap], folder: Path, *, logs: Path, snap_bytes: int, rate: float | None = None
+) -> Iterator[list[PortCapture]]:
     """Record what passes each of `taps` into <folder>/<port>.pcap while the context lasts.
 
     The context must not end earlier than SETTLE_S after the last packet that matters.
-    logs: a folder for what tcpdump says.  snap_bytes: how much of each packet is kept.  Counts are filled in
-    when the context ends.
+    logs: a folder for what tcpdump says.  snap_bytes: how much of each packet is kept.  rate: the most that passes a
+    tap, bit/s, None = not known.  Counts are filled in when the context ends.
     """
-    buffer_kib = min(_MAX_KERNEL_BUFFER_KIB, _KERNEL_BUFFERS_KIB // max(len(taps), 1))
+    buffer_kib = kernel_buffer_kib(len(taps), rate)
     with ExitStack() as stack:
         running = []
         for tap in taps:
@@ -73,6 +80,13 @@ def captured(taps: Sequence[Tap], folder: Path, *, logs: Path, snap_bytes: int) 
         for capture in running:
             _wait_until_listening(capture, deadline)
         yield running
+
+
+def kernel_buffer_kib(taps: int, rate: float | None) -> int:
+    """What the kernel keeps for each of so many taps until tcpdump comes for it (KiB): what passes in some seconds."""
+    passing = math.inf if rate is None else rate / 8 * _LATE_S * _RECORD / 1024
+    wanted = min(max(passing, _MIN_KERNEL_BUFFER_KIB), _MAX_KERNEL_BUFFER_KIB)
+    return min(int(wanted), _KERNEL_BUFFERS_KIB // max(taps, 1))
 
 
 def _start(tap: Tap, folder: Path, logs: Path, *, snap_bytes: int, buffer_kib: int) -> PortCapture:

@@ -39,10 +39,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturePlan:
-    """snap_bytes: how much of each packet is kept."""
+    """snap_bytes: how much of each packet is kept.  rate: the most that passes a port, bit/s, None = no limit."""
 
     snap_bytes: int
     places: tuple[Place, ...]
+    rate: float | None
 
     def place(self, port: str) -> Place:
         """The place whose port has this name."""
@@ -61,6 +62,7 @@ def capture_plan(settings: CaptureSettings, links: Sequence[LinkPlan], network: 
     return CapturePlan(
         snap_bytes=snap_bytes,
         places=tuple(place for place in _places(network, turned=_turned(links[0])) if place.point in points),
+        rate=highest,
     )
 
 

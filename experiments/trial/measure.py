@@ -90,9 +90,10 @@ async def measure(context: TrialContext) -> Measured:
     context.tell(Phase(name="connect"))
     ports = context.network.ports
     limits = connect_time_of(context.settings, context.profile, context.spec.links, kernel=kernel.current())
-    taps, snap = [place.tap for place in context.capture.places], context.capture.snap_bytes
+    plan = context.capture
+    taps, logs = [place.tap for place in plan.places], context.folder / "logs"
     with (
-        captured(taps, context.folder, logs=context.folder / "logs", snap_bytes=snap) as captures,
+        captured(taps, context.folder, logs=logs, snap_bytes=plan.snap_bytes, rate=plan.rate) as captures,
         watched(context.network, context.listeners) as connections,
         ExitStack() as shaped,
     ):

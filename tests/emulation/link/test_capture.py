@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from emulation.kernel.namespace import KernelError
-from emulation.link.capture import SETTLE_S, Tap, captured
+from emulation.link.capture import SETTLE_S, Tap, captured, kernel_buffer_kib
 from emulation.proof.probe import MIN_FRAME, probe_path
 from topologies.network import Network
 from topologies.star import star
@@ -69,3 +69,20 @@ def test_a_port_that_is_not_there_is_named(network: Network, tmp_path: Path) -> 
         captured([Tap(pid=network.ports.pid, port="nowhere")], tmp_path, logs=tmp_path, snap_bytes=64),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("taps", "rate", "kib"),
+    [
+        (2, None, 32768),
+        (2, 100e6, 32768),
+        (2, 11e6, 12890),  # 4 s of 11 Mbit/s are 5.5 MB, and 2.4 times that in frames of 60 bytes
+        (2, 1e6, 8192),  # a node may hand over more at once than its link takes
+        (24, None, 10922),
+        (64, 11e6, 4096),
+    ],
+)
+def test_what_the_kernel_keeps_for_tcpdump_is_what_passes_in_four_seconds(
+    taps: int, rate: float | None, kib: int
+) -> None:
+    assert kernel_buffer_kib(taps, rate) == kib

@@ -26,7 +26,7 @@ def planned(stations: int = 2, capture: dict[str, Any] | None = None, **settings
 
 def test_a_slow_link_is_recorded_whole_at_every_port() -> None:
     plan = planned(medium="shared", rate=20e6)
-    assert plan.snap_bytes == 65_535
+    assert (plan.snap_bytes, plan.rate) == (65_535, 20e6)
     found = [(place.point, place.node, place.tap.pid, place.tap.port) for place in plan.places]
     assert found == [
         ("wired", "server", 2, "wired"),
