@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import socket
+from pathlib import Path
 from urllib.parse import urlsplit
 
 _PATIENCE_S = 10.0
@@ -29,6 +31,11 @@ def telling(*texts: str) -> str:
 def raised(text: str) -> str:
     """What an exception of Python's said, of a text that ends with its stack; the last one where one led to another."""
     return _OURS.sub("", _STACK.split(text)[-1]).strip()
+
+
+def unless_py4j(record: logging.LogRecord) -> bool:
+    """A filter of the root logger, to which py4j writes the stacks of errors that it raises, interrupts included."""
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def without_options(address: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import subprocess
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.spark import defaults, environment
 from analysis.spark.check import check
-from analysis.spark.errors import SparkFailed, must_answer, telling
+from analysis.spark.errors import SparkFailed, must_answer, telling, unless_py4j
 from analysis.spark.remote import connected
 from analysis.spark.ship import ROOT, bundle, send
 from analysis.spark.target import Env, Target, Where, as_target, is_ours
@@ -153,6 +154,7 @@ def _own_jvm(chosen: dict[str, str], folder: Path, *, ships: bool, stop_limit_s:
 
     if SparkContext._active_spark_context is not None:
         raise SparkFailed("this process has a Spark session of its own: stop it first, or use a process without one")
+    logging.getLogger().addFilter(unless_py4j)
     conf = SparkConf(loadDefaults=False).setAll(list(chosen.items()))
     log = folder / "spark.log"
     with log.open("wb") as out:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import py_compile
 import socket
@@ -13,17 +14,21 @@ from importlib import metadata
 from importlib.util import cache_from_source, module_from_spec, spec_from_file_location
 from pathlib import Path, PurePosixPath
 from threading import Event
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from py4j.java_gateway import GatewayClient
 
 from analysis.spark import defaults
 from analysis.spark.check import PYTHON, Worker, explained, findings
 from analysis.spark.environment import archive, byte_code, digest, is_wanted
-from analysis.spark.errors import SparkFailed, must_answer, raised, telling
+from analysis.spark.errors import SparkFailed, must_answer, raised, telling, unless_py4j
 from analysis.spark.export import Done, NotShared, Piece, seen, verify
 from analysis.spark.needs import distributions, needed
 from analysis.spark.session import chosen_by, event_log, session
@@ -316,6 +321,30 @@ records.store.DamagedTrial: /r/trial-001: cut off
     assert telling("ValueError: x\n  of y") == "ValueError: x\n    of y"
     twice = f"{error}\nDuring handling of it:\n\nTraceback (most recent call last):\n  File x\nrecords.A: a\n  b\n"
     assert raised(twice) == "a\n  b"
+
+
+class Interrupted(GatewayClient):  # type: ignore[misc]
+    """Whoever waits for Java's answer presses Ctrl-C."""
+
+    def _get_connection(self) -> Any:
+        return SimpleNamespace(send_command=Mock(side_effect=KeyboardInterrupt), close=Mock(), socket=None)
+
+
+@pytest.mark.parametrize("kept_back", [False, True])
+def test_what_py4j_writes_of_an_interrupt_is_kept_back_and_what_others_write_is_not(
+    kept_back: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = logging.getLogger()
+    if kept_back:
+        root.addFilter(unless_py4j)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Interrupted().send_command("c")
+        root.error("of others")
+    finally:
+        root.removeFilter(unless_py4j)
+    told = ["KeyboardInterrupt while sending command.", "of others"]
+    assert [record.message for record in caplog.records] == told[kept_back:]
 
 
 def test_a_folder_by_a_uri_of_hadoops_is_one(tmp_path: Path) -> None:
