@@ -18,7 +18,7 @@ from stacks import folders, registry
 from stacks.driver import Stack
 from stacks.folders import Found
 from stacks.installed import Needs, needs, python_version, version
-from stacks.knobs import Knob, described
+from stacks.knobs import Knob, KnobValue, described
 
 _SET_UP = "make setup"
 _WIDE = 160  # columns in which rows need few lines
@@ -47,17 +47,20 @@ class Listed:
     problem: str = ""
 
 
-def stacks(*, json: bool) -> None:
-    """Print the stacks, and what is wrong with packages that bring some."""
+def stacks(*, chosen: Sequence[str] | None = None, json: bool) -> None:
+    """Print the stacks, or those of these names, and what is wrong with packages that bring some."""
     with told():
         found = folders.found()
-        rows = listed(found)
+        for name in chosen or ():
+            registry.declaring(name)
+        rows = [row for row in listed(found) if not chosen or row.stack in chosen]
         if json:
             print(dumps({"stacks": [asdict(row) for row in rows], "problems": found.problems}, indent=1))
             return
         out.print(table(rows, width=out.width))
-        out.print()
-        out.print(knob_table(rows))
+        if any(row.knobs for row in rows):
+            out.print()
+            out.print(knob_table(rows))
         for row in rows:
             if row.bring:
                 lacks = ", ".join(name for name, text in row.versions.items() if text is None)
@@ -99,9 +102,16 @@ def knob_table(rows: Iterable[Listed]) -> Table:
     shown.add_column("meaning", overflow="fold")
     for row in rows:
         for first, knob in zip((row.stack, *[""] * len(row.knobs)), row.knobs, strict=False):
-            default = _NO_DEFAULT if knob.default is None else repr(knob.default)
+            default = _NO_DEFAULT if knob.default is None else _in_yaml(knob.default)
             shown.add_row(first, *map(Text, (knob.name, knob.allowed, default, knob.meaning)))
     return shown
+
+
+def _in_yaml(value: KnobValue) -> str:
+    """As a scenario has it: `off` without quotes would be false."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else repr(value)
 
 
 def _listed(name: str, found: Found) -> Listed:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
 from rich.console import Console
 from stack_packages import LACKING, TOML, installed
 
@@ -60,6 +61,28 @@ def test_knobs_are_told_with_their_meaning_values_and_defaults(capsys: pytest.Ca
     linger = found["zeromq"]["linger_s"]
     assert (linger["default"], linger["allowed"]) == (1.0, "number from 0 to 60")
     assert [knob for one in found.values() for knob in one.values() if not knob["meaning"]] == []
+
+
+def test_those_that_are_asked_for_are_listed_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    verb.stacks(chosen=["zeromq", "mosquitto"], json=True)
+    assert [one["stack"] for one in json.loads(capsys.readouterr().out)["stacks"]] == ["mosquitto", "zeromq"]
+    verb.stacks(chosen=["null"], json=False)
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["stack", "null"]
+    with pytest.raises(typer.Exit) as ended:
+        verb.stacks(chosen=["null", "nul"], json=False)
+    assert ended.value.exit_code == 1
+    said = capsys.readouterr()
+    assert "stack 'nul' is not one of activemq, activemq-mqtt, " in " ".join(said.err.split())
+    assert said.out == ""
+
+
+def test_defaults_are_written_as_a_scenario_has_them() -> None:
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(verb.knob_table(verb.listed(folders.found())))
+    rows = [line.split() for line in console.export_text().splitlines()]
+    assert any(row[0:1] == ["transacted"] and "false" in row[3:5] for row in rows)
+    assert any("'off'" in row and "'1.2'," in row for row in rows)
+    assert not any("False" in row or "0.0" in row for row in rows)
 
 
 def test_knobs_fit_a_terminal_of_100_columns() -> None:
