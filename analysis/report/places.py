@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from analysis.compare import describe
 from analysis.metric import Metric
 from analysis.units import quantity
 from records.airtime import airtime
 from records.link import LinkProof
-from records.manifest import Manifest
+from records.manifest import Cell, Manifest
 
 _SECONDS = Metric(name="transmission", label="transmission time", unit="s", better=None, about="")
 _FULL_FRAME = 1514
@@ -38,7 +39,7 @@ def untimed(records: Sequence[tuple[Manifest, LinkProof]]) -> str:
     short = [(one, some) for one, link in records if (some := _untimed(one, link))]
     if not short:
         return ""
-    cells = ", ".join(dict.fromkeys(one.cell.name for one, _ in short))
+    cells = _which([one.cell for one, _ in short], [one.cell for one, _ in records])
     found = [link for _, some in short for link in some]
     longest = quantity(_SECONDS, max(map(_longest_s, found)))
     which = "this trial" if len(records) == 1 else f"{len(short)} of {len(records)} trials ({cells})"
@@ -49,6 +50,16 @@ def untimed(records: Sequence[tuple[Manifest, LinkProof]]) -> str:
         "way): tc needs netem for that, and the kernel had none. Rates, queues and losses are as asked; latency is too "
         "low by as much."
     )
+
+
+def _which(some: Sequence[Cell], every: Sequence[Cell]) -> str:
+    """Cells in words: the levels of a factor that they have and no other has, else what each is called."""
+    names = {one.name for one in some}
+    for factor in some[0].levels:
+        levels = dict.fromkeys(one.levels[factor] for one in some if factor in one.levels)
+        if names == {one.name for one in every if one.levels.get(factor) in levels}:
+            return ", ".join(describe({factor: level}) for level in levels)
+    return ", ".join(dict.fromkeys(describe(one.levels) or one.name for one in some))
 
 
 def _untimed(manifest: Manifest, link: LinkProof) -> list[LinkProof]:

@@ -132,7 +132,7 @@ def view(findings: Findings, plots: Plots, found: Sequence[Source], *, extent: E
             for cell in (findings.cells if detailed else ())
         ],
         "per_trial": [known[name] for name in per_trial],
-        "glossary": [(metric.label, metric.about) for metric in known.values()],
+        "glossary": [(known[name].label, known[name].about) for name in _had(tuple(known), findings)],
         "facts": provenance.facts(found),
         "links": provenance.link_rows(found),
         "losses": provenance.loss_lines(found),
@@ -152,9 +152,13 @@ def with_links(found: Sequence[Source]) -> list[tuple[Manifest, LinkProof]]:
 
 def _there(names: Sequence[str], findings: Findings) -> list[str]:
     """Those of these metrics that a trial has (all, where no trial has any), a latency as all cells define it."""
-    known = [held(name, *findings.cells) for name in names]
+    return _had([held(name, *findings.cells) for name in names], findings)
+
+
+def _had(names: Sequence[str], findings: Findings) -> list[str]:
+    """Those of these metrics that a trial has; all, where no trial has any."""
     has = {name for trial in findings.trials for name in trial.metrics}
-    return [name for name in known if name in has] or known
+    return [name for name in names if name in has] or list(names)
 
 
 def title_of(cell: CellFinding) -> str:

@@ -67,6 +67,9 @@ def test_the_report_says_of_which_trials_there_are_no_captures_and_why(found: Fi
         "1 trial without captures, 1 trial whose captures were counted and not kept, of 3: "
         "without them there are no TCP figures and no journeys"
     ) in page
+    glossary = page[page.index("What each metric counts") :].partition("</dl>")[0]
+    assert "<dt>Subscriber throughput</dt>" in glossary
+    assert "request" not in glossary, "a campaign without requests explains nothing of them"
     assert f"trial 2: {EVERY_THIRD}" in page
     assert f"trial 3: {OFF}" in page
     own = (found.folder / "trials" / f"{CELL}-trial-003.html").read_text()

@@ -61,6 +61,24 @@ def test_a_missing_transmission_time_is_told_with_what_it_is() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("short", "told"),
+    [
+        ("wire 100, wire 5120", "wire"),
+        ("wire 100, air 100", "body 100 B"),
+        ("wire 100", "wire · body 100 B"),
+        ("wire 100, air 5120", "wire · body 100 B, air · body 5120 B"),
+    ],
+)
+def test_trials_in_which_it_is_missing_are_told_by_what_is_theirs_alone(short: str, told: str) -> None:
+    def of(network: str, body: str) -> Manifest:
+        cell = Cell(name=f"network={network},body_bytes={body}", levels={"network": network, "body_bytes": body})
+        return trial(cell=cell, medium="tc", transmission_time=f"{network} {body}" not in short.split(", "))
+
+    records = [of(network, body) for network in ("wire", "air") for body in ("100", "5120")]
+    assert f"of 4 trials ({told}) a frame" in untimed([(one, PLAIN) for one in records])
+
+
 def test_a_link_behind_the_medium_that_takes_no_time_is_named() -> None:
     behind = PLAIN.model_copy(update={"segment": "link2", "made_by": "tc", "transmission_time": False})
     first = PLAIN.model_copy(update={"segment": "medium", "made_by": "line", "transmission_time": True})
