@@ -119,6 +119,18 @@ LONG = (
     "emulation/line/test_line_timeline_host.py",
     "emulation/line/test_line_frames_host.py",
     "emulation/plan/test_renumber.py",
+    # of pure code
+    "emulation/line/test_line_two_uploads.py",
+    "analysis/test_analysis_damaged_captures.py",
+    "analysis/test_large_trials.py",
+    "analysis/test_published_report.py",
+    "analysis/test_papers_evidence.py",
+    "lab/test_suite.py",
+    "analysis/test_analysis_tcp.py",
+    "records/test_older.py",
+    "lab/test_campaigns_at_uris.py",
+    "analysis/test_papers.py",
+    "lab/test_unpack.py",
 )
 _FIRST = (*(module for modules in GROUPS.values() for module in modules), *LONG)
 _ORDER = {f"tests/{module}": place for place, module in enumerate(_FIRST)}
