@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import time
@@ -133,7 +134,8 @@ def apply(
     try:
         run = ansible_runner.run(
             private_data_dir=str(private),
-            playbook=str(PLAYBOOKS / "services.yml"),
+            binary=sys.executable,
+            cmdline=shlex.join([str(PLAYBOOKS / "play.py"), str(PLAYBOOKS / "services.yml")]),
             inventory=inventory(targets, scratch=scratch),
             extravars={
                 "airwire_actions": list(actions),
@@ -258,8 +260,6 @@ def _host(target: Target, scratch: Path) -> dict[str, Any]:
 
 def _environment(private: Path) -> dict[str, str]:
     return {
-        # ansible-runner looks ansible-playbook up on PATH; the one beside our interpreter is meant.
-        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
         "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
         "ANSIBLE_ROLES_PATH": os.pathsep.join(map(str, role_folders())),
         "ANSIBLE_HOME": str(private / "home"),

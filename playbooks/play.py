@@ -1,0 +1,17 @@
+"""ansible-playbook for a lab that plays often: a quarter cheaper, by the garbage collector, which left to itself looks
+through all that Ansible has imported again and again, in every process that it forks for a task, too.
+"""
+
+import gc
+import sys
+
+gc.disable()
+
+from ansible.cli.playbook import main  # noqa: E402
+
+gc.freeze()
+gc.set_threshold(50_000, 20, 20)
+gc.enable()
+
+if __name__ == "__main__":
+    sys.exit(main())
