@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from records.messaging import Ack, BodyType, Delivery, Guarantee
-from records.workload import Pattern
+
+if TYPE_CHECKING:  # it imports slowly, and a node of a stack of ours, which starts in every trial, has no use for it
+    from records.workload import Pattern
 
 # Where a stack's processes of its own run: on every server or every station of the network.  One without is nowhere.
 Placement = Literal["servers", "nodes"]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args, get_origin
+from typing import Annotated, ClassVar, Literal, get_args, get_origin
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import BeforeValidator, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 from records.errors import CannotGoOn
 from records.refusals import in_words
 from records.written import Written
+from stacks.driver import Tls
 
 KnobValue = bool | int | float | str
 
@@ -25,6 +26,20 @@ class Knobs(Written):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     EXPLICIT: ClassVar[frozenset[str]] = frozenset()
+
+
+def _as_written(value: object) -> object:
+    """YAML reads 1.3 as a number, and off as false, unless they stand in quotes."""
+    if value is False:
+        return "off"
+    return str(value) if isinstance(value, float) else value
+
+
+class TlsKnobs(Knobs):
+    """Knobs of a stack whose protocol has TLS."""
+
+    tls: Annotated[Tls, BeforeValidator(_as_written)] = "off"
+    """the version of TLS that clients and servers speak"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

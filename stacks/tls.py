@@ -1,4 +1,4 @@
-"""TLS, for every stack whose protocol has it: the knob, what a client asks of a server, and what was agreed on."""
+"""TLS, for every stack whose protocol has it: what a client asks of a server, and what was agreed on."""
 
 from __future__ import annotations
 
@@ -6,30 +6,13 @@ import asyncio
 import ssl
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import BeforeValidator
+from typing import Any
 
 from stacks.driver import Endpoint, StackError, Tls
-from stacks.knobs import Knobs
 
 _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 # Who connects has a limit of his own, which suits the link.
 HANDSHAKE_LIMIT_S = 3600.0
-
-
-def _as_written(value: object) -> object:
-    """YAML reads 1.3 as a number, and off as false, unless they stand in quotes."""
-    if value is False:
-        return "off"
-    return str(value) if isinstance(value, float) else value
-
-
-class TlsKnobs(Knobs):
-    """Knobs of a stack whose protocol has TLS."""
-
-    tls: Annotated[Tls, BeforeValidator(_as_written)] = "off"
-    """the version of TLS that clients and servers speak"""
 
 
 class CertificateError(StackError):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from stacks.tls import TlsKnobs
+from stacks.knobs import TlsKnobs
 
 
 class ActiveMQKnobs(TlsKnobs):

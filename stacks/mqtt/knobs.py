@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from records.messaging import Guarantee
+from stacks.knobs import TlsKnobs
 from stacks.mqtt.packets import Version
 from stacks.mqtt.session import Terms
-from stacks.tls import TlsKnobs
 
 Count = Annotated[int, Field(ge=1, le=65_535)]  # what a receive maximum can be, section 3.1.2.11.3
 

@@ -3,7 +3,3 @@
 It exists so that tests know what the truth is: the server that drops every tenth message has dropped exactly
 every tenth message.
 """
-
-from stacks.reference.driver import Reference, ReferencePeers
-
-__all__ = ["Reference", "ReferencePeers"]

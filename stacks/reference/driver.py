@@ -10,12 +10,11 @@ from records.messaging import Ack, Delivery, Guarantee
 from records.workload import MESSAGE_PATTERNS, Pattern
 from stacks.channel import Client, opened
 from stacks.driver import Endpoint, Handler, Here, Placement, RequestHandler, Service, StackError, Subscription
-from stacks.knobs import Knobs
+from stacks.knobs import Knobs, TlsKnobs
 from stacks.reference import frames
 from stacks.reference.destinations import Kind, written
 from stacks.reference.frames import Connect
 from stacks.reference.wire import Inlet, ReferenceCaller, ReferencePublisher, Server, Wire
-from stacks.tls import TlsKnobs
 
 PORT = 7400
 

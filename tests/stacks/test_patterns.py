@@ -16,7 +16,7 @@ from records.workload import MESSAGE_PATTERNS
 from stacks import registry
 from stacks.driver import StackError, Subscription, UnansweredError
 from stacks.null.driver import Null
-from stacks.reference import Reference
+from stacks.reference.driver import Reference
 from stacks.reference.faults import Faults
 
 BODIES = [b"%d" % number for number in range(40)]

@@ -15,9 +15,8 @@ from taking import Taking
 
 from records.messaging import Ack, Delivery
 from stacks.driver import Endpoint, Selector, StackError, Subscription
-from stacks.reference import Reference
 from stacks.reference.broker import Broker
-from stacks.reference.driver import ReferenceConnection, ReferencePublisher
+from stacks.reference.driver import Reference, ReferenceConnection, ReferencePublisher
 from stacks.reference.faults import Faults
 from stacks.reference.frames import Acknowledge, Connect, Message, Publish, encode
 from stacks.reference.server import CRASH_STATUS

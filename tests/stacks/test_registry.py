@@ -11,7 +11,7 @@ from records.messaging import Ack, Delivery, Guarantee
 from records.workload import Pattern
 from stacks.driver import Endpoint, Selector, Subscription
 from stacks.null.driver import Null
-from stacks.reference import Reference
+from stacks.reference.driver import Reference
 from stacks.registry import StackLacksError, UnknownStackError, get, names, require, stacks
 
 

@@ -22,7 +22,7 @@ from experiments.trial.checks.path_rtt import least_path_rtt_s
 from experiments.trial.connect_time import connect_time, connect_time_of
 from stacks.driver import from_home
 from stacks.null.driver import Null
-from stacks.reference import Reference, ReferencePeers
+from stacks.reference.driver import Reference, ReferencePeers
 from topologies.kinds.cells import Cells
 from topologies.kinds.peers import Peers
 from topologies.kinds.star import Star
