@@ -199,6 +199,20 @@ def test_an_option_that_a_module_cannot_read_is_named(namespace: int, tmp_path: 
     assert "argument 'ready_timeout_s' is of type str and we were unable to convert to float" in error.message
 
 
+@pytest.mark.parametrize("become", [False, True])
+def test_a_command_that_only_looks_and_fails_says_what_it_said(namespace: int, tmp_path: Path, *, become: bool) -> None:
+    python, folder = tmp_path / "a python", tmp_path / "a folder"
+    folder.mkdir()
+    python.write_text('#!/bin/sh\npwd >&2\necho "$2" >&2\nexit 3\n')
+    python.chmod(0o755)
+    variables: dict[str, Any] = {"reference_python": str(python), "reference_source": str(folder)}
+    if become:
+        variables |= {"ansible_become": True, "ansible_become_method": "su"}
+    error = refused(("install",), target(namespace, "reference", variables), tmp_path)
+    assert error.task == "Check that the reference broker can be imported"
+    assert error.message == f"non-zero return code\n{folder}\nimport stacks.reference.server"
+
+
 def test_a_role_that_is_not_there_is_named(namespace: int, tmp_path: Path) -> None:
     error = refused(("configure",), target(namespace, "kafka"), tmp_path)
     assert error.message.startswith("the role 'kafka' was not found in ")
