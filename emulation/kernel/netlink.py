@@ -1,4 +1,4 @@
-"""Requests to the kernel's routing netlink in bulk: thousands of messages in a few system calls (RFC 3549).
+"""Requests to the kernel by netlink (RFC 3549) in bulk: thousands of messages in a few system calls.
 
 pyroute2 serves one request at a time, at a fifth of a millisecond each; 200 stations need 40,000 neighbours, and a
 timeline's change has to be in force at once.
@@ -33,6 +33,7 @@ _BATCH_BYTES = 32_768
 # usual buffer of 212,992 bytes.
 _BATCH_MESSAGES = 128
 _PATIENCE_S = 10
+_BATCH_BEGINS, _BATCH_ENDS = 0x10, 0x11  # NFNL_MSG_BATCH_*
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +87,10 @@ def route(to: str, via: str, index: int, *, source: str = "") -> Message:
 
 
 class Netlink:
-    """A routing socket of the calling thread's network namespace."""
+    """A socket of the calling thread's network namespace, of the routing protocol or another one."""
 
-    def __init__(self) -> None:
-        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE)
+    def __init__(self, protocol: int = socket.NETLINK_ROUTE) -> None:
+        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
         for option in (_EXT_ACK, _CAP_ACK):
             self._socket.setsockopt(_SOL_NETLINK, option, 1)
         self._socket.settimeout(_PATIENCE_S)
@@ -118,6 +119,18 @@ class Netlink:
                 batch, data = {}, bytearray()
         if batch:
             self._exchange(bytes(data), batch)
+
+    def transaction(self, message: Message, *, subsystem: int) -> None:
+        """Send one to a subsystem of netfilter that takes nothing but transactions.  KernelError when refused."""
+        self._number += 1
+        bounds = struct.pack("!BBH", socket.AF_UNSPEC, 0, subsystem)  # struct nfgenmsg
+        size, whole = _HEADER.size + len(message.payload), _HEADER.size + len(bounds)
+        # All have one number: what is wrong with the bounds is an answer to the message, too.
+        data = _HEADER.pack(whole, _BATCH_BEGINS, REQUEST, self._number, 0) + bounds
+        data += _HEADER.pack(size, message.kind, message.flags | REQUEST | ACK, self._number, 0)
+        data += message.payload + b"\0" * (-size % 4)
+        data += _HEADER.pack(whole, _BATCH_ENDS, REQUEST, self._number, 0) + bounds
+        self._exchange(data, {self._number: message})
 
     def dump(self, message: Message) -> list[bytes]:
         """Everything that the kernel lists in answer to one request: the messages' payloads.  KernelError when refused.

@@ -7,7 +7,6 @@ in an outage: it takes what their lists leave, and the numbering goes on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from emulation.kernel.accesspoint import Ports, check_there
 from emulation.kernel.namespace import in_namespace
 from emulation.kernel.nft import Nft
+from emulation.kernel.nftables import counters, fill, open_netfilter
 from emulation.plan.linkplan import LinkPlan
 from emulation.plan.loss import SeededLosses
 from emulation.profile.timeline import LinkState
@@ -60,13 +60,21 @@ class StageCount:
         return sum(one.seen for one in self.losses if one.direction == direction)
 
 
+def lists(plan: LinkPlan) -> str:
+    """The nft program that makes the table, with a set for each list's numbers, all of them empty."""
+    # `create` refuses a table that is there already, where `table` alone would add to it.
+    lines = [f"create table bridge {TABLE}", f"table bridge {TABLE} {{"]
+    listed = (loss for loss in plan.losses if len(loss.indices))
+    lines += [f"set list_{loss.name} {{ typeof numgen inc mod {loss.modulus}; }}" for loss in listed]
+    return "\n".join([*lines, "}", ""])
+
+
 def program(plan: LinkPlan, ports: Ports) -> str:
     """The nft program that drops each list's packets, with the link in its first state.
 
     Frames are matched by IP ethertype so that the numbering counts only the experiment's own packets.
     """
-    # `create` refuses a table that is there already, where `table` alone would add to it.
-    lines = [f"create table bridge {TABLE}", f"table bridge {TABLE} {{"]
+    lines = [f"table bridge {TABLE} {{"]
     for loss in plan.losses:
         lines += _chain(loss)
     lines += [*(f"counter {direction}_entered {{ }}" for direction in DIRECTIONS), "chain entered {"]
@@ -101,9 +109,6 @@ def program(plan: LinkPlan, ports: Ports) -> str:
 def _chain(loss: SeededLosses) -> Iterator[str]:
     yield f"counter {loss.name}_seen {{ }}"
     yield f"counter {loss.name}_dropped {{ }}"
-    if len(loss.indices):
-        elements = ", ".join(map(str, loss.indices.tolist()))
-        yield f"set list_{loss.name} {{ typeof numgen inc mod {loss.modulus}; elements = {{ {elements} }}\n}}"
     yield f"chain lose_{loss.name} {{"
     yield from _rules(loss)
     yield "}"
@@ -137,8 +142,16 @@ def _maps(plan: LinkPlan, ports: Ports, state: LinkState, direction: Direction) 
 
 
 def load(nft: Nft, plan: LinkPlan, ports: Ports) -> None:
-    """Load the lists; numbering starts at zero."""
-    nft.run(program(plan, ports))
+    """Load the lists, and then what drops by them; numbering starts at zero.  Nothing stays of what is refused."""
+    nft.run(lists(plan))
+    try:
+        with in_namespace(ports.pid, open_netfilter) as netlink:
+            for loss in plan.losses:
+                fill(netlink, TABLE, f"list_{loss.name}", loss.indices)
+        nft.run(program(plan, ports))
+    except BaseException:
+        unload(nft)
+        raise
 
 
 def renumber(plan: LinkPlan) -> str:
@@ -177,10 +190,9 @@ def unload(nft: Nft) -> None:
     nft.run(f"delete table bridge {TABLE}")
 
 
-def read(nft: Nft, plan: LinkPlan, ports: Ports) -> StageCount:
+def read(plan: LinkPlan, ports: Ports) -> StageCount:
     """All counters; those of the losses in the order of the plan's."""
-    frames = in_namespace(ports.pid, lambda: received(ports))
-    before, packets, after = (_packets(nft) for _ in range(3))
+    frames, before, packets, after = in_namespace(ports.pid, lambda: _counted(ports))
     return StageCount(
         losses=tuple(
             LossCount(
@@ -197,11 +209,9 @@ def read(nft: Nft, plan: LinkPlan, ports: Ports) -> StageCount:
     )
 
 
-def _packets(nft: Nft) -> dict[str, int]:
-    listing = json.loads(nft.run(f"list counters table bridge {TABLE}", json=True))
-    return {
-        item["counter"]["name"]: int(item["counter"]["packets"]) for item in listing["nftables"] if "counter" in item
-    }
+def _counted(ports: Ports) -> tuple[dict[Direction, int], dict[str, int], dict[str, int], dict[str, int]]:
+    with open_netfilter() as netlink:
+        return received(ports), counters(netlink, TABLE), counters(netlink, TABLE), counters(netlink, TABLE)
 
 
 def received(ports: Ports) -> dict[Direction, int]:

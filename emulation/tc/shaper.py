@@ -83,7 +83,7 @@ class AppliedLink:
 
     def stage_counts(self) -> losstable.StageCount:
         """All counters of the loss stage, and those of what came to it."""
-        return losstable.read(self._nft, self.plan, self.ports)
+        return losstable.read(self.plan, self.ports)
 
     def renumber(self) -> None:
         """Count the packets of every loss list from zero again: what passed until now has no part in what follows."""
