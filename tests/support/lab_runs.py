@@ -13,6 +13,7 @@ from typing import Any
 
 import lab_command
 import psutil
+import warm
 import yaml
 
 from emulation.kernel import congestion
@@ -106,7 +107,8 @@ def traces(folder: Path) -> dict[str, object]:
     this process started or that has a file of `folder` open or in its words.  What other tests' living processes have
     at the same time is theirs.
     """
-    own = {str(child.pid) for child in psutil.Process().children(recursive=True)} - lab_command.servers()
+    own = {str(child.pid) for child in psutil.Process().children(recursive=True)}
+    own -= lab_command.servers() | warm.servers()
     processes = [_words(entry) for entry in _processes() if entry.name in own or str(folder) in _mentions(entry)]
     rules = subprocess.run(["nft", "list", "ruleset"], capture_output=True, text=True, check=True).stdout
     return {

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+import warm
 from lab_runs import assert_sound, called, scenario_file
 from origin import origin
 from service_ends import ending_with_us
@@ -44,7 +45,7 @@ def lines_seen() -> Iterator[set[int]]:
     over = threading.Event()
 
     def look() -> None:
-        while not over.wait(0.2):
+        while not over.wait(0.5):
             found.update(one.pid for one in lines_of(os.getpid()))
 
     thread = threading.Thread(target=look)
@@ -70,7 +71,7 @@ def run(tmp_path: Path, meanwhile: Callable[[], None] | None = None) -> tuple[Tr
             happening[0].start()
 
     try:
-        with ending_with_us(folder):
+        with ending_with_us(folder), warm.nurseries():
             return trials.run_trial(spec, tell)
     finally:
         for thread in happening:

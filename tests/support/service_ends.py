@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import site
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ from pathlib import Path
 @contextmanager
 def ending_with_us(scratch: Path) -> Iterator[None]:
     """Services with a pid file anywhere below `scratch` are ended when the block, or this process, ends, however."""
-    waits = subprocess.Popen([sys.executable, __file__, scratch], stdin=subprocess.PIPE, start_new_session=True)
+    # Without the packages of this environment, which take longer to find than Python to start.
+    command = [sys.executable, "-S", __file__, scratch]
+    waits = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     try:
         yield
     finally:
@@ -24,6 +27,7 @@ def _main(scratch: Path) -> None:
     pid_files = list(scratch.rglob("pid"))  # in experiments.deploy.service_folder
     if not pid_files:
         return
+    site.main()
     import playbook_modules  # noqa: PLC0415 - imports slowly, and is seldom wanted
 
     module = playbook_modules.load("service_process")

@@ -6,6 +6,7 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
+import warm
 from lab_runs import scenario_file
 from origin import origin
 from service_ends import ending_with_us
@@ -52,7 +53,7 @@ def run_file(path: Path, tmp_path: Path, *, made_by: MediumName = "tc") -> tuple
         campaign = read_campaign(folder)
         spec = runner.spec(folder, campaign, campaign.cells[0], campaign.order[0], origin(), medium=made_by)
         phases: list[Phase] = []
-        with ending_with_us(folder):
+        with ending_with_us(folder), warm.nurseries():
             trial, verdict = trials.run_trial(spec, phases.append)
         if not retry.spoiled_by_machine(verdict):
             break

@@ -1,6 +1,6 @@
 """Client processes and reference brokers without the second that their imports take: forked off a warm process.
 
-For tests of what a load does; how its processes start and end is tested with those that are started as usual.
+For tests of what a load or a trial does; how its processes start and end is tested with those started as usual.
 """
 
 from __future__ import annotations
@@ -59,6 +59,11 @@ def _server(_: int) -> tuple[socket.socket, subprocess.Popen[bytes]]:
             [sys.executable, "-m", "warm_process"], stdin=its, cwd=ROOT, env={**os.environ, "PYTHONPATH": search}
         )
     return ours, process
+
+
+def servers() -> set[str]:
+    """Numbers of the processes that processes are forked off, which stay as long as this one."""
+    return {str(_server(os.getpid())[1].pid)} if _server.cache_info().currsize else set()
 
 
 def start(*words: str, streams: tuple[int, int, int]) -> Warm:

@@ -32,24 +32,32 @@ _PR_SET_PDEATHSIG = 1
 def main() -> NoReturn:
     """Fork whatever is asked for, and hand out descriptors of the processes."""
     owner = socket.socket(fileno=os.dup(0))
+    signal.signal(signal.SIGCHLD, _reap)
     gc.collect()
     gc.freeze()
     while True:
         text, streams, _, _ = socket.recv_fds(owner, LONGEST, STREAMS)
         if not text:
             os._exit(0)
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
         asked, mine = json.loads(text), os.getpid()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # it is not reaped before its descriptor is open
         pid = os.fork()
         if not pid:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
             _become(asked["words"], asked["environment"], streams, mine)
         process = os.pidfd_open(pid)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
         handed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [process]))]
         owner.sendmsg([str(pid).encode()], handed)
         for one in (process, *streams):
             os.close(one)
+
+
+def _reap(*_: object) -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _become(words: Sequence[str], environment: Mapping[str, str], streams: Sequence[int], parent: int) -> NoReturn:
