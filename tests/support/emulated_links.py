@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from emulation.line.serving import LineProcess
 from emulation.link import features
 from emulation.link.link import Link, applied
 from emulation.plan import linkplan
@@ -60,11 +61,12 @@ def link(
     timeline_s: float = 10,
     made_by: MediumName = "tc",
     times_frames: bool | None = None,
+    line: LineProcess | None = None,
     **settings: Any,
 ) -> Iterator[Link]:
-    """A link with these settings, in force."""
+    """A link with these settings, in force.  line: what carries it if a line makes it, None = one of its own."""
     plan = plan_of(network, profile(**settings), timeline_s=timeline_s, made_by=made_by, times_frames=times_frames)
-    with applied(plan, network.ports) as made:
+    with applied(plan, network.ports, line) as made:
         yield made
 
 
@@ -86,26 +88,39 @@ def path(
 
 
 def prove(
-    network: Network, asked: LinkProfile, made: LinkProfile | None = None, *, made_by: MediumName = "tc", seed: int = 1
+    network: Network,
+    asked: LinkProfile,
+    made: LinkProfile | None = None,
+    *,
+    made_by: MediumName = "tc",
+    seed: int = 1,
+    line: LineProcess | None = None,
 ) -> list[LinkCheck]:
-    """Probe a link for what `asked` says (by seed 1), which is as `made` says (by `seed`); every group of stations."""
+    """Probe a link for what `asked` says (by seed 1), which is as `made` says (by `seed`); every group of stations.
+
+    line: as in `link`.
+    """
     plan = plan_of(network, asked, made_by=made_by)
-    return prove_plan(network, plan, plan_of(network, made or asked, made_by=made_by, seed=seed))
+    return prove_plan(network, plan, plan_of(network, made or asked, made_by=made_by, seed=seed), line=line)
 
 
-def prove_plan(network: Network, asked: LinkPlan, made: LinkPlan) -> list[LinkCheck]:
+def prove_plan(
+    network: Network, asked: LinkPlan, made: LinkPlan, *, line: LineProcess | None = None
+) -> list[LinkCheck]:
     """Probe a link for what one plan says, which is made by another."""
     checks: list[LinkCheck] = []
     for group, members in enumerate(asked.groups):
         if members:
-            with applied(made, network.ports):
+            with applied(made, network.ports, line):
                 checks += probe_link(asked, {group: ends(network, members[0])}, SHORT)
     return checks
 
 
-def holding(network: Network, asked: LinkProfile, *, made_by: MediumName = "tc") -> list[LinkCheck]:
+def holding(
+    network: Network, asked: LinkProfile, *, made_by: MediumName = "tc", line: LineProcess | None = None
+) -> list[LinkCheck]:
     """Probe a link that should hold, and again when it does not: a stall of the machine spoils times."""
-    return until_it_holds(lambda: prove(network, asked, made_by=made_by))
+    return until_it_holds(lambda: prove(network, asked, made_by=made_by, line=line))
 
 
 def until_it_holds(probe: Callable[[], list[LinkCheck]]) -> list[LinkCheck]:

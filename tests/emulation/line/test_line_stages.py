@@ -15,6 +15,7 @@ from in_lab_kernel import FAITHFUL, FAULTY, LATE, Settings, down, up
 
 from emulation.kernel.namespace import in_namespace
 from emulation.line import fate
+from emulation.line.serving import LineProcess, serving
 from emulation.profile import library
 from emulation.profile.direction import FULL_FRAME
 from emulation.proof.damage import number_of
@@ -61,17 +62,24 @@ def network() -> Iterator[Network]:
         yield built
 
 
+@pytest.fixture(scope="module")
+def line() -> Iterator[LineProcess]:
+    """One process for the links of all tests, one after the other: most of its time is that of its start."""
+    with serving() as carrier:
+        yield carrier
+
+
 @pytest.mark.parametrize("case", [*FAITHFUL, *MORE])
-def test_a_line_does_what_is_asked_and_no_fate_differs(network: Network, case: str) -> None:
-    checks = holding(network, profile(**(FAITHFUL | MORE)[case]), made_by="line")
+def test_a_line_does_what_is_asked_and_no_fate_differs(network: Network, line: LineProcess, case: str) -> None:
+    checks = holding(network, profile(**(FAITHFUL | MORE)[case]), made_by="line", line=line)
     assert broken(checks) == set(), [check for check in checks if not check.holds]
     assert {check.high for check in checks if check.quantity in ("losses", "duplicates", "damage")} == {0}
 
 
 @pytest.mark.parametrize("case", FAULTY)
-def test_a_line_that_does_something_else_is_found_out(network: Network, case: str) -> None:
+def test_a_line_that_does_something_else_is_found_out(network: Network, line: LineProcess, case: str) -> None:
     asked, made = FAULTY[case]
-    assert WRONG[case] <= broken(prove(network, profile(**asked), profile(**made), made_by="line"))
+    assert WRONG[case] <= broken(prove(network, profile(**asked), profile(**made), made_by="line", line=line))
 
 
 @pytest.mark.parametrize("fault", ["another seed", "skip"])
@@ -192,7 +200,9 @@ def seen(network: Network, spacing_s: float) -> list[tuple[int, int | None]]:
     return [(number, damaged.get(number)) for number in sorted([*came.number.tolist(), *damaged])]
 
 
-def test_two_runs_of_one_seed_agree_in_every_fate_at_whatever_rate_they_are_sent(network: Network) -> None:
+def test_two_runs_of_one_seed_agree_in_every_fate_at_whatever_rate_they_are_sent(
+    network: Network, line: LineProcess
+) -> None:
     slow, fast = seen(network, 0.004), seen(network, 0.0005)
     assert slow == fast
     assert len({number for number, _ in slow}) < 600, "some were lost"
@@ -200,8 +210,8 @@ def test_two_runs_of_one_seed_agree_in_every_fate_at_whatever_rate_they_are_sent
     assert any(draw is not None for _, draw in slow), "some were damaged"
 
 
-def test_damage_is_seen_before_checksums_take_it_away(network: Network) -> None:
-    found: list[LinkCheck] = until_it_holds(lambda: prove(network, profile(corrupt=0.2), made_by="line"))
+def test_damage_is_seen_before_checksums_take_it_away(network: Network, line: LineProcess) -> None:
+    found: list[LinkCheck] = until_it_holds(lambda: prove(network, profile(corrupt=0.2), made_by="line", line=line))
     assert broken(found) == set()
     damage = [check for check in found if check.quantity == "damage"]
     assert len(damage) == 2
