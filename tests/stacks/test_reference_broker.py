@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -296,3 +297,9 @@ def test_the_server_lives_whatever_clients_send(attacks: list[bytes]) -> None:
             await until(lambda: inbox.bodies[-1:] == [b"still here"])
 
     asyncio.run(story())
+
+
+def test_a_server_starts_without_what_takes_long_to_import() -> None:
+    words = "import sys, stacks.reference.__main__; print(*{'numpy', 'pydantic'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", words], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
