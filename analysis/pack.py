@@ -18,8 +18,8 @@ from analysis.partial import DAMAGE, is_of_the_machine
 from analysis.reductions.code import code_digest
 from analysis.reductions.kept import Kept, State, look
 from records.archive import Member, member
-from records.campaign import RECORD
 from records.counting import read_reduction
+from records.filenames import RECORD
 from records.latency import sent_in_window
 from records.manifest import Git
 from records.pack import ASIDE, LEDGERS, SCENARIO, TRIAL, check_ledgers, check_trial

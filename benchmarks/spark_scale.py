@@ -50,9 +50,10 @@ from analysis.sql.views import VIEWS  # noqa: E402
 from analysis.sql.work import planned  # noqa: E402
 from experiments.trial import cpugroups  # noqa: E402
 from records import campaign as records  # noqa: E402
+from records.filenames import MANIFEST  # noqa: E402
 from records.packed import REDUCED  # noqa: E402
 from records.scratch import scratch  # noqa: E402
-from records.store import MANIFEST, Trial, trial_name, trials, write_record  # noqa: E402
+from records.store import Trial, trial_name, trials, write_record  # noqa: E402
 
 _PACKETS = 12  # of each flow
 _FIRST_SEED = 101

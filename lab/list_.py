@@ -13,8 +13,8 @@ from experiments.campaign import campaign as campaigns
 from lab.common import Status, fail, out, shown, told
 from lab.start import tidy
 from lab.tally import tally, verdicts
-from records.campaign import RECORD
 from records.errors import CannotGoOn
+from records.filenames import RECORD
 from records.location import Place, Remote, locate
 from records.publishing import NotPublished, Published, must_be_whole, published_below
 

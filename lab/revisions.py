@@ -10,7 +10,8 @@ from pathlib import Path
 
 from experiments.campaign import campaign as campaigns
 from lab.common import ROOT, shown
-from records.campaign import RECORD, read_campaign
+from records.campaign import read_campaign
+from records.filenames import RECORD
 from records.publishing import is_whole, must_be_whole
 from records.store import DamagedTrial, trials
 

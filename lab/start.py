@@ -9,7 +9,7 @@ from emulation.kernel import congestion
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.campaign import CampaignError, NoSuchCampaignError
 from lab.common import Status, fail, shown
-from records.campaign import RECORD
+from records.filenames import RECORD
 from records.location import is_text
 from records.publishing import must_be_whole
 

@@ -10,11 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from records.comparing import Compared, compared
+from records.filenames import RECORD
 from records.record import Record
 from records.stopping import Rule
 from records.store import DamagedTrial, sync, write_record
-
-RECORD = "campaign.json"
 
 
 class Cell(Record):

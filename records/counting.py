@@ -9,10 +9,11 @@ import hashlib
 
 import pyarrow as pa
 
+from records.filenames import MANIFEST
 from records.manifest import Manifest
 from records.packed import PACKED, REDUCED
 from records.schema import TABLES
-from records.store import MANIFEST, DamagedTrial, Trial
+from records.store import DamagedTrial, Trial
 from records.verdict import State
 
 

@@ -21,12 +21,13 @@ import pyarrow.parquet as pq
 from pydantic import Field, ValidationError
 
 from records.archive import BadArchive, Member, Reader, member, write
-from records.campaign import RECORD, Campaign, read_campaign
+from records.campaign import Campaign, read_campaign
 from records.errors import CannotGoOn
+from records.filenames import LINK, MANIFEST, RECORD, VERDICT
 from records.packed import FOLDER_NAME, LATENCIES, PACKED, REDUCED, CampaignName, Digest, ScenarioName
 from records.record import Record
 from records.schema import FURTHER_TABLES, TABLES
-from records.store import LINK, MANIFEST, SET_ASIDE, VERDICT, WHY, DamagedTrial, Trial, aside_of, trial_name, trials
+from records.store import SET_ASIDE, WHY, DamagedTrial, Trial, aside_of, trial_name, trials
 
 INDEX, SUFFIX, SCENARIO = "pack.json", ".airwire.tar.xz", "scenario.yaml"
 TRIAL = (MANIFEST, LINK, VERDICT, PACKED, REDUCED, LATENCIES)

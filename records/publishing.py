@@ -24,12 +24,13 @@ from typing import Literal
 from pydantic import ValidationError
 
 from records.bundle import BUNDLE, bundled, encode
-from records.campaign import RECORD, Campaign, read_campaign
+from records.campaign import Campaign, read_campaign
 from records.errors import CannotGoOn
+from records.filenames import INDEXES, MANIFEST, RECORD
 from records.location import NotThere, Remote, is_partial
 from records.packed import LATENCIES, PACKED, REDUCED, CampaignName, Listed, ScenarioName
 from records.record import Record
-from records.store import FRESH, INDEXES, MANIFEST, PARTIAL, is_trial
+from records.store import FRESH, PARTIAL, is_trial
 
 PUBLISHED, UNDER_WAY = "_published.json", "_publishing-"
 _LEVELS = 3  # a URI, folders in it, and folders in these: how deep campaigns lie below results/, too

@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from records import older
 from records.errors import CannotGoOn
+from records.filenames import LINK, MANIFEST, VERDICT
 from records.link import LinkProof
 from records.location import Place
 from records.manifest import Manifest
@@ -32,10 +33,8 @@ from records.record import Record
 from records.schema import FURTHER_TABLES, NEWER, TABLES, VERSION, tables_of
 from records.verdict import Verdict
 
-MANIFEST, LINK, VERDICT = "manifest.json", "link.json", "verdict.json"
 PARTIAL, SET_ASIDE, FAILED = ".partial-", ".set-aside-", ".failed-"
 FRESH = ".new-"  # begins the name of a file of a reduction that is being written
-INDEXES = ".indexes"  # in a campaign's folder: of its captures; they can be made again at any time
 FOREIGN = ".out-of-a-pack"  # in a campaign's folder: its programs are somebody else's
 WHY, WHY_FAILED = "set-aside.txt", "failed.txt"
 _TRIAL = re.compile(r"trial-(\d{3,})")

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.capture.ranges import RANGE_BYTES, Index, from_plain, index
-from records.campaign import RECORD
+from records.filenames import INDEXES, MANIFEST, RECORD
 from records.location import Place
-from records.store import INDEXES, MANIFEST
 
 _SAMPLES, _SAMPLE_BYTES = 16, 4096
 

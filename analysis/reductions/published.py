@@ -47,12 +47,13 @@ from analysis.rows import SCHEMA, Rows
 from analysis.spark import jobs
 from analysis.spark import session as sessions
 from analysis.spark.target import Say, Where
-from records.campaign import RECORD as CAMPAIGN
 from records.counts import several
+from records.filenames import LINK, MANIFEST, VERDICT
+from records.filenames import RECORD as CAMPAIGN
 from records.location import NotThere, Remote, Unreachable
 from records.packed import PACKED, REDUCED, Listed
 from records.publishing import Published, fetch_records
-from records.store import LINK, MANIFEST, VERDICT, DamagedTrial, Trial, is_trial
+from records.store import DamagedTrial, Trial, is_trial
 
 RECORDS = {MANIFEST, LINK, VERDICT, PACKED}
 _AT_ONCE = 8  # reductions that are read

@@ -16,11 +16,11 @@ import numpy as np
 from analysis.capture.format import NotACapture
 from analysis.capture.ranges import Index, digest, index
 from analysis.large.plan import CAPTURES
+from records.filenames import MANIFEST
 from records.location import Remote
 from records.packed import Listed
 from records.publishing import fetch, must_be
 from records.scratch import scratch
-from records.store import MANIFEST
 
 _FIRST_BYTES, _PART_BYTES = 64, 8 << 20
 

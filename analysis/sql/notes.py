@@ -14,9 +14,10 @@ from analysis.reductions.published import files_of_trials
 from analysis.sql.columns import View
 from analysis.sql.views import VIEWS
 from records.counts import out_of
+from records.filenames import LINK, MANIFEST
 from records.location import Place, Remote
 from records.publishing import read_published
-from records.store import LINK, MANIFEST, DamagedTrial, Trial, trials
+from records.store import DamagedTrial, Trial, trials
 
 _NAMED = 3
 _CAPTURES = (".pcap", ".pcapng")

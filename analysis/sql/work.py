@@ -15,8 +15,9 @@ from analysis.capture.kept_index import kept_index
 from analysis.capture.ranges import to_json
 from analysis.reductions.published import Copy, copy_records
 from analysis.sql.columns import View
-from records.campaign import RECORD, Campaign, Planned, read_campaign
+from records.campaign import Campaign, Planned, read_campaign
 from records.errors import WrongInput
+from records.filenames import RECORD
 from records.location import Place, Remote, locate
 from records.publishing import must_be_whole, read_published
 from records.scratch import scratch

@@ -8,8 +8,9 @@ from pathlib import Path
 from synthetic_campaign import Spec, write_campaign
 
 from common.capture import BEGIN_NS, CLIENT, SERVER, write_capture
+from records.filenames import MANIFEST
 from records.manifest import Capture, ClientSocket, Node
-from records.store import MANIFEST, Trial, trials, write_record
+from records.store import Trial, trials, write_record
 
 
 def write_large_trial(folder: Path, *, packets: int, connections: int = 50) -> Trial:

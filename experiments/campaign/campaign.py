@@ -15,8 +15,9 @@ import numpy as np
 from experiments.campaign.stopping import precision
 from experiments.scenario.scenario import Scenario, digest_of
 from experiments.trial.observers.diskspace import naming
-from records.campaign import RECORD, Campaign, Cell, Planned, put_record, read_campaign, write_campaign
+from records.campaign import Campaign, Cell, Planned, put_record, read_campaign, write_campaign
 from records.errors import CannotGoOn, WrongInput
+from records.filenames import RECORD
 from records.publishing import is_whole
 from records.scratch import remove_abandoned
 from records.stopping import End

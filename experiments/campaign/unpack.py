@@ -10,10 +10,11 @@ from pathlib import Path
 from experiments.campaign import foreign
 from experiments.campaign.campaign import CampaignError, lengthen, owned
 from records.campaign import Campaign, point_latest, read_campaign
+from records.filenames import MANIFEST
 from records.pack import extract
 from records.packed import Elsewhere
 from records.scratch import scratch
-from records.store import MANIFEST, DamagedTrial, Trial, aside_of, sync, sync_tree, trials
+from records.store import DamagedTrial, Trial, aside_of, sync, sync_tree, trials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,7 @@ from experiments.trial.stamping import collect
 from experiments.trial.traced import trace_checks
 from experiments.workers.programs import digests
 from records import commands
+from records.filenames import LINK, MANIFEST, VERDICT
 from records.ledger import until
 from records.link import (
     Counters,
@@ -53,7 +54,7 @@ from records.link import (
 from records.manifest import Capture, Cell, Manifest, Node, PlacedWorkload, Window
 from records.nodes import killed
 from records.schema import Outcome
-from records.store import LINK, MANIFEST, VERDICT, write_record, write_table
+from records.store import write_record, write_table
 from records.verdict import Verdict
 from records.window_metrics import figures
 from records.workload import Command

@@ -18,7 +18,8 @@ from analysis.findings import Findings, Standing
 from analysis.report.build import write
 from analysis.rows import SCHEMA
 from analysis.trial import reduce_trial
-from records.store import MANIFEST, Trial, write_record
+from records.filenames import MANIFEST
+from records.store import Trial, write_record
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CELL = "nistnet-80211_100_ndnp"

@@ -12,8 +12,9 @@ from analysis.findings import Findings, Standing, TrialFinding, gather
 from analysis.report.build import write
 from analysis.spark.export import plan_campaign
 from records.campaign import read_campaign
+from records.filenames import MANIFEST
 from records.pack import extract
-from records.store import MANIFEST, Trial, trials, write_record
+from records.store import Trial, trials, write_record
 
 CELL = "nistnet-80211_100_dp"
 EVERY_THIRD = "captures are kept of one trial in 3 (capture.keep_every), and not of this one"

@@ -37,10 +37,11 @@ from analysis.reductions.published import _Trial, copy_records
 from analysis.reductions.published_trial import PublishedTrial
 from analysis.spark.jobs import Folder
 from analysis.trial import reduce_trial
+from records.filenames import MANIFEST
 from records.location import Remote
 from records.packed import PACKED, Listed
 from records.publishing import publish, read_published
-from records.store import MANIFEST, Trial, trials, write_record
+from records.store import Trial, trials, write_record
 
 RANGE_BYTES = 4096  # several ranges for each capture
 

@@ -32,11 +32,12 @@ from analysis.sql.work import NAME_THE_OTHERS, NoCampaign, campaigns, planned
 from experiments.campaign.unpack import unpack
 from lab.main import app
 from lab.verbs.sql import sql
-from records.campaign import RECORD, read_campaign
+from records.campaign import read_campaign
+from records.filenames import MANIFEST, RECORD
 from records.location import Unreachable
 from records.publishing import PUBLISHED, NotPublished
 from records.stopping import Rule
-from records.store import MANIFEST, DamagedTrial, Trial, trials, write_record
+from records.store import DamagedTrial, Trial, trials, write_record
 
 CELL = "nistnet-80211_100_dp"
 SPEC = Spec(

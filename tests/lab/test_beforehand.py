@@ -39,10 +39,11 @@ from lab.resume import _latest
 from lab.run import begun
 from lab.start import tidy
 from lab.within import resuming
-from records.campaign import RECORD, read_campaign
+from records.campaign import read_campaign
+from records.filenames import LINK, RECORD
 from records.link import LinkProof
 from records.manifest import Git
-from records.store import FOREIGN, LINK, write_record
+from records.store import FOREIGN, write_record
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,8 +12,9 @@ from invented import manifest
 from kernel_agreement import METRICS, figures
 from trial_files import write_trial
 
+from records.filenames import MANIFEST, VERDICT
 from records.manifest import Kernel, Manifest
-from records.store import MANIFEST, VERDICT, Trial, write_record
+from records.store import Trial, write_record
 from records.verdict import Check, Health, HealthCheck, Verdict
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,8 @@ from experiments.campaign.campaign import CampaignError
 from lab.main import app
 from lab.revisions import Named, NotFound, choose, named, said
 from lab.start import find
-from records.campaign import RECORD, read_campaign
+from records.campaign import read_campaign
+from records.filenames import RECORD
 
 ROOT = Path(__file__).parents[2]
 

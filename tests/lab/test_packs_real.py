@@ -21,7 +21,7 @@ from analysis.spark.errors import SparkFailed
 from analysis.trial import reduce_trial
 from experiments.campaign.campaign import owned
 from lab.main import app
-from records.store import MANIFEST
+from records.filenames import MANIFEST
 
 pytestmark = pytest.mark.spark
 

@@ -10,7 +10,7 @@ from lab_command import lab
 from typer.testing import CliRunner
 
 from lab.main import app
-from records.campaign import RECORD
+from records.filenames import RECORD
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))

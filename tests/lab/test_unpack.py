@@ -20,10 +20,11 @@ from experiments.campaign.loads import last_alone_cpu
 from experiments.campaign.stopping import precisions
 from experiments.campaign.unpack import unpack
 from lab.main import app
-from records.campaign import RECORD, read_campaign
+from records.campaign import read_campaign
+from records.filenames import MANIFEST, RECORD
 from records.pack import BadPack
 from records.stopping import Rule
-from records.store import FOREIGN, MANIFEST, DamagedTrial, Trial, aside, set_aside, trials, why_aside, write_record
+from records.store import FOREIGN, DamagedTrial, Trial, aside, set_aside, trials, why_aside, write_record
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from trial_files import link_proof, write_trial
 
+from records.filenames import LINK, MANIFEST
 from records.manifest import PlacedWorkload
 from records.messaging import Delivery
-from records.store import LINK, MANIFEST, DamagedTrial, Trial, write_record
+from records.store import DamagedTrial, Trial, write_record
 from records.workload import PubSub
 
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"

@@ -17,6 +17,7 @@ from synthetic_campaign import Spec, write_campaign
 
 from records import location, publishing
 from records.bundle import BUNDLE, encode
+from records.filenames import INDEXES, MANIFEST
 from records.location import Remote, Unreachable, locate, remote
 from records.packed import PACKED
 from records.publishing import (
@@ -30,7 +31,7 @@ from records.publishing import (
     published_below,
     read_published,
 )
-from records.store import INDEXES, MANIFEST, trial_name
+from records.store import trial_name
 
 OURS = {PUBLISHED, BUNDLE}
 CELL = "nistnet-80211_100_dp"

@@ -12,10 +12,11 @@ from invented import manifest
 
 from records.agreement import By
 from records.campaign import Planned
+from records.filenames import LINK, MANIFEST, VERDICT
 from records.link import Counters, LinkCheck, LinkProof, LossCounters, LossList
 from records.manifest import Cell, Consumer, Window
 from records.schema import DELIVERED, PUBLISHED, RESOURCES, Outcome
-from records.store import LINK, MANIFEST, VERDICT, Trial, TrialWriter, write_record, write_table
+from records.store import Trial, TrialWriter, write_record, write_table
 from records.verdict import Check, Health, HealthCheck, State, Verdict
 
 SECOND = 1_000_000_000

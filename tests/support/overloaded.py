@@ -14,11 +14,12 @@ from analysis.findings import Findings, gather
 from analysis.rows import SCHEMA
 from analysis.trial import reduce_trial
 from records import campaign as records
+from records.filenames import LINK, MANIFEST, VERDICT
 from records.link import LinkProof
 from records.manifest import Cell, Window
 from records.schema import DELIVERED, PUBLISHED, RESOURCES, Outcome
 from records.stopping import Rule
-from records.store import LINK, MANIFEST, VERDICT, Trial, TrialWriter, trials, write_record, write_table
+from records.store import Trial, TrialWriter, trials, write_record, write_table
 from records.verdict import Check, Health, HealthCheck, Verdict
 from records.window_metrics import figures
 

@@ -14,6 +14,7 @@ from pcap_files import ACK, SERVER, STATION, Segment, segments_pcap
 
 from records import campaign as records
 from records.clients import PubSubClients
+from records.filenames import LINK, MANIFEST, VERDICT
 from records.link import Counters, LinkCheck, LinkEvent, LinkProof, LossCounters, LossList, QueueCounters
 from records.manifest import (
     Capture,
@@ -29,7 +30,7 @@ from records.manifest import (
     Window,
 )
 from records.schema import DELIVERED, PUBLISHED, RESOURCES, Outcome
-from records.store import LINK, MANIFEST, VERDICT, Trial, TrialWriter, write_record, write_table
+from records.store import Trial, TrialWriter, write_record, write_table
 from records.verdict import Check, Health, HealthCheck, Limiter, Use, Verdict
 from records.workload import PubSub
 

@@ -11,7 +11,8 @@ from packs import files
 from experiments.campaign import campaign as campaigns
 from experiments.campaign.campaign import CampaignError
 from experiments.scenario import scenario as scenarios
-from records.campaign import RECORD, put_record, read_campaign
+from records.campaign import put_record, read_campaign
+from records.filenames import RECORD
 from records.publishing import PUBLISHED
 from records.record import Record
 from records.store import TrialWriter

@@ -13,9 +13,10 @@ from experiments.campaign import diskneeds
 from experiments.campaign.diskneeds import Part, Size, expected, needed
 from experiments.scenario import scenario as scenarios
 from experiments.scenario.scenario import Scenario
+from records.filenames import MANIFEST
 from records.manifest import Capture
 from records.packed import Elsewhere
-from records.store import MANIFEST, Trial, write_record
+from records.store import Trial, write_record
 
 DEFAULT = ROOT / "experiments" / "scenarios" / "wireless-vs-wireline.yaml"
 MB = 1e6

@@ -11,7 +11,8 @@ from lab_runs import assert_finished, assert_sound, lab, scenario_file
 
 from experiments.campaign import campaign as campaigns
 from records.campaign import read_campaign
-from records.store import VERDICT, Trial, aside, trials, why_aside, write_record
+from records.filenames import VERDICT
+from records.store import Trial, aside, trials, why_aside, write_record
 from records.verdict import Check, Health, Verdict
 
 pytestmark = [pytest.mark.root]

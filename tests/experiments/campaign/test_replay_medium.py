@@ -19,8 +19,9 @@ from experiments.scenario import scenario as scenarios
 from experiments.trial.context import link_plan
 from experiments.workers.kernels import Kernels, NotPossible
 from records.campaign import read_campaign
+from records.filenames import LINK
 from records.link import LossList
-from records.store import LINK, Trial, write_record
+from records.store import Trial, write_record
 
 EVERYTHING = dict.fromkeys(Feature, "")
 

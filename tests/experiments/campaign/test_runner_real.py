@@ -24,7 +24,8 @@ from lab_runs import (
 
 from experiments.campaign import campaign as campaigns
 from records.campaign import read_campaign
-from records.store import MANIFEST, trials, why_failed, write_record
+from records.filenames import MANIFEST
+from records.store import trials, why_failed, write_record
 from records.verdict import Check, Health, State
 
 pytestmark = [pytest.mark.root]

@@ -19,9 +19,10 @@ from experiments.trial.provenance import Provenance
 from experiments.workers.place import Place
 from experiments.workers.programs import digests
 from records.campaign import Campaign, read_campaign
+from records.filenames import LINK
 from records.link import Counters, LinkProof, QueueCounters
 from records.manifest import Git, Kernel, Machine
-from records.store import LINK, Trial, trials, write_record
+from records.store import Trial, trials, write_record
 from records.verdict import Check, State
 from records.workload import workload_of
 
