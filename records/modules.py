@@ -42,13 +42,15 @@ def _must_have(module: ModuleType, having: Sequence[str]) -> None:
 
 
 def file_of(module: ModuleType) -> str:
-    """The name of a module's file, as messages have it."""
-    return Path(module.__file__ or module.__name__).name
+    """The name of a module's source, as messages have it; a worker may have taken its byte code."""
+    name = Path(module.__file__ or module.__name__).name
+    return name.removesuffix("c") if name.endswith(".pyc") else name
 
 
 def _not_imported(error: Exception, file: Path) -> str:
     """Why a module could not be imported, with the line in its own file that was last reached."""
-    lines = [at.lineno for at in extract_tb(error.__traceback__) if at.filename == str(file)]
+    # By folder and name: byte code that was sent to a worker says where its source lies at who has sent it.
+    lines = [at.lineno for at in extract_tb(error.__traceback__) if Path(at.filename).parts[-2:] == file.parts[-2:]]
     text = str(error)
     if isinstance(error, SyntaxError) and error.filename == str(file):
         lines, text = [error.lineno], error.msg

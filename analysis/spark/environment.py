@@ -17,11 +17,10 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import metadata
-from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from pathlib import Path, PurePosixPath
-from struct import Struct
 from uuid import uuid4
 
+from analysis.spark.bytecode import byte_code
 from analysis.spark.needs import distributions
 from analysis.spark.ship import ROOT
 
@@ -32,8 +31,6 @@ _REVISION = 3  # of what is put in, and how
 _NOT_SENT = frozenset({"__pycache__", "include"})
 _RPC = "_flight"  # in the names of what is of Arrow's RPC, a tenth of all, which nothing else needs
 _SUFFIXES = frozenset({".pyi", ".pxd", ".pyx", ".h", ".hpp", ".a", ".pyc"})
-# What follows the magic number in a file of byte code: flags, and the source that it is of.
-_BY_TIME, _UNCHECKED = Struct("<III"), Struct("<I8s")
 # Who starts Python by a path alone (Spark Connect) starts this, which finds the packages beside it.
 _START = f"""#!/bin/sh
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -112,21 +109,6 @@ def _files(one: metadata.Distribution) -> Iterator[tuple[str, Path]]:
         path = Path(str(one.locate_file(file)))
         if is_wanted(PurePosixPath(str(file))) and path.is_file():
             yield str(file), path
-
-
-def byte_code(source: Path) -> bytes | None:
-    """What Python has compiled of a module here, as a file that is taken without a look at its source (PEP 552).
-
-    With it the first task of a worker compiles nothing.  None where there is none, or that of another source.
-    """
-    try:
-        cached, about, content = Path(cache_from_source(str(source))).read_bytes(), source.stat(), source.read_bytes()
-    except OSError:
-        return None
-    checked_by_time = MAGIC_NUMBER + _BY_TIME.pack(0, int(about.st_mtime) & 0xFFFFFFFF, about.st_size & 0xFFFFFFFF)
-    if not cached.startswith(checked_by_time):
-        return None
-    return MAGIC_NUMBER + _UNCHECKED.pack(1, source_hash(content)) + cached[len(checked_by_time) :]
 
 
 def is_wanted(file: PurePosixPath) -> bool:

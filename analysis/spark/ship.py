@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.spark.bytecode import byte_code
 from records.scratch import scratch
 
 if TYPE_CHECKING:
@@ -23,17 +24,27 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same sources give the same file
 
 
 def bundle(folder: Path) -> Path:
-    """Write the sources that tasks import into `folder` as airwire-<digest>.zip; returns its path."""
+    """Write the sources that tasks import into `folder` as airwire-<digest>.zip; returns its path.
+
+    Beside a source stands its byte code, where Python has it here: each process of a worker would compile it anew, as
+    Python writes nothing into a zip.  Another Python takes the source.
+    """
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as file:
         for package in PACKAGES:
             for source in sorted((ROOT / package).rglob("*.py")):
-                entry = zipfile.ZipInfo(str(source.relative_to(ROOT)), date_time=_EPOCH)
-                file.writestr(entry, source.read_bytes(), zipfile.ZIP_DEFLATED)
+                name = source.relative_to(ROOT)
+                _add(file, name, source.read_bytes())
+                if code := byte_code(source):
+                    _add(file, name.with_suffix(".pyc"), code)
     content = written.getvalue()
     path = folder / f"airwire-{hashlib.sha256(content).hexdigest()[:12]}.zip"
     path.write_bytes(content)
     return path
+
+
+def _add(file: zipfile.ZipFile, name: Path, content: bytes) -> None:
+    file.writestr(zipfile.ZipInfo(str(name), date_time=_EPOCH), content, zipfile.ZIP_DEFLATED, 1)
 
 
 def is_connect(spark: SparkSession) -> bool:

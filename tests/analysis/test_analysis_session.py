@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import py_compile
+import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -14,7 +17,7 @@ import pytest
 from analysis.spark import warm
 from analysis.spark.errors import SparkFailed
 from analysis.spark.session import interrupted, session, settings
-from analysis.spark.ship import bundle
+from analysis.spark.ship import ROOT, bundle
 from analysis.spark.watch import told_as, watched
 
 pytestmark = pytest.mark.spark
@@ -70,8 +73,41 @@ def test_the_code_that_is_sent_has_all_that_a_task_imports_and_one_name(tmp_path
     with zipfile.ZipFile(first) as file:
         names = set(file.namelist())
     assert {"analysis/__init__.py", "analysis/trial.py", "analysis/spark/daemon.py", "records/manifest.py"} <= names
-    assert all(name.endswith(".py") and name.split("/")[0] in {"analysis", "records"} for name in names)
+    assert all(name.endswith((".py", ".pyc")) and name.split("/")[0] in {"analysis", "records"} for name in names)
     assert bundle(tmp_path) == first
+
+
+def test_byte_code_in_the_zip_is_taken_by_this_python_and_the_source_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "sent"
+    package.mkdir()
+    for name, content in {"__init__": "", "told": "told = 1\n", "broken": "\n1 / 0\n"}.items():
+        source = package / f"{name}.py"
+        source.write_text(content)
+        py_compile.compile(str(source), doraise=True)
+    monkeypatch.setattr("analysis.spark.ship.ROOT", tmp_path)
+    monkeypatch.setattr("analysis.spark.ship.PACKAGES", ("sent",))
+    zipped = bundle(tmp_path)
+    said = "{'broken': 'broken.py:2: ZeroDivisionError: division by zero'}"
+    assert imported(zipped) == f"{zipped}/sent/told.pyc told.py {said}"
+
+    other = tmp_path / "other.zip"
+    with zipfile.ZipFile(zipped) as file, zipfile.ZipFile(other, "w") as changed:
+        for name in file.namelist():
+            changed.writestr(name, b"\0\0\r\n" + file.read(name)[4:] if name.endswith(".pyc") else file.read(name))
+    assert imported(other) == f"{other}/sent/told.py told.py {said}"
+
+
+def imported(zipped: Path) -> str:
+    """Which file of a zip a process takes a module from, and what is said of it and of one that cannot be imported."""
+    ask = (
+        f"import sys; sys.path[:0] = [{str(zipped)!r}, {str(ROOT)!r}]; import sent; from records.modules import *;"
+        "found, failed = tried(sent, having=()); print(found['told'].__file__, file_of(found['told']), failed)"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", ask], cwd="/", capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 @pytest.mark.parametrize("address", ["sc://127.0.0.1:9", "sc://", "sc://127.0.0.1:port"])

@@ -26,8 +26,9 @@ from hypothesis import strategies as st
 from py4j.java_gateway import GatewayClient
 
 from analysis.spark import defaults
+from analysis.spark.bytecode import byte_code
 from analysis.spark.check import PYTHON, Worker, explained, findings
-from analysis.spark.environment import archive, byte_code, digest, is_wanted
+from analysis.spark.environment import archive, digest, is_wanted
 from analysis.spark.errors import SparkFailed, must_answer, raised, telling, unless_py4j
 from analysis.spark.export import Done, NotShared, Piece, seen, verify
 from analysis.spark.needs import distributions, needed
