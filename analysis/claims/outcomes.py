@@ -65,11 +65,14 @@ def outcome(comparison: Comparison, evidence: Evidence) -> Outcome:
     What must not be compared is unclear, whatever its effect.
     """
     over, under = (tuple(map(evidence.held, side)) for side in (comparison.over, comparison.under))
-    comparison = replace(comparison, over=over, under=under)
+    if (over, under) != (comparison.over, comparison.under):
+        comparison = replace(comparison, over=over, under=under)
     found = _outcome(comparison, evidence)
     why = evidence.unlike(comparison.quantities)
-    if not why or not found.measured:
-        return replace(found, alike=not why)
+    if not why:
+        return found
+    if not found.measured:
+        return replace(found, alike=False)
     return replace(found, answer=Answer.UNCLEAR, alike=False, chance=None, why=why)
 
 
