@@ -21,7 +21,9 @@ from analysis.capture.columns import NAMES
 from analysis.capture.ranges import index
 from analysis.capture.reader import Capture, NotACapture, read_capture
 
-CASES = 1200
+# Of 40 changes of the reader's code, each of one operator or number, those that a walk's cases found were found by its
+# 73rd, those that the chains' found by their 470th.
+CASES = {"walk": 500, "chains": 1200}
 T0 = 1_700_000_000 * 10**9
 
 
@@ -92,23 +94,23 @@ def damaged(random: Random, whole: bytes) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize("chains", [False, True], ids=["walk", "chains"])
+@pytest.mark.parametrize("way", CASES)
 def test_damaged_files_are_read_as_a_plain_reader_reads_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chains: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    if chains:
+    if way == "chains":
         monkeypatch.setattr(scan, "LARGE", 0)
         monkeypatch.setattr(lockstep, "_FEW", 0)
-    random = Random(20 + chains)
+    random = Random(20 + (way == "chains"))
     read = 0
-    for case in range(CASES):
+    for case in range(CASES[way]):
         whole = random_capture(random, packets=random.randrange(12), largest=120)
         capture = agree(tmp_path / "a", damaged(random, bytes(whole.data)))
         if capture is not None:
             read += capture.records
             found = index(tmp_path / "a", range_bytes=random.choice((300, 5000)))
             assert (found.records, found.damage) == (capture.records, capture.damage), case
-    assert read > CASES
+    assert read > CASES[way]
 
 
 def carried(kind: str, *, order: str) -> bytes:
