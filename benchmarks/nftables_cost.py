@@ -19,7 +19,9 @@ from emulation.kernel.namespace import in_namespace, throwaway_namespace
 from emulation.kernel.nft import Nft
 from emulation.kernel.nftables import counters, fill, open_netfilter
 
-TABLE = "create table bridge t\ntable bridge t {{\ncounter a {{ }}\ncounter b {{ }}\nset s {{ typeof {kind}; {of} }}\n}}"
+TABLE = (
+    "create table bridge t\ntable bridge t {{\ncounter a {{ }}\ncounter b {{ }}\nset s {{ typeof {kind}; {of} }}\n}}"
+)
 
 
 def spent_s(work: Callable[[], object]) -> float:
