@@ -8,9 +8,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from analysis.spark import defaults, environment
 from analysis.spark.check import check
@@ -22,6 +23,7 @@ from analysis.spark.watch import watched
 from records.scratch import scratch
 
 if TYPE_CHECKING:
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 ARCHIVE = ROOT / "build" / "spark.jsa"
@@ -149,7 +151,6 @@ def _own_jvm(chosen: dict[str, str], folder: Path, *, ships: bool, stop_limit_s:
     from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
-    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     if SparkContext._active_spark_context is not None:
@@ -161,7 +162,7 @@ def _own_jvm(chosen: dict[str, str], folder: Path, *, ships: bool, stop_limit_s:
         gateway: Any = None
         try:
             with _environment(chosen["spark.master"], ships=ships):
-                gateway = launch_gateway(conf, popen_kwargs={"stdout": out, "stderr": out})
+                gateway = _launched(conf, out, stop_limit_s)
                 context = SparkContext(gateway=gateway, conf=conf)
             yield SparkSession(context)
         except (PySparkException, Py4JError, ConnectionError) as error:
@@ -171,6 +172,28 @@ def _own_jvm(chosen: dict[str, str], folder: Path, *, ships: bool, stop_limit_s:
             raise SparkFailed(f"Spark failed: {telling(str(error), end)}") from error
         finally:
             _end(gateway, stop_limit_s)
+
+
+def _launched(conf: SparkConf, log: BinaryIO, stop_limit_s: float) -> Any:
+    """A Java process with its gateway, which an interrupt ends as soon as it has started.
+
+    Broken off amid its start, it would stay for ever.  So another thread starts it, which no signal reaches.
+    """
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+
+    with ThreadPoolExecutor(1) as other:
+        launching = other.submit(launch_gateway, conf, popen_kwargs={"stdout": log, "stderr": log})
+        interrupt: BaseException | None = None
+        while not launching.done():
+            try:
+                wait([launching])
+            except BaseException as error:  # noqa: BLE001 - a second one is no reason to leave it either
+                interrupt = error
+        if interrupt is not None:
+            if launching.exception() is None:
+                _end(launching.result(), stop_limit_s)
+            raise interrupt
+        return launching.result()
 
 
 def _places(folder: Path) -> dict[str, str]:

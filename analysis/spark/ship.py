@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 PACKAGES = ("analysis", "records")  # all that a task imports of ours
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same sources give the same file
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same sources and byte code give the same file
 
 
 def bundle(folder: Path) -> Path:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import py_compile
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pyarrow as pa
 import pytest
+from common.capture import write_capture
 
 from analysis.spark import warm
 from analysis.spark.errors import SparkFailed
@@ -69,12 +74,10 @@ def test_the_running_java_process_has_the_quick_settings(spark: SparkSession) ->
 
 
 def test_the_code_that_is_sent_has_all_that_a_task_imports_and_one_name(tmp_path: Path) -> None:
-    first = bundle(tmp_path)
-    with zipfile.ZipFile(first) as file:
+    with zipfile.ZipFile(bundle(tmp_path)) as file:
         names = set(file.namelist())
     assert {"analysis/__init__.py", "analysis/trial.py", "analysis/spark/daemon.py", "records/manifest.py"} <= names
     assert all(name.endswith((".py", ".pyc")) and name.split("/")[0] in {"analysis", "records"} for name in names)
-    assert bundle(tmp_path) == first
 
 
 def test_byte_code_in_the_zip_is_taken_by_this_python_and_the_source_by_another(
@@ -89,6 +92,7 @@ def test_byte_code_in_the_zip_is_taken_by_this_python_and_the_source_by_another(
     monkeypatch.setattr("analysis.spark.ship.ROOT", tmp_path)
     monkeypatch.setattr("analysis.spark.ship.PACKAGES", ("sent",))
     zipped = bundle(tmp_path)
+    assert bundle(tmp_path) == zipped
     said = "{'broken': 'broken.py:2: ZeroDivisionError: division by zero'}"
     assert imported(zipped) == f"{zipped}/sent/told.pyc told.py {said}"
 
@@ -115,6 +119,33 @@ def test_a_connect_server_that_is_not_there_is_named_at_once(address: str) -> No
     # Nothing listens on the port of the discard service here.
     with pytest.raises(SparkFailed, match=f"{address}: no Spark Connect server answers"), session(master=address):
         pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_java_starts_leaves_no_java_behind(number: signal.Signals, tmp_path: Path) -> None:
+    """Ctrl-C in a terminal reaches all processes of the command, SIGTERM the one that it is meant for."""
+    capture = write_capture(tmp_path / "a.pcap", packets=3, connections=1)
+    lab = Path(sys.executable).parent / "lab"
+    words = [lab, "analyse", capture, "--out", tmp_path / "out", "--master", "local[1]"]
+    own = os.environ | {"TMPDIR": str(tmp_path)}  # by which its Java process is known
+    started = subprocess.Popen(words, env=own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    java = _of(tmp_path, started)
+    os.kill(-started.pid if number == signal.SIGINT else started.pid, number)
+    said, _ = started.communicate(timeout=60)
+    java.wait(30)
+    assert (started.returncode, said.splitlines()[-1:]) == (130, [b"interrupted"]), said
+    assert b"Traceback" not in said
+
+
+def _of(folder: Path, started: subprocess.Popen[bytes]) -> psutil.Process:
+    """The Java process of a command, as soon as there is one."""
+    while started.poll() is None:
+        for process in psutil.Process(started.pid).children():
+            with suppress(psutil.Error):
+                if "java" in process.name() and str(folder) in " ".join(process.cmdline()):
+                    return process
+        time.sleep(0.02)
+    raise AssertionError("it has ended before Java started")
 
 
 def test_an_interrupt_is_not_hidden_by_what_fails_after_it() -> None:
