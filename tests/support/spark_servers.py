@@ -75,6 +75,7 @@ def server(folder: Path, name: str, *words: str, says: str, inside: Sequence[str
     env = {key: value for key, value in os.environ.items() if key not in unwanted}
     env |= {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     env |= {"SPARK_DAEMON_JAVA_OPTS": _JVM, "SPARK_LAUNCHER_OPTS": _QUICK}
+    env |= {"JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={folder}"}  # killed executors leave what they fetched
     command = ["setpriv", "--pdeathsig", "KILL", *inside, str(HOME / "bin" / "spark-class"), *words]
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=out, stderr=out)

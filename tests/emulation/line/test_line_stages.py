@@ -200,9 +200,7 @@ def seen(network: Network, spacing_s: float) -> list[tuple[int, int | None]]:
     return [(number, damaged.get(number)) for number in sorted([*came.number.tolist(), *damaged])]
 
 
-def test_two_runs_of_one_seed_agree_in_every_fate_at_whatever_rate_they_are_sent(
-    network: Network, line: LineProcess
-) -> None:
+def test_two_runs_of_one_seed_agree_in_every_fate_at_whatever_rate_they_are_sent(network: Network) -> None:
     slow, fast = seen(network, 0.004), seen(network, 0.0005)
     assert slow == fast
     assert len({number for number, _ in slow}) < 600, "some were lost"

@@ -79,6 +79,7 @@ def test_a_trial_that_is_killed_when_its_folder_is_whole_has_ended_as_that_says(
     program = """
 import json, os, signal, sys
 from pathlib import Path
+from records.filenames import VERDICT
 from records.store import trial_name
 spec = json.loads(sys.stdin.readline())
 folder = Path(spec["campaign_folder"], spec["cell"], trial_name(spec["trial"]))
