@@ -145,6 +145,7 @@ def _run(chosen: Kernels, request: ShellRequest) -> int:
 
 def _attend(where: KernelName, words: list[str]) -> int:
     """Run to the end; what ends us ends that, and everything in it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # also of what it starts, until that has its own way with it
     process = subprocess.Popen(words, env=os.environ | SOURCES)
     asked = 0
 

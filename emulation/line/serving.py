@@ -143,6 +143,7 @@ class _Conversation:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])},
+            process_group=0,  # a terminal's Ctrl-C is for others
         )
         assert self._process.stdin
         assert self._process.stdout

@@ -6,16 +6,16 @@ Exit status: the command's, 128+n when signal n ended it.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
-# First of all, as the first process of a namespace ignores what it has no handler for: a terminal's Ctrl-C is for the
-# command, and a polite kill ends it and us.
-signal.signal(signal.SIGINT, lambda *_: None)
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+# First of all, as the first process of a namespace ignores what it has no handler for.  Nothing is there yet that would
+# have to be taken down, and an exception amid imports may end as another one.
+for _number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(_number, lambda number, _: os._exit(128 + number))
 
 # ruff: noqa: E402
-import os
 import re
 import shlex
 import subprocess
@@ -50,6 +50,8 @@ _END_S = 5.0
 
 def main() -> int:
     """Build the network, run the command, take everything down."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     folder = Path(sys.argv[1])
     request = _request(folder)
     try:
@@ -149,6 +151,7 @@ def _prompt(name: str) -> dict[str, str]:
 
 
 def _run(words: Sequence[str], node: Node, environment: dict[str, str]) -> int:
+    signal.signal(signal.SIGINT, lambda *_: None)  # a terminal's Ctrl-C is for the command from now on
     process = subprocess.Popen([*prefix(node.pid), *words], env=environment)
     try:
         status = process.wait()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from importlib import import_module
+from types import FrameType
 from typing import ParamSpec
 
 from rich.live import Live
@@ -13,6 +15,30 @@ from rich.live import Live
 from lab.common import err
 
 Words = ParamSpec("Words")
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Within, an interrupt stays one: amid a module's import it may come out as another error, of pydantic's core."""
+    came: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    noted = {one: handler for one, handler in before.items() if callable(handler)}  # others mean what they say
+    for one in noted:
+        signal.signal(one, note)
+    try:
+        yield
+    except Exception:
+        if came:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        for one, handler in noted.items():
+            signal.signal(one, handler)
 
 
 def done_by(module: str) -> Callable[[Callable[Words, None]], Callable[Words, None]]:
@@ -26,7 +52,7 @@ def done_by(module: str) -> Callable[[Callable[Words, None]], Callable[Words, No
         def call(*args: Words.args, **options: Words.kwargs) -> None:
             name = module.rpartition(".")[2].rstrip("_")
             said = Live(f"starting lab {name}", console=err, auto_refresh=False, transient=True)
-            with said if err.is_terminal and not err.is_dumb_terminal else nullcontext():
+            with _interruptible(), said if err.is_terminal and not err.is_dumb_terminal else nullcontext():
                 work = getattr(import_module(module), verb.__name__)
             work(*args, **options)
 

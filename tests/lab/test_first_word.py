@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import signal
 import subprocess
 import sys
 from importlib import import_module
@@ -92,3 +93,30 @@ def test_where_nobody_watches_nothing_but_the_answer_is_printed(
     work(word="done")
     assert import_module(slow).then == ""
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, None])
+def test_an_interrupt_that_a_module_makes_another_error_of_is_one_all_the_same(
+    number: signal.Signals | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As pydantic's core does, amid the making of a model."""
+    interrupt = "" if number is None else f"signal.raise_signal({int(number)})"
+    (tmp_path / "interrupted_.py").write_text(
+        f"import signal\ntry:\n    {interrupt or 'raise KeyboardInterrupt'}\n"
+        "except KeyboardInterrupt:\n    raise ValueError('in a core')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "interrupted_", raising=False)
+
+    @dispatch.done_by("interrupted_")
+    def work() -> None:
+        """Declared alone."""
+
+    before = signal.signal(signal.SIGTERM, lambda *_: None)  # as `lab` has one
+    handlers = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        with pytest.raises(ValueError if number is None else KeyboardInterrupt):
+            work()
+        assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == handlers
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -196,9 +196,12 @@ def test_an_unknown_profile_and_a_missing_command_are_told() -> None:
 
 
 @contextmanager
-def running(*words: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A shell whose command has written the file `up`; a failed test leaves none behind."""
-    process = subprocess.Popen([*LAB, *words], cwd=folder, env=ENVIRONMENT)
+def running(*words: str, folder: Path, session: bool = False) -> Iterator[subprocess.Popen[bytes]]:
+    """A shell whose command has written the file `up`; a failed test leaves none behind.
+
+    session: whether it has one of its own.
+    """
+    process = subprocess.Popen([*LAB, *words], cwd=folder, env=ENVIRONMENT, start_new_session=session)
     deadline = time.monotonic() + 600
     try:
         while not (folder / "up").exists():
@@ -233,6 +236,38 @@ def test_a_kill_ends_the_command_and_leaves_nothing(kernel: str, number: signal.
     if number is not signal.SIGKILL:
         assert status == 128 + number
         assert (tmp_path / "asked").read_text() == "asked\n"
+
+
+def ctrl_c(process: subprocess.Popen[bytes]) -> None:
+    """As a terminal does, for all processes of its foreground."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+def test_ctrl_c_is_for_the_command_and_the_link_stands(tmp_path: Path) -> None:
+    script = "trap 'ping -c1 -W20 $WIRED && exit 7' INT; echo up > up; while :; do sleep 0.2; done"
+    words = ("nistnet-80211", "--medium", "line", "--", "sh", "-c", script)
+    with running(*words, folder=tmp_path, session=True) as process:
+        ctrl_c(process)
+        assert process.wait(60) == 7
+
+
+@pytest.mark.parametrize(("kernel", "started"), [("host", "emulation.line.process"), ("lab", "linux.uml")])
+def test_ctrl_c_before_the_command_ends_all(kernel: str, started: str, tmp_path: Path) -> None:
+    words = [*LAB, "nistnet-80211", "--kernel", kernel, "--prove", "--", "touch", tmp_path / "up"]
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    ) as process:
+        below: list[psutil.Process] = []
+        while process.poll() is None and not below:
+            time.sleep(0.1)
+            with suppress(psutil.Error):
+                every = psutil.Process(process.pid).children(recursive=True)
+                below = every if any(started in " ".join(one.cmdline()) for one in every) else []
+        ctrl_c(process)
+        said, _ = process.communicate(timeout=60)
+    _, alive = psutil.wait_procs(below, timeout=60)
+    assert (process.returncode, said, alive) == (130, b"", [])
+    assert not (tmp_path / "up").exists()
 
 
 def test_without_a_command_it_is_a_shell_with_the_links_name_in_its_prompt() -> None:
