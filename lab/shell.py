@@ -145,8 +145,11 @@ def _run(chosen: Kernels, request: ShellRequest) -> int:
 
 def _attend(where: KernelName, words: list[str]) -> int:
     """Run to the end; what ends us ends that, and everything in it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # also of what it starts, until that has its own way with it
+    # A terminal's Ctrl-C reaches what it starts by itself: it waits there until it can be taken.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     process = subprocess.Popen(words, env=os.environ | SOURCES)
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     asked = 0
 
     def end(number: int, _frame: object) -> NoReturn:
@@ -157,7 +160,6 @@ def _attend(where: KernelName, words: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, end)
-    signal.signal(signal.SIGINT, lambda *_: None)  # a terminal's Ctrl-C reaches the command by itself
     try:
         status = process.wait()
     except KeyboardInterrupt:

@@ -53,6 +53,7 @@ def caught() -> Iterator[Signals]:
         os.set_blocking(one, False)
     before = {number: signal.signal(number, note) for number in (*ENDING, signal.SIGWINCH)}
     signal.set_wakeup_fd(note_in, warn_on_full_buffer=False)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # whoever has started us may let them wait
     try:
         yield Signals(arrived)
     finally:

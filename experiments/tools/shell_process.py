@@ -14,6 +14,7 @@ import sys
 # have to be taken down, and an exception amid imports may end as another one.
 for _number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(_number, lambda number, _: os._exit(128 + number))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # which waits since we were started
 
 # ruff: noqa: E402
 import re
